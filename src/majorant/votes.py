@@ -1,0 +1,142 @@
+"""Votes: who gave which label to which item, as integer codes sorted by item."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from majorant.account import Account
+from majorant.errors import DataError
+
+IntArray = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Votes:
+    """Vote n says: worker worker_n[n] gave label label_n[n] to item item_n[n].
+
+    Codes are sorted by item; item i holds the votes offsets_i[i] to offsets_i[i + 1].  Items and workers keep the
+    order in which they first appeared, labels are sorted.  An item may hold no vote at all.  Arrays are read-only.
+
+    >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels=("no", "yes"))
+    >>> votes.shape, votes.n_votes, votes.offsets_i.tolist()
+    ((2, 2, 2), 3, [0, 2, 3])
+    """
+
+    item_n: IntArray
+    worker_n: IntArray
+    label_n: IntArray
+    offsets_i: IntArray
+    items: tuple[Hashable, ...]  # the user's own values, never converted
+    workers: tuple[Hashable, ...]
+    labels: tuple[Hashable, ...]
+    account: Account
+    gold_i: IntArray | None = None  # code of the true label, -1 where unknown
+    abstained_i: IntArray | None = None  # declared voters of the item who gave no vote
+    seconds_n: NDArray[np.float64] | None = None  # time that each vote took
+
+    def __post_init__(self) -> None:
+        n_items, n_votes = len(self.items), len(self.item_n)
+        for name, n_codes in (("item_n", n_items), ("worker_n", len(self.workers)), ("label_n", len(self.labels))):
+            self._freeze(name, np.int32, n_votes)
+            self._check_range(name, 0, n_codes)
+        self._freeze("offsets_i", np.int64, n_items + 1)
+        if self.gold_i is not None:
+            self._freeze("gold_i", np.int32, n_items)
+            self._check_range("gold_i", -1, len(self.labels))
+        if self.abstained_i is not None:
+            self._freeze("abstained_i", np.int32, n_items)
+        if self.seconds_n is not None:
+            self._freeze("seconds_n", np.float64, n_votes)
+        if not np.array_equal(np.diff(self.offsets_i), np.bincount(self.item_n, minlength=n_items)):
+            raise DataError("offsets_i: must count the votes of each item.")
+        if (self.item_n[1:] < self.item_n[:-1]).any():
+            raise DataError("item_n: votes must be sorted by item; Votes.from_codes sorts them.")
+
+    def _freeze(self, name: str, dtype: DTypeLike, length: int) -> None:
+        array = np.ascontiguousarray(getattr(self, name), dtype=dtype).view()
+        if array.shape != (length,):
+            raise DataError(f"{name}: must have shape ({length},), not {array.shape}.")
+        array.flags.writeable = False
+        object.__setattr__(self, name, array)
+
+    def _check_range(self, name: str, low: int, high: int) -> None:
+        code = getattr(self, name)
+        if code.size and (code.min() < low or code.max() >= high):
+            raise DataError(f"{name}: codes must lie in {low}..{high - 1}, found {code.min()}..{code.max()}.")
+
+    @classmethod
+    def from_codes(
+        cls,
+        item: ArrayLike,
+        worker: ArrayLike,
+        label: ArrayLike,
+        *,
+        items: Sequence[Hashable],
+        workers: Sequence[Hashable],
+        labels: Sequence[Hashable],
+        account: Account | None = None,
+        gold: ArrayLike | None = None,
+        abstained: ArrayLike | None = None,
+        seconds: ArrayLike | None = None,
+    ) -> Votes:
+        """Votes from codes in any order; votes of one item keep the order in which they are given."""
+        item_n = np.asarray(item, dtype=np.int32)
+        if item_n.size and (item_n.min() < 0 or item_n.max() >= len(items)):
+            raise DataError(f"item codes must lie in 0..{len(items) - 1}, found {item_n.min()}..{item_n.max()}.")
+        order_n, offsets_i = item_order(item_n, len(items))
+
+        def sorted_n(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
+            array = np.asarray(values, dtype=dtype)
+            if array.shape != item_n.shape:
+                raise DataError(
+                    f"every vote needs an item, a worker and a label: {array.shape} against {item_n.shape}."
+                )
+            return array if order_n is None else array[order_n]
+
+        return cls(
+            item_n=sorted_n(item_n, np.int32),
+            worker_n=sorted_n(worker, np.int32),
+            label_n=sorted_n(label, np.int32),
+            offsets_i=offsets_i,
+            items=tuple(items),
+            workers=tuple(workers),
+            labels=tuple(labels),
+            account=account or Account(source="codes", rows=len(item_n), votes=len(item_n), repeats="each"),
+            gold_i=None if gold is None else np.asarray(gold, dtype=np.int32),
+            abstained_i=None if abstained is None else np.asarray(abstained, dtype=np.int32),
+            seconds_n=None if seconds is None else sorted_n(seconds, np.float64),
+        )
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(items, workers, classes)"""
+        return len(self.items), len(self.workers), len(self.labels)
+
+    @property
+    def n_votes(self) -> int:
+        """How many votes there are."""
+        return len(self.item_n)
+
+    @property
+    def votes_i(self) -> NDArray[np.int64]:
+        """How many votes each item holds."""
+        return np.diff(self.offsets_i)
+
+
+def item_order(item_n: NDArray[np.int32], n_items: int) -> tuple[NDArray[np.int32] | None, NDArray[np.int64]]:
+    """The stable order that sorts votes by item (None if they are sorted), and the offsets of the items."""
+    if (item_n[1:] >= item_n[:-1]).all():
+        counts_i = np.bincount(item_n, minlength=n_items)
+        return None, np.concatenate([[0], np.cumsum(counts_i, dtype=np.int64)])
+    # Transposing a sparse matrix is a counting sort: linear, stable, in C.
+    from scipy.sparse import csr_array
+
+    n_votes = len(item_n)
+    ones_n = np.ones(n_votes, dtype=np.int8)
+    by_item = csr_array((ones_n, item_n, np.arange(n_votes + 1, dtype=np.int32)), shape=(n_votes, n_items)).tocsc()
+    return by_item.indices, by_item.indptr.astype(np.int64)
