@@ -1,0 +1,1 @@
+"""Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out."""
