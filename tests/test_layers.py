@@ -9,24 +9,26 @@ import majorant
 
 ROOT = Path(majorant.__file__).parent
 BELOW_PIPELINE = (
-    "theory account votes kernels blocks load encode datasets tally agreement simulate estimate certify decide plan "
-    "engines output"
+    "theory account threads votes kernels blocks merge load encode datasets tally agreement simulate estimate "
+    "certify decide plan engines output"
 )
 MAY_IMPORT = {
     "errors": "",
+    "threads": "",
     "account": "",
     "output": "",
     "theory": "",
     "votes": "account",
     "kernels": "votes",
-    "blocks": "votes kernels",
-    "load": "account",
+    "blocks": "votes kernels threads",
+    "merge": "votes kernels blocks",
+    "load": "account threads",
     "encode": "load votes account",
     "datasets": "load encode votes",
-    "tally": "votes kernels blocks",
+    "tally": "votes kernels blocks merge",
     "agreement": "tally votes",
     "simulate": "votes account theory",
-    "estimate": "theory votes tally blocks kernels",
+    "estimate": "theory votes tally blocks kernels merge",
     "certify": "theory tally estimate.fit votes",
     "decide": "certify estimate tally votes theory",
     "plan": "theory certify votes",
