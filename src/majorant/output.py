@@ -1,12 +1,13 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all: tables as CSV or Parquet, text as UTF-8."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from majorant.errors import ConfigError
 
@@ -38,6 +39,51 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise cannot_write(target, error) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file whole."""
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
+def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Path:
+    """Write columns of equal length as CSV, or as Parquet where the name ends so; None and NaN become empty."""
+    import duckdb
+
+    table, parquet = _arrow_table(columns), str(path).endswith(".parquet")
+    how = "FORMAT parquet" if parquet else "FORMAT csv, HEADER, DELIMITER ','"
+    with whole_file(path) as part, duckdb.connect() as connection:
+        connection.register("output_table", table)
+        name = str(part).replace("'", "''")
+        try:
+            connection.execute(f"COPY output_table TO '{name}' ({how})")
+        except duckdb.Error as error:
+            raise cannot_write(Path(path), OSError(str(error).splitlines()[0])) from error
+    return Path(path)
+
+
+def _arrow_table(columns: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: _arrow_column(values) for name, values in columns.items()})
+
+
+def _arrow_column(values: Any) -> Any:
+    """An Arrow column; values of mixed or unusual types are written as their text."""
+    import numpy as np
+    import pyarrow as pa
+
+    if isinstance(values, np.ndarray):
+        return pa.array(values, from_pandas=True)  # NaN is missing
+    kinds = {type(value) for value in values} - {type(None)}
+    if len(kinds) <= 1:
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            column = pa.array(values)
+            if not pa.types.is_nested(column.type):
+                return column
+    return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:
