@@ -70,9 +70,16 @@ class MemoryEngine:
 
 
 def in_memory(
-    votes: Votes, *, weights: ArrayLike | None = None, block_items: int | None = None, threads: int | None = None
+    votes: Votes,
+    *,
+    weights: ArrayLike | None = None,
+    clamp_gold: bool = False,
+    block_items: int | None = None,
+    threads: int | None = None,
 ) -> MemoryEngine:
     """Blocks over `votes`, where item i counts `weights[i]` times (once by default).
+
+    With `clamp_gold` the blocks carry the gold labels, and models take the class of these items as known.
 
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels=("no", "yes"))
     >>> in_memory(votes, block_items=1).map_sum(lambda block: block.matrix.sum(axis=0)).tolist()
@@ -83,8 +90,10 @@ def in_memory(
     bounds = _block_bounds(votes, block_items)
     longest = max((int(votes.offsets_i[b] - votes.offsets_i[a]) for a, b in bounds), default=0)
     ones_n = np.ones(longest)  # one buffer serves every block
+    gold_i = votes.gold_i if clamp_gold else None
     blocks = tuple(
-        _block(index, votes, column_n, ones_n, weight_i, start, stop) for index, (start, stop) in enumerate(bounds)
+        _block(index, slice(start, stop), votes, column_n, ones_n, weight_i, gold_i)
+        for index, (start, stop) in enumerate(bounds)
     )
     return MemoryEngine(votes.shape, blocks, thread_count(threads))
 
@@ -137,22 +146,30 @@ def _block_bounds(votes: Votes, block_items: int | None) -> list[tuple[int, int]
 
 def _block(
     index: int,
+    items: slice,
     votes: Votes,
     column_n: IntArray,
     ones_n: FloatArray,
     weight_i: FloatArray | None,
-    start: int,
-    stop: int,
+    gold_i: IntArray | None,
 ) -> Block:
     from scipy.sparse import csr_array
 
     _, n_workers, n_classes = votes.shape
-    first, last = votes.offsets_i[start], votes.offsets_i[stop]
-    offsets_i = (votes.offsets_i[start : stop + 1] - first).astype(column_n.dtype)
+    first, last = votes.offsets_i[items.start], votes.offsets_i[items.stop]
+    offsets_i = (votes.offsets_i[items.start : items.stop + 1] - first).astype(column_n.dtype)
     entries = (ones_n[: last - first], column_n[first:last], offsets_i)
-    matrix = csr_array(entries, shape=(stop - start, n_workers * n_classes))
-    weight_b = None if weight_i is None else weight_i[start:stop]
-    return Block(index, start, stop, n_classes, matrix, matrix.T, weight_b)
+    matrix = csr_array(entries, shape=(items.stop - items.start, n_workers * n_classes))
+    return Block(
+        index=index,
+        start=items.start,
+        stop=items.stop,
+        n_classes=n_classes,
+        matrix=matrix,
+        transpose=matrix.T,
+        weight_i=None if weight_i is None else weight_i[items],
+        gold_i=None if gold_i is None else gold_i[items],
+    )
 
 
 def _as_weights(weights: ArrayLike, n_items: int) -> FloatArray:

@@ -31,6 +31,7 @@ class Block:
     matrix: csr_array[Any]
     transpose: csc_array[Any]
     weight_i: FloatArray | None = None  # how often each item counts; None: once
+    gold_i: NDArray[np.integer[Any]] | None = None  # the known class of each item, -1 where unknown; None: not used
 
     @property
     def items(self) -> slice:
@@ -87,3 +88,17 @@ def softmax_rows(score_ik: FloatArray) -> tuple[FloatArray, FloatArray]:
     log_total_i = top_i + np.log(total_i)
     log_total_i[impossible_i] = -np.inf
     return score_ik, log_total_i
+
+
+def shares(count: FloatArray) -> FloatArray:
+    """Counts as shares along the last axis; where there is none, equal shares.
+
+    >>> shares(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
+    [[0.25, 0.75], [0.5, 0.5]]
+    """
+    n_classes = count.shape[-1]
+    total = count @ np.ones(n_classes)
+    if not total.all():
+        count = np.where((total == 0)[..., None], 1.0, count)
+        total = np.where(total == 0, n_classes, total)
+    return np.asarray(count / total[..., None])
