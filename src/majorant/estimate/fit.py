@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from majorant.errors import ConfigError
 from majorant.kernels import FloatArray
 from majorant.votes import IntArray
+
+if TYPE_CHECKING:
+    from majorant.estimate.online import State
 
 Ties = Literal["flag", "first", "random", "prior"]
 TIE_TOLERANCE = 1e-9  # probabilities closer than this are equal: sums in another order differ by far less
@@ -51,6 +54,7 @@ class Fit:
     trace: tuple[float, ...] = ()  # the objective after each step
     converged: bool = True
     n_iter: int = 0
+    online: State | None = None  # what an online method goes on from when new votes come
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -87,6 +91,12 @@ class Fit:
         value_k = np.empty(len(self.label_values) + 1, dtype=object)
         value_k[:] = [*self.label_values, None]
         return list(value_k[code_i])
+
+    def state(self) -> State:
+        """What `update(state, new_votes)` goes on from; online methods alone have it."""
+        if self.online is None:
+            raise ConfigError(f"{self.method} is not an online method: fit it to all votes, old and new, with start=.")
+        return self.online
 
 
 def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -1,0 +1,115 @@
+"""MAP with confusion matrices counted on gold items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.blocks import Engine
+from majorant.estimate.anchors import block_gold, gold_counts, prepare_gold, without_gold
+from majorant.estimate.fit import Fit
+from majorant.estimate.start import confusion_tables
+from majorant.estimate.tables import Counts, Tables, posterior
+from majorant.estimate.weighted import item_rows
+from majorant.kernels import Block, FloatArray, gather, shares, softmax_rows
+from majorant.theory.checks import safe_log
+from majorant.votes import IntArray, Votes
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorMap:
+    """The most probable class under confusion matrices and prior counted on the gold items, vote by vote.
+
+    One matrix `shared` by all workers, or one for each.  `smoothing` imaginary votes stand in each cell and imaginary
+    items in each class.  Gold items are judged like the others, by their votes; with `leave_one_out` each of them by
+    what the other gold items say, so that its accuracy is honest.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1, 2], [0, 1, 2] * 2 + [2], [1, 1, 0, 0, 0, 1, 1], items="abc",
+    ...                          workers="xyz", labels=("no", "yes"), gold=[1, 0, -1])
+    >>> AnchorMap(shared=True).fit(votes).labels(), AnchorMap(shared=False).fit(votes).labels()
+    (['yes', 'no', 'yes'], ['yes', 'no', 'no'])
+    """
+
+    name: ClassVar[str] = "anchor-map"
+    order_free: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = False
+    monotone: ClassVar[bool] = False
+    classes: ClassVar[int | None] = None
+    distributed: ClassVar[bool] = True
+    iterative: ClassVar[bool] = False
+    needs: ClassVar[str] = "gold"
+
+    shared: bool = True
+    smoothing: float = 0.01
+    leave_one_out: bool = False
+
+    def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
+        """Confusion matrix or matrices, prior, and the posterior of all items."""
+        prepared = prepare_gold(self.name, votes, engine, weights)
+        counts = gold_counts(prepared, votes)
+        if self.shared:
+            counts = counts._replace(votes_jgl=counts.votes_jgl.sum(axis=0, keepdims=True))
+        confusion_jkl = shares(counts.votes_jgl + self.smoothing)
+        prior_k = shares(counts.items_g + self.smoothing)
+        each_jkl = np.broadcast_to(confusion_jkl, (len(votes.workers), *confusion_jkl.shape[1:]))
+        tables = confusion_tables(each_jkl, prior_k)
+
+        def rows(block: Block) -> FloatArray:
+            if not self.leave_one_out:
+                return posterior(without_gold(block), tables)
+            return self._without_own_gold(block, block_gold(block, votes), tables, counts)
+
+        posterior_ik, _ = item_rows(prepared, rows)
+        return Fit(
+            method=self.name,
+            posterior=posterior_ik,
+            prior=prior_k,
+            confusion=confusion_jkl[0] if self.shared else confusion_jkl,
+            votes_i=votes.votes_i,
+            label_values=votes.labels,
+        )
+
+    def _without_own_gold(self, block: Block, gold_i: IntArray, tables: Tables, counts: Counts) -> FloatArray:
+        """The posterior where each gold item is left out of the counts by which it is judged.
+
+        Leaving it out changes the row of its own class and that class's share alone, so one score of the item.
+        """
+        score_ik = gather(block, tables.log_vote_cg) + tables.log_prior_g
+        known = np.flatnonzero(gold_i >= 0)
+        class_r = gold_i[known]
+        # An item that counts w times leaves w - 1 copies of itself behind.
+        once_r = np.ones(len(known)) if block.weight_i is None else np.minimum(block.weight_i[known], 1.0)
+        total = counts.items_g.sum() + self.smoothing * len(counts.items_g)
+        prior_r = (np.maximum(counts.items_g[class_r] - once_r, 0.0) + self.smoothing) / total
+        vote_r = self._left_out_votes(block.matrix[known], class_r, once_r, counts.votes_jgl)
+        score_ik[known, class_r] = safe_log(prior_r) + vote_r
+        return softmax_rows(score_ik)[0]
+
+    def _left_out_votes(
+        self, matrix_rc: csr_array[Any], class_r: IntArray, once_r: FloatArray, votes_jkl: FloatArray
+    ) -> FloatArray:
+        """For each gold item the log-probability of its votes under its own class, counted without it."""
+        from scipy.sparse import csr_array
+
+        n_workers, n_classes, _ = votes_jkl.shape
+        entries = (matrix_rc.data, matrix_rc.indices % (n_workers * n_classes), matrix_rc.indptr)
+        own = csr_array(entries, shape=(len(class_r), n_workers * n_classes), copy=True)
+        own.sum_duplicates()  # sorted too: what one worker said on an item stands together
+        own_e = own.tocoo()
+        worker_e, label_e = np.divmod(own_e.col, n_classes)
+        starts_e = np.ones(len(worker_e), dtype=bool)
+        starts_e[1:] = (np.diff(worker_e) != 0) | (np.diff(own_e.row) != 0)
+        group_e = np.cumsum(starts_e) - 1
+        said_e = np.bincount(group_e, weights=own_e.data)[group_e] if len(group_e) else own_e.data
+        class_e, once_e = class_r[own_e.row], once_r[own_e.row]
+        cell_e = np.maximum(votes_jkl[worker_e, class_e, label_e] - own_e.data * once_e, 0.0) + self.smoothing
+        row_e = np.maximum(votes_jkl.sum(axis=2)[worker_e, class_e] - said_e * once_e, 0.0)
+        row_e += self.smoothing * n_classes
+        share_e = np.divide(cell_e, row_e, out=np.full(len(cell_e), 1 / n_classes), where=row_e > 0)
+        return np.bincount(own_e.row, weights=own_e.data * safe_log(share_e), minlength=len(class_r)).astype(float)

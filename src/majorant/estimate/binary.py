@@ -1,0 +1,157 @@
+"""What methods for two classes share: signs of votes, and agreement between workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.errors import ConfigError, NotIdentified
+from majorant.estimate.em import prepare
+from majorant.estimate.fit import Fit
+from majorant.estimate.start import confusion_tables
+from majorant.estimate.tables import posterior
+from majorant.estimate.weighted import coin_confusions, item_rows
+from majorant.kernels import FloatArray, shares
+from majorant.votes import Votes
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+WORKERS_PER_CHUNK = 256
+PARTNERS = 200  # co-workers kept for each worker, those with the most items in common
+DENSE_UP_TO = 256  # workers
+
+
+class Agreement(NamedTuple):
+    """Mean product of the signs of two workers over their common items, and how many these are; no diagonal."""
+
+    mean_ab: csr_array[Any]
+    items_ab: csr_array[Any]
+
+
+def require_two_classes(name: str, votes: Votes) -> None:
+    """Refuse votes with another number of classes than two."""
+    if len(votes.labels) != 2:
+        raise ConfigError(
+            f"{name} is for two classes, these votes have {len(votes.labels)}: use dawid-skene or one-coin."
+        )
+
+
+def signs(votes: Votes) -> FloatArray:
+    """-1 for each vote for the first label, +1 for the second."""
+    return np.where(votes.label_n == 1, 1.0, -1.0)
+
+
+def item_weights(votes: Votes, weights: ArrayLike | None) -> FloatArray:
+    """How often each item counts: once by default."""
+    n_items = len(votes.items)
+    weight_i = np.ones(n_items) if weights is None else np.asarray(weights, dtype=float)
+    if weight_i.shape != (n_items,) or not (np.isfinite(weight_i) & (weight_i >= 0)).all():
+        raise ConfigError(f"weights must be {n_items} finite numbers of at least 0, one per item.")
+    return weight_i
+
+
+def item_worker(votes: Votes, value_n: FloatArray) -> csr_array[Any]:
+    """A sparse matrix, items x workers, of one value for each vote; repeated votes add up."""
+    from scipy.sparse import csr_array
+
+    shape = (len(votes.items), len(votes.workers))
+    matrix_ij = csr_array((value_n, votes.worker_n, votes.offsets_i), shape=shape, copy=True)
+    matrix_ij.sum_duplicates()
+    return matrix_ij
+
+
+def agreement(name: str, votes: Votes, weight_i: FloatArray) -> Agreement:
+    """How each two workers agree on the items they share; NotIdentified where no two share one.
+
+    A worker who votes more than once on an item counts there with the mean of his signs.  Of a worker's co-workers
+    the PARTNERS with the most common items are kept.
+    """
+    from scipy.sparse import csr_array, vstack
+
+    sign_ij, voted_ij = item_worker(votes, signs(votes)), item_worker(votes, np.ones(votes.n_votes))
+    sign_ij.data /= voted_ij.data
+    voted_ij.data[:] = 1.0
+    weighted_ji = [matrix.T.tocsr() * weight_i for matrix in (sign_ij, voted_ij)]
+    parts = []
+    for start in range(0, len(votes.workers), WORKERS_PER_CHUNK):
+        rows = slice(start, start + WORKERS_PER_CHUNK)
+        # Products with a sum of 0 would vanish from a sparse matrix, so 2 is added to each mean until they are aligned.
+        items_ab = csr_array(weighted_ji[1][rows] @ voted_ij)
+        parts.append(_most_shared(items_ab, csr_array(weighted_ji[0][rows] @ sign_ij + 2 * items_ab), start))
+    items_ab, raised_ab = vstack([part[0] for part in parts]), vstack([part[1] for part in parts])
+    items_ab, raised_ab = csr_array(items_ab.maximum(items_ab.T)), csr_array(raised_ab.maximum(raised_ab.T))
+    if not items_ab.nnz:
+        raise NotIdentified(f"{name} compares workers on common items, and no two workers share one: use majority.")
+    for matrix in (items_ab, raised_ab):
+        matrix.sort_indices()
+    mean_ab = csr_array((raised_ab.data / items_ab.data - 2, items_ab.indices, items_ab.indptr), shape=items_ab.shape)
+    return Agreement(mean_ab, items_ab)
+
+
+def leading_vector(matrix: Any, n_workers: int) -> FloatArray:
+    """The eigenvector of the largest eigenvalue of a symmetric operator, with a sum that is not negative."""
+    from scipy.sparse.linalg import eigsh
+
+    if n_workers <= DENSE_UP_TO:
+        vector_j = np.linalg.eigh(matrix @ np.eye(n_workers))[1][:, -1]
+    else:
+        vector_j = eigsh(matrix, k=1, which="LA", v0=np.ones(n_workers), maxiter=10_000)[1][:, 0]
+    return np.asarray(vector_j if vector_j.sum() >= 0 else -vector_j)
+
+
+def sign_shares(votes: Votes, strength_n: FloatArray) -> FloatArray:
+    """Probabilities from signed strengths: each class's share of them; 0 on both sides is a tie."""
+    n_items = len(votes.items)
+    towards_n = signs(votes) * strength_n
+    second_i = np.bincount(votes.item_n, weights=np.maximum(towards_n, 0), minlength=n_items)
+    first_i = np.bincount(votes.item_n, weights=np.maximum(-towards_n, 0), minlength=n_items)
+    return shares(np.stack([first_i, second_i], axis=1))
+
+
+def theta_fit(name: str, votes: Votes, weights: ArrayLike | None, theta_j: FloatArray, **facts: Any) -> Fit:
+    """Weighted majority for workers who are right with probability (1 + theta) / 2, theta as `skill`.
+
+    An estimate of certainty is not believed further than the worker's number of votes allows.
+    """
+    prepared = prepare(votes, None, weights, clamp_gold=False)
+    votes_j = prepared.totals.votes_c.reshape(-1, 2).sum(axis=1)
+    bound_j = votes_j / (votes_j + 1)
+    theta_j = np.clip(theta_j, -bound_j, bound_j)
+    confusion_jkl = coin_confusions((1 + theta_j) / 2, 2)
+    tables = confusion_tables(confusion_jkl, np.full(2, 0.5))
+    posterior_ik, prior_k = item_rows(prepared, lambda block: posterior(block, tables))
+    return Fit(
+        method=name,
+        posterior=posterior_ik,
+        prior=prior_k,
+        confusion=confusion_jkl,
+        skill=theta_j,
+        votes_i=votes.votes_i,
+        label_values=votes.labels,
+        **facts,
+    )
+
+
+def _most_shared(
+    items_ab: csr_array[Any], raised_ab: csr_array[Any], start: int
+) -> tuple[csr_array[Any], csr_array[Any]]:
+    """Of each row the PARTNERS entries with the most common items, without the worker himself."""
+    from scipy.sparse import csr_array
+
+    for matrix in (items_ab, raised_ab):
+        matrix.sort_indices()
+    row_e = np.repeat(np.arange(items_ab.shape[0]), np.diff(items_ab.indptr))
+    kept = (items_ab.indices != row_e + start) & (items_ab.data > 0)
+    row_e, column_e = row_e[kept], items_ab.indices[kept]
+    count_e, raised_e = items_ab.data[kept], raised_ab.data[kept]
+    order_e = np.lexsort((-count_e, row_e))
+    rank_e = np.arange(len(row_e)) - np.searchsorted(row_e, row_e)[order_e]
+    best_e = order_e[rank_e < PARTNERS]
+    place = (row_e[best_e], column_e[best_e])
+    return (
+        csr_array((count_e[best_e], place), shape=items_ab.shape),
+        csr_array((raised_e[best_e], place), shape=items_ab.shape),
+    )

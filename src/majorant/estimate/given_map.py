@@ -1,0 +1,70 @@
+"""MAP with given confusion matrices: the Bayes rule of a crowd that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.blocks import Engine
+from majorant.errors import ConfigError
+from majorant.estimate.em import prepare
+from majorant.estimate.fit import Fit
+from majorant.estimate.start import confusion_tables
+from majorant.kernels import FloatArray
+from majorant.theory.checks import as_confusion, as_crew, as_prior
+from majorant.votes import Votes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GivenMap:
+    """The most probable class under given confusion matrices and prior; votes independent given the class.
+
+    `confusion[k, l]` is P(label l | class k), shared by all workers, (K, K), or one matrix for each worker in the
+    order of `votes.workers`, (J, K, K).  `prior` is uniform by default.  A probability of 0 means what it says; votes
+    that no class could have produced leave the item tied.
+
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
+    >>> GivenMap(confusion=[[.8, .2], [.2, .8]], prior=[.9, .1]).fit(votes).labels()
+    ['no']
+    """
+
+    name: ClassVar[str] = "map"
+    order_free: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = False
+    monotone: ClassVar[bool] = False
+    classes: ClassVar[int | None] = None
+    distributed: ClassVar[bool] = True
+    iterative: ClassVar[bool] = False
+    needs: ClassVar[str] = "confusion"
+
+    confusion: ArrayLike
+    prior: ArrayLike | None = None
+
+    def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
+        """The posterior of each item; nothing is learned."""
+        _, n_workers, n_classes = votes.shape
+        prior_k = np.full(n_classes, 1 / n_classes) if self.prior is None else as_prior(self.prior)
+        if len(prior_k) != n_classes:
+            raise ConfigError(f"prior has {len(prior_k)} classes, these votes have {n_classes}: {votes.labels!r}.")
+        confusion = self._matrices(n_workers, n_classes)
+        prepared = prepare(votes, engine, weights, clamp_gold=False)
+        each_jkl = np.broadcast_to(confusion, (n_workers, n_classes, n_classes))
+        return Fit(
+            method=self.name,
+            posterior=prepared.posterior(confusion_tables(each_jkl, prior_k)),
+            prior=prior_k,
+            confusion=confusion,
+            votes_i=votes.votes_i,
+            label_values=votes.labels,
+        )
+
+    def _matrices(self, n_workers: int, n_classes: int) -> FloatArray:
+        if np.ndim(self.confusion) < 3:
+            return as_confusion(self.confusion, n_classes)
+        confusion_jkl = as_crew(self.confusion, n_classes)
+        if len(confusion_jkl) != n_workers:
+            raise ConfigError(f"confusion holds {len(confusion_jkl)} matrices, these votes have {n_workers} workers.")
+        return confusion_jkl

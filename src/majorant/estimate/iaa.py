@@ -1,0 +1,112 @@
+"""IAA (Bucarelli et al. 2023): one shared confusion matrix from how often two votes on an item agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.blocks import Engine
+from majorant.errors import ConfigError, NotIdentified
+from majorant.estimate.em import Prepared, prepare
+from majorant.estimate.fit import Fit
+from majorant.estimate.projection import project_simplex, project_symmetric
+from majorant.estimate.start import confusion_tables
+from majorant.kernels import Block, FloatArray, gather, shares, weighted_sum
+from majorant.votes import Votes
+
+
+class PairSums(NamedTuple):
+    """Pairs of votes on one item by their labels, (K, K), and all votes by label, (K,)."""
+
+    pairs_lm: FloatArray
+    votes_l: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Iaa:
+    """All workers share one symmetric confusion matrix, learned from pairs of votes; then MAP with it.
+
+    If T is symmetric and classes are even, two votes on an item have labels (l, m) with probability (T T)[l, m] / K:
+    so T is the square root of the table of pairs, scaled by the label shares, brought to the nearest symmetric
+    stochastic matrix with a diagonal of at least 1/2.  Each item's pairs count as one (`pairs="items"`), or each pair
+    does (`"votes"`).  `prior="labels"` takes the label shares for class shares, as the paper does; `"corrected"`
+    undoes the confusion first.
+
+    >>> votes = Votes.from_codes([0, 0, 1, 1, 2, 2], [0, 1] * 3, [0, 0, 1, 1, 0, 1], items="abc", workers="xy",
+    ...                          labels=("no", "yes"))
+    >>> Iaa().fit(votes).confusion.round(3).tolist()
+    [[0.789, 0.211], [0.211, 0.789]]
+    """
+
+    name: ClassVar[str] = "iaa"
+    order_free: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = False
+    monotone: ClassVar[bool] = False
+    classes: ClassVar[int | None] = None
+    distributed: ClassVar[bool] = True
+    iterative: ClassVar[bool] = False
+    needs: ClassVar[str] = "overlap"
+
+    pairs: Literal["items", "votes"] = "items"
+    prior: Literal["labels", "corrected"] = "labels"
+
+    def __post_init__(self) -> None:
+        if self.pairs not in ("items", "votes"):
+            raise ConfigError(f"pairs must be items or votes, not {self.pairs!r}.")
+        if self.prior not in ("labels", "corrected"):
+            raise ConfigError(f"prior must be labels or corrected, not {self.prior!r}.")
+
+    def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
+        """The shared confusion matrix, the prior, and the posterior of each item."""
+        _, n_workers, n_classes = votes.shape
+        prepared = prepare(votes, engine, weights, clamp_gold=False)
+        sums = self._pair_sums(prepared)
+        if not sums.pairs_lm.any():
+            raise NotIdentified("iaa compares the votes on one item, and no item has two: use majority.")
+        share_l = shares(sums.votes_l)
+        confusion_kl = shared_confusion(sums.pairs_lm / sums.pairs_lm.sum(), share_l)
+        prior_k = share_l if self.prior == "labels" else corrected_prior(share_l, confusion_kl)
+        each_jkl = np.broadcast_to(confusion_kl, (n_workers, n_classes, n_classes))
+        return Fit(
+            method=self.name,
+            posterior=prepared.posterior(confusion_tables(each_jkl, prior_k)),
+            prior=prior_k,
+            confusion=confusion_kl,
+            votes_i=votes.votes_i,
+            label_values=votes.labels,
+        )
+
+    def _pair_sums(self, prepared: Prepared) -> PairSums:
+        totals = prepared.totals
+        one_hot = np.tile(np.eye(totals.n_labels), (totals.n_workers, 1))
+
+        def step(block: Block) -> PairSums:
+            count_il = gather(block, one_hot)
+            votes_i = count_il @ np.ones(totals.n_labels)
+            pairs_i = votes_i * (votes_i - 1)
+            share = np.divide(1.0, pairs_i, out=np.zeros_like(pairs_i), where=pairs_i > 0)
+            # A vote is not its own pair: an item with n votes has n (n - 1) ordered pairs.
+            scale_i = share if self.pairs == "items" else (pairs_i > 0).astype(float)
+            if block.weight_i is not None:
+                scale_i = scale_i * block.weight_i
+            pairs_lm = count_il.T @ (scale_i[:, None] * count_il) - np.diag(scale_i @ count_il)
+            return PairSums(pairs_lm, weighted_sum(block, count_il))
+
+        return prepared.engine.map_sum(step)
+
+
+def shared_confusion(pairs_lm: FloatArray, share_l: FloatArray) -> FloatArray:
+    """The symmetric confusion matrix behind a table of pairs that sums to 1; a label never given has no say."""
+    root_l = np.divide(1.0, np.sqrt(share_l), out=np.zeros_like(share_l), where=share_l > 0)
+    value_g, vector_lg = np.linalg.eigh(root_l[:, None] * pairs_lm * root_l)
+    root_lm = (vector_lg * np.sqrt(np.maximum(value_g, 0.0))) @ vector_lg.T  # below 0 by chance alone
+    return project_symmetric(root_lm, least=0.5)
+
+
+def corrected_prior(share_l: FloatArray, confusion_kl: FloatArray) -> FloatArray:
+    """The class shares that lead to these label shares, as nearly as probabilities can."""
+    solved_k = np.asarray(np.linalg.lstsq(confusion_kl.T, share_l, rcond=1e-6)[0], dtype=np.float64)
+    return project_simplex(solved_k)

@@ -1,0 +1,59 @@
+"""LA one-pass (Yang et al. 2024): each item is labelled once, when it is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from numpy.typing import ArrayLike
+
+from majorant.estimate.fit import Fit
+from majorant.estimate.online import State
+from majorant.estimate.streaming import class_shares, run_pass
+from majorant.kernels import shares
+from majorant.votes import Votes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaOnePass:
+    """Items in their order; votes weigh the worker's accuracy so far, (right + 1) / (given + 2), which then moves on.
+
+    The answer depends on the order of the items, an argument of `fit`.  Online: `fit.state()` holds two numbers a
+    worker, and `update(state, new_votes)` goes on from there as if all votes had come at once.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [1, 1, 0, 0, 1], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> LaOnePass().fit(votes).labels(), LaOnePass().fit(votes, order=[1, 0]).labels()
+    (['yes', 'no'], ['yes', None])
+    """
+
+    name: ClassVar[str] = "la-one-pass"
+    order_free: ClassVar[bool] = False
+    stochastic: ClassVar[bool] = False
+    monotone: ClassVar[bool] = False
+    classes: ClassVar[int | None] = None
+    distributed: ClassVar[bool] = False
+    iterative: ClassVar[bool] = False
+    online: ClassVar[bool] = True
+
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        order: ArrayLike | None = None,
+        state: State | None = None,
+    ) -> Fit:
+        """Labels as they were when each item was seen, and accuracies after the last; `state` goes on from earlier."""
+        done = run_pass(self.name, votes, weights, order, state)
+        posterior_ik = shares(done.score_ik)
+        return Fit(
+            method=self.name,
+            posterior=posterior_ik,
+            prior=class_shares(posterior_ik, votes, weights),
+            skill=done.accuracy_j,
+            votes_i=votes.votes_i,
+            label_values=votes.labels,
+            n_iter=1,
+            online=done.state,
+        )

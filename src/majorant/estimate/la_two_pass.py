@@ -1,0 +1,62 @@
+"""LA two-pass (Yang et al. 2024): a second vote with what the first pass learned of the workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from numpy.typing import ArrayLike
+
+from majorant.estimate.em import prepare
+from majorant.estimate.fit import Fit
+from majorant.estimate.online import State
+from majorant.estimate.streaming import run_pass
+from majorant.estimate.weighted import linear_posterior
+from majorant.votes import Votes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaTwoPass:
+    """After one pass over the items in their order, all items vote again with weights C * accuracy - 1.
+
+    The first pass is that of la-one-pass and depends on the order of the items, an argument of `fit`.  Online:
+    `update(fit.state(), new_votes)` goes on with the accuracies so far and labels the new items.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [1, 1, 0, 0, 1], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> LaTwoPass().fit(votes).labels()
+    ['yes', 'no']
+    """
+
+    name: ClassVar[str] = "la-two-pass"
+    order_free: ClassVar[bool] = False
+    stochastic: ClassVar[bool] = False
+    monotone: ClassVar[bool] = False
+    classes: ClassVar[int | None] = None
+    distributed: ClassVar[bool] = False
+    iterative: ClassVar[bool] = False
+    online: ClassVar[bool] = True
+
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        order: ArrayLike | None = None,
+        state: State | None = None,
+    ) -> Fit:
+        """Labels by the second vote, and accuracies after the first pass; `state` goes on from earlier votes."""
+        done = run_pass(self.name, votes, weights, order, state)
+        n_classes = len(done.state.labels)  # labels of earlier batches count too
+        prepared = prepare(votes, None, weights, clamp_gold=False)
+        posterior_ik, prior_k = linear_posterior(prepared, n_classes * done.accuracy_j - 1)
+        return Fit(
+            method=self.name,
+            posterior=posterior_ik,
+            prior=prior_k,
+            skill=done.accuracy_j,
+            votes_i=votes.votes_i,
+            label_values=votes.labels,
+            n_iter=2,
+            online=done.state,
+        )

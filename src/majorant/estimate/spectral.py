@@ -1,0 +1,107 @@
+"""Spectral skills: the leading vector of the votes (Ghosh et al. 2011) or of the agreements (Dalvi et al. 2013)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.errors import ConfigError, NotIdentified
+from majorant.estimate.binary import (
+    Agreement,
+    agreement,
+    item_weights,
+    item_worker,
+    leading_vector,
+    require_two_classes,
+    sign_shares,
+    signs,
+    theta_fit,
+)
+from majorant.estimate.fit import Fit
+from majorant.estimate.streaming import class_shares
+from majorant.kernels import FloatArray
+from majorant.votes import Votes
+
+EQUAL = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spectral:
+    """Skill from one eigenvector, for two classes, on sparse matrices alone.
+
+    `variant="ghosh"`: the leading right singular vector of the items x workers matrix of signs, each worker's mean
+    taken off (else a frequent class would pass for skill); votes weigh its entries, given as `skill`.  It favours
+    workers with many votes.  `variant="dalvi"`: the leading eigenvector of the mean product of two workers' signs,
+    which does not; scaled to fit the agreements it is theta, P(right) = (1 + theta) / 2, given as `skill`, and votes
+    weigh as in weighted majority.  The crowd as a whole is taken to be right more often than wrong.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> Spectral().fit(votes).labels()
+    ['yes', 'no']
+    """
+
+    name: ClassVar[str] = "spectral"
+    order_free: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = False
+    monotone: ClassVar[bool] = False
+    classes: ClassVar[int | None] = 2
+    distributed: ClassVar[bool] = False
+    iterative: ClassVar[bool] = False
+    needs: ClassVar[str] = "overlap"
+
+    variant: Literal["ghosh", "dalvi"] = "dalvi"
+
+    def __post_init__(self) -> None:
+        if self.variant not in ("ghosh", "dalvi"):
+            raise ConfigError(f"variant must be ghosh or dalvi, not {self.variant!r}.")
+
+    def fit(self, votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
+        """Skills, and the posterior of each item."""
+        require_two_classes(self.name, votes)
+        weight_i = item_weights(votes, weights)
+        if self.variant == "dalvi":
+            theta_j = agreement_skill(agreement(self.name, votes, weight_i))
+            return theta_fit(self.name, votes, weights, theta_j)
+        skill_j = singular_skill(votes, weight_i)
+        posterior_ik = sign_shares(votes, skill_j[votes.worker_n])
+        return Fit(
+            method=self.name,
+            posterior=posterior_ik,
+            prior=class_shares(posterior_ik, votes, weights),
+            skill=skill_j,
+            votes_i=votes.votes_i,
+            label_values=votes.labels,
+        )
+
+
+def agreement_skill(found: Agreement) -> FloatArray:
+    """theta whose products theta_a theta_b fit the agreements, along their leading eigenvector."""
+    vector_j = leading_vector(found.mean_ab, found.mean_ab.shape[0])
+    pairs = found.mean_ab.tocoo()
+    product_e = vector_j[pairs.row] * vector_j[pairs.col]
+    size = float(product_e @ product_e)
+    fitted = max(float(product_e @ pairs.data) / size, 0.0) if size > 0 else 0.0
+    return np.asarray(vector_j * np.sqrt(fitted))
+
+
+def singular_skill(votes: Votes, weight_i: FloatArray) -> FloatArray:
+    """The leading right singular vector of the centred matrix of signs, of length 1."""
+    from scipy.sparse.linalg import LinearOperator
+
+    n_workers = len(votes.workers)
+    sign_n, weight_n = signs(votes), weight_i[votes.item_n]
+    votes_j = np.bincount(votes.worker_n, weights=weight_n, minlength=n_workers)
+    mean_j = np.bincount(votes.worker_n, weights=weight_n * sign_n, minlength=n_workers) / np.maximum(votes_j, 1e-300)
+    centred_ij = item_worker(votes, sign_n - mean_j[votes.worker_n])
+    if not np.abs(centred_ij.data).max(initial=0.0) > EQUAL:
+        raise NotIdentified("spectral needs a worker who gave both labels, and there is none: use majority.")
+
+    def square(value: FloatArray) -> FloatArray:
+        return np.asarray(centred_ij.T @ (weight_i.reshape(-1, *[1] * (value.ndim - 1)) * (centred_ij @ value)))
+
+    operator = LinearOperator((n_workers, n_workers), matvec=square, matmat=square, dtype=float)
+    return leading_vector(operator, n_workers)

@@ -1,0 +1,45 @@
+"""Where a fit starts: the vote shares, or the confusion matrices of an earlier fit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from majorant.errors import ConfigError
+from majorant.estimate.fit import Fit
+from majorant.estimate.tables import Tables
+from majorant.kernels import FloatArray
+from majorant.theory.checks import safe_log
+from majorant.votes import Votes
+
+
+class ConfusionParams(NamedTuple):
+    """P(label l | class k) of each worker, (J, K, K), and the probability of each class, (K,)."""
+
+    confusion_jkl: FloatArray
+    prior_k: FloatArray
+
+
+def confusion_tables(confusion_jkl: FloatArray, prior_k: FloatArray) -> Tables:
+    """Log-probabilities of each vote under each class, and of the classes."""
+    return Tables(vote_rows(safe_log(confusion_jkl)), safe_log(prior_k))
+
+
+def vote_rows(value_jgl: FloatArray) -> FloatArray:
+    """An array by worker, latent class and label as a table: a row for each (worker, label), a column a class."""
+    n_workers, n_latent, n_labels = value_jgl.shape
+    return value_jgl.transpose(0, 2, 1).reshape(n_workers * n_labels, n_latent)
+
+
+def params_of(start: Fit | None, votes: Votes) -> ConfusionParams | None:
+    """The parameters of an earlier fit for the same workers and classes, to start from."""
+    if start is None:
+        return None
+    _, n_workers, n_classes = votes.shape
+    if start.confusion is None or start.confusion.shape[-1] != n_classes:
+        raise ConfigError(f"start: a {start.method} fit has no confusion matrices for these {n_classes} classes.")
+    shape = (n_workers, n_classes, n_classes)
+    if start.confusion.ndim == 3 and start.confusion.shape != shape:
+        raise ConfigError(f"start: was fitted to {len(start.confusion)} workers, these votes have {n_workers}.")
+    return ConfusionParams(np.broadcast_to(start.confusion, shape), start.prior)
