@@ -3,26 +3,47 @@
 import numpy as np
 import pytest
 
-from crowds import random_votes
+from crowds import informed_votes, random_votes
 from majorant.blocks import in_memory
+from majorant.errors import NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.merge import take_items
 from majorant.votes import Votes
 
 pytestmark = pytest.mark.parametrize("name", list(ESTIMATORS))
 EXACT = {"rtol": 0, "atol": 1e-9}
+# What a method must be given before it can be built: settings for votes of K classes.
+SETTINGS = {"map": lambda n_classes: {"confusion": 0.5 * np.eye(n_classes) + 0.5 / n_classes}}
 
 
 def n_classes_for(name, wanted=3):
     return ESTIMATORS[name].classes or wanted
 
 
-def fit(name, votes, **settings):
-    return ESTIMATORS[name]().fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}), **settings)
+def needs(name):
+    """What the votes must bring for a method to answer: gold labels, or workers who share items; or nothing."""
+    return getattr(ESTIMATORS[name], "needs", "")
+
+
+def fit(name, votes, **arguments):
+    settings = SETTINGS.get(name, lambda n_classes: {})(len(votes.labels))
+    return ESTIMATORS[name](**settings).fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}), **arguments)
+
+
+def fit_or_refuse(name, votes):
+    """The answer, or None where a method that compares workers says that there is nothing to compare."""
+    try:
+        return fit(name, votes)
+    except NotIdentified as refusal:
+        assert needs(name) == "overlap"
+        reason = str(refusal)
+    assert "use " in reason  # what to use instead
+    return None
 
 
 def crowd(name, seed=0, **sizes):
-    return random_votes(np.random.default_rng(seed), **{"n_classes": n_classes_for(name), **sizes})
+    draw = informed_votes if needs(name) else random_votes
+    return draw(np.random.default_rng(seed), **{"n_classes": n_classes_for(name), **sizes})
 
 
 def recoded(votes, item_of=None, worker_of=None, label_of=None, order=None):
@@ -43,6 +64,7 @@ def recoded(votes, item_of=None, worker_of=None, label_of=None, order=None):
         items=names[0],
         workers=names[1],
         labels=names[2],
+        gold=None if votes.gold_i is None else np.append(maps[2], -1)[votes.gold_i[np.argsort(maps[0])]],
     )
 
 
@@ -127,16 +149,26 @@ def test_block_size_and_threads_do_not_matter(name):
     ids=["one item", "one worker", "one vote", "about one vote each", "5,000 votes on an item", "50 classes"],
 )
 def test_extreme_sizes(name, sizes):
-    answer = fit(name, crowd(name, **{**sizes, "n_classes": n_classes_for(name, sizes.get("n_classes", 3))}))
+    votes = crowd(name, **{**sizes, "n_classes": n_classes_for(name, sizes.get("n_classes", 3))})
+    answer = fit_or_refuse(name, votes)
+    if answer is None:
+        return
     assert np.isfinite(answer.posterior).all()
     np.testing.assert_allclose(answer.posterior.sum(axis=1), 1, **EXACT)
 
 
 def test_an_item_without_votes_gets_no_label(name):
     votes = Votes.from_codes(
-        [0, 0, 2], [0, 1, 0], [0, 0, 1], items=["a", "silent", "b"], workers=["w", "x"], labels=["no", "yes"]
+        [0, 0, 0, 2, 2, 2, 3, 3],
+        [0, 1, 2, 0, 1, 2, 0, 1],
+        [0, 0, 0, 1, 1, 1, 1, 1],
+        items=["a", "silent", "b", "c"],
+        workers=["w", "x", "y"],
+        labels=["no", "yes"],
+        gold=[0, 1, 1, -1],
     )
     answer = fit(name, votes)
+    assert answer.labels()[0] == "no"
     for ties in ("flag", "first", "random", "prior"):
         assert answer.labels(ties=ties, rng=0)[1] is None
 

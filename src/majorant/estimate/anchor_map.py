@@ -46,7 +46,7 @@ class AnchorMap:
     needs: ClassVar[str] = "gold"
 
     shared: bool = True
-    smoothing: float = 0.01
+    smoothing: float = 0.1
     leave_one_out: bool = False
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,14 +15,15 @@ from majorant.estimate.start import confusion_tables
 from majorant.estimate.tables import posterior
 from majorant.estimate.weighted import coin_confusions, item_rows
 from majorant.kernels import FloatArray, shares
-from majorant.votes import Votes
+from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 WORKERS_PER_CHUNK = 256
-PARTNERS = 200  # co-workers kept for each worker, those with the most items in common
+PARTNERS = 100  # co-workers kept for each worker, those with the most items in common
 DENSE_UP_TO = 256  # workers
+NO_SIDE = 1e-9  # a vector of length 1 whose entries sum to less has no direction
 
 
 class Agreement(NamedTuple):
@@ -92,14 +94,18 @@ def agreement(name: str, votes: Votes, weight_i: FloatArray) -> Agreement:
 
 
 def leading_vector(matrix: Any, n_workers: int) -> FloatArray:
-    """The eigenvector of the largest eigenvalue of a symmetric operator, with a sum that is not negative."""
+    """The eigenvector of the largest eigenvalue of a symmetric operator, its sign such that it adds up to more than 0.
+
+    All 0 where it adds up to nothing, so that neither sign is better.
+    """
     from scipy.sparse.linalg import eigsh
 
     if n_workers <= DENSE_UP_TO:
         vector_j = np.linalg.eigh(matrix @ np.eye(n_workers))[1][:, -1]
     else:
         vector_j = eigsh(matrix, k=1, which="LA", v0=np.ones(n_workers), maxiter=10_000)[1][:, 0]
-    return np.asarray(vector_j if vector_j.sum() >= 0 else -vector_j)
+    total = vector_j.sum()
+    return np.asarray(vector_j * np.sign(total) if abs(total) > NO_SIDE else np.zeros(n_workers))
 
 
 def sign_shares(votes: Votes, strength_n: FloatArray) -> FloatArray:
@@ -142,16 +148,23 @@ def _most_shared(
     from scipy.sparse import csr_array
 
     for matrix in (items_ab, raised_ab):
-        matrix.sort_indices()
+        matrix.sort_indices()  # both hold the same places: now in the same order
     row_e = np.repeat(np.arange(items_ab.shape[0]), np.diff(items_ab.indptr))
-    kept = (items_ab.indices != row_e + start) & (items_ab.data > 0)
-    row_e, column_e = row_e[kept], items_ab.indices[kept]
-    count_e, raised_e = items_ab.data[kept], raised_ab.data[kept]
-    order_e = np.lexsort((-count_e, row_e))
-    rank_e = np.arange(len(row_e)) - np.searchsorted(row_e, row_e)[order_e]
-    best_e = order_e[rank_e < PARTNERS]
-    place = (row_e[best_e], column_e[best_e])
+    others = (items_ab.indices != row_e + start) & (items_ab.data > 0)
+    kept = []
+    for a, b in pairwise(items_ab.indptr):
+        entry = a + np.flatnonzero(others[a:b])
+        kept.append(entry[most(items_ab.data[entry])])
+    kept_e = np.concatenate(kept)
+    place = (row_e[kept_e], items_ab.indices[kept_e])
     return (
-        csr_array((count_e[best_e], place), shape=items_ab.shape),
-        csr_array((raised_e[best_e], place), shape=items_ab.shape),
+        csr_array((items_ab.data[kept_e], place), shape=items_ab.shape),
+        csr_array((raised_ab.data[kept_e], place), shape=items_ab.shape),
     )
+
+
+def most(items_p: FloatArray) -> IntArray:
+    """The places of the PARTNERS largest entries, in order of place; all, if there are no more."""
+    if len(items_p) <= PARTNERS:
+        return np.arange(len(items_p))
+    return np.sort(np.argpartition(-items_p, PARTNERS)[:PARTNERS])

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.errors import ConfigError, NotIdentified
+from majorant.errors import ConfigError
 from majorant.estimate.binary import (
     Agreement,
     agreement,
@@ -18,25 +18,22 @@ from majorant.estimate.binary import (
     require_two_classes,
     sign_shares,
     signs,
-    theta_fit,
 )
 from majorant.estimate.fit import Fit
 from majorant.estimate.streaming import class_shares
 from majorant.kernels import FloatArray
 from majorant.votes import Votes
 
-EQUAL = 1e-12
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spectral:
     """Skill from one eigenvector, for two classes, on sparse matrices alone.
 
-    `variant="ghosh"`: the leading right singular vector of the items x workers matrix of signs, each worker's mean
-    taken off (else a frequent class would pass for skill); votes weigh its entries, given as `skill`.  It favours
-    workers with many votes.  `variant="dalvi"`: the leading eigenvector of the mean product of two workers' signs,
-    which does not; scaled to fit the agreements it is theta, P(right) = (1 + theta) / 2, given as `skill`, and votes
-    weigh as in weighted majority.  The crowd as a whole is taken to be right more often than wrong.
+    Worker j is right with probability (1 + theta_j) / 2 whatever the class, so that the matrix of signs, items x
+    workers, is the truth times theta, and the mean product of two workers' signs is theta_a theta_b, but for noise.
+    `variant="dalvi"` takes the leading eigenvector of the latter, scaled to fit: `skill` is theta.  `"ghosh"` takes the
+    leading right singular vector of the former, which also grows with a worker's number of votes.  Votes weigh the
+    entries; the crowd as a whole is taken to be right more often than wrong, and where that cannot be told all ties.
 
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
@@ -64,9 +61,9 @@ class Spectral:
         require_two_classes(self.name, votes)
         weight_i = item_weights(votes, weights)
         if self.variant == "dalvi":
-            theta_j = agreement_skill(agreement(self.name, votes, weight_i))
-            return theta_fit(self.name, votes, weights, theta_j)
-        skill_j = singular_skill(votes, weight_i)
+            skill_j = agreement_skill(agreement(self.name, votes, weight_i))
+        else:
+            skill_j = singular_skill(votes, weight_i)
         posterior_ik = sign_shares(votes, skill_j[votes.worker_n])
         return Fit(
             method=self.name,
@@ -89,19 +86,14 @@ def agreement_skill(found: Agreement) -> FloatArray:
 
 
 def singular_skill(votes: Votes, weight_i: FloatArray) -> FloatArray:
-    """The leading right singular vector of the centred matrix of signs, of length 1."""
+    """The leading right singular vector of the matrix of signs, of length 1."""
     from scipy.sparse.linalg import LinearOperator
 
     n_workers = len(votes.workers)
-    sign_n, weight_n = signs(votes), weight_i[votes.item_n]
-    votes_j = np.bincount(votes.worker_n, weights=weight_n, minlength=n_workers)
-    mean_j = np.bincount(votes.worker_n, weights=weight_n * sign_n, minlength=n_workers) / np.maximum(votes_j, 1e-300)
-    centred_ij = item_worker(votes, sign_n - mean_j[votes.worker_n])
-    if not np.abs(centred_ij.data).max(initial=0.0) > EQUAL:
-        raise NotIdentified("spectral needs a worker who gave both labels, and there is none: use majority.")
+    sign_ij = item_worker(votes, signs(votes))
 
     def square(value: FloatArray) -> FloatArray:
-        return np.asarray(centred_ij.T @ (weight_i.reshape(-1, *[1] * (value.ndim - 1)) * (centred_ij @ value)))
+        return np.asarray(sign_ij.T @ (weight_i.reshape(-1, *[1] * (value.ndim - 1)) * (sign_ij @ value)))
 
     operator = LinearOperator((n_workers, n_workers), matvec=square, matmat=square, dtype=float)
     return leading_vector(operator, n_workers)

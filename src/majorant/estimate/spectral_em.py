@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
-from majorant.errors import NotIdentified
+from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate.em import Prepared, Progress, prepare, run_em, table_fit
 from majorant.estimate.fit import Fit
 from majorant.estimate.start import ConfusionParams, confusion_tables, params_of
-from majorant.estimate.tables import Counts, Tables
+from majorant.estimate.tables import Counts, Tables, expect
 from majorant.estimate.tensor import Moments, view_means
 from majorant.kernels import Block, FloatArray, gather, scatter, shares
 from majorant.votes import IntArray, Votes
@@ -27,10 +27,11 @@ LEAST = 1e-3  # no probability of the start is smaller: moments are noisy, and E
 class SpectralEm:
     """Dawid-Skene started from the data's moments rather than from the vote shares.
 
-    Workers fall into three random groups (`rng`); the votes of each group on an item, as shares, are three views that
-    are independent given the class.  A tensor decomposition of their third moment gives the groups' confusion
-    matrices, moments with the other groups those of each worker, EM the rest: to convergence, or `max_iter=1` for the
-    single step of the paper.  NotIdentified where the moments do not tell the classes apart.
+    Workers fall into three groups at random (`rng`; the best of several `groupings`); the votes of each group on an
+    item, as shares, are three views that are independent given the class.  A tensor decomposition of their third
+    moment gives the groups' confusion matrices, moments with the other groups those of each worker, EM the rest: to
+    convergence, or `max_iter=1` for the single step of the paper.  NotIdentified where the moments do not tell the
+    classes apart.
 
     >>> votes = Votes.from_codes(np.repeat(range(8), 3), [0, 1, 2] * 8, np.repeat([0, 1] * 4, 3), items="abcdefgh",
     ...                          workers="xyz", labels=("no", "yes"))
@@ -47,6 +48,7 @@ class SpectralEm:
     iterative: ClassVar[bool] = True
     needs: ClassVar[str] = "overlap"
 
+    groupings: int = 5
     smoothing: float = 0.01
     max_iter: int = 1_000
     tol: float = 1e-6
@@ -80,10 +82,27 @@ class SpectralEm:
         prepared = prepare(votes, engine, weights, clamp_gold=False)
         begin = params_of(start, votes)
         if begin is None:
-            begin = spectral_start(prepared, np.random.default_rng(rng))
+            begin = self._best_start(prepared, np.random.default_rng(rng))
         solution = run_em(self, prepared, begin, progress)
         confusion_jkl, prior_k = solution.params
         return table_fit(self, votes, prepared, solution, confusion=confusion_jkl, prior=prior_k)
+
+    def _best_start(self, prepared: Prepared, rng: np.random.Generator) -> ConfusionParams:
+        """Of several groupings the start with the highest objective; a grouping may fail, all of them must not."""
+        best, height, failure = None, -np.inf, None
+        for _ in range(self.groupings):
+            try:
+                params = spectral_start(prepared, rng)
+            except NotIdentified as error:
+                failure = error
+                continue
+            counts = expect(prepared.engine, self.tables(params), prepared.totals)
+            objective = counts.evidence + self.log_prior(params)
+            if best is None or objective > height:
+                best, height = params, objective
+        if best is None:
+            raise failure or ConfigError(f"groupings must be at least 1, not {self.groupings}.")
+        return best
 
 
 def spectral_start(prepared: Prepared, rng: np.random.Generator) -> ConfusionParams:

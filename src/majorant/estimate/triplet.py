@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import NotIdentified
-from majorant.estimate.binary import Agreement, agreement, item_weights, require_two_classes, theta_fit
+from majorant.estimate.binary import Agreement, agreement, item_weights, most, require_two_classes, theta_fit
 from majorant.estimate.fit import Fit
 from majorant.kernels import FloatArray
-from majorant.votes import Votes
+from majorant.votes import IntArray, Votes
 
 EVEN = 1e-9  # two pairs whose informativeness differs by a smaller share are equally good
 SIGN_ROUNDS = 50
+DENSE_UP_TO = 2_048  # partners whose agreements are held as a dense matrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,18 +64,38 @@ def sizes(found: Agreement) -> FloatArray:
     """|theta| of each worker, NaN where no triangle reaches him."""
     mean_ab, items_ab = found
     size_j = np.full(mean_ab.shape[0], np.nan)
-    for j in range(len(size_j)):
-        own = slice(mean_ab.indptr[j], mean_ab.indptr[j + 1])
-        partner_p, mean_p, items_p = mean_ab.indices[own], mean_ab.data[own], items_ab.data[own]
-        among_pq = np.abs(mean_ab[partner_p][:, partner_p].toarray())
-        common_pq = np.minimum(items_ab[partner_p][:, partner_p].toarray(), np.minimum.outer(items_p, items_p))
-        worth_pq = among_pq * np.sqrt(common_pq)
+    own_j = [a + most(items_ab.data[a:b]) for a, b in pairwise(mean_ab.indptr)]
+    look_up = _between(found, np.unique(mean_ab.indices[np.concatenate(own_j)]))
+    for j, own in enumerate(own_j):
+        mean_p, items_p = mean_ab.data[own], items_ab.data[own]
+        among_pq, common_pq = look_up(mean_ab.indices[own])
+        among_pq = np.abs(among_pq)
+        worth_pq = among_pq * np.sqrt(np.minimum(common_pq, np.minimum.outer(items_p, items_p)))
         best = worth_pq.max(initial=0.0)
         if best > 0:
             row, column = np.nonzero(worth_pq >= best * (1 - EVEN))
             square = np.abs(mean_p[row] * mean_p[column]) / among_pq[row, column]
             size_j[j] = min(np.sqrt(square.mean()), 1.0)
     return size_j
+
+
+def _between(found: Agreement, worker_u: IntArray) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
+    """A function from workers among `worker_u` to their agreements with each other and their common items."""
+
+    def slice_out(worker_p: IntArray) -> tuple[FloatArray, FloatArray]:
+        return found.mean_ab[worker_p][:, worker_p].toarray(), found.items_ab[worker_p][:, worker_p].toarray()
+
+    if len(worker_u) > DENSE_UP_TO:
+        return slice_out
+    mean_uu, items_uu = slice_out(worker_u)
+    place_j = np.zeros(found.mean_ab.shape[0], dtype=np.int64)
+    place_j[worker_u] = np.arange(len(worker_u))
+
+    def look_up(worker_p: IntArray) -> tuple[FloatArray, FloatArray]:
+        both = np.ix_(place_j[worker_p], place_j[worker_p])
+        return mean_uu[both], items_uu[both]
+
+    return look_up
 
 
 def directions(found: Agreement, size_j: FloatArray) -> FloatArray:
