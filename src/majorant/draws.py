@@ -1,4 +1,4 @@
-"""The draws underneath `simulate`, for a block of items at a time and no loop over items or votes."""
+"""The draws underneath `simulate`, for a block of items at a time; only items with very many votes go one by one."""
 
 from __future__ import annotations
 
@@ -11,27 +11,30 @@ Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 Indices = NDArray[np.intp]
 
-DECK_CARDS = 1 << 22  # shuffled at once: 16 MB
+DECK_CARDS = 1 << 22  # dealt from at once: 16 MB
+MANY_VOTES = 256  # on one item: from here on a call per item costs less than its share of the others'
 
 
 def distinct_workers(
     rng: np.random.Generator, local_n: Indices, start_i: Indices, votes_i: Counts, n_workers: int
 ) -> Codes:
-    """Distinct workers for each item, in random order; all of them in their own order if all items ask for all."""
+    """Distinct workers for each item, in random order; all of them in their own order if every item wants all."""
     if (votes_i == n_workers).all():
         return np.tile(np.arange(n_workers, dtype=np.int32), len(votes_i))
     worker_n = rng.integers(0, n_workers, len(local_n), dtype=np.int32)
+    many_i = votes_i > MANY_VOTES
     # With v votes on an item some two are equal with probability about v**2 / (2 n_workers): redraw while that is rare.
-    few_i = votes_i**2 <= n_workers
-    if few_i.any():
-        _redraw_repeats(rng, worker_n, local_n, few_i, int(votes_i[few_i].max()), n_workers)
-    if not few_i.all():
-        _shuffle_decks(rng, worker_n, start_i[~few_i], votes_i[~few_i], n_workers)
+    sparse_i = (votes_i**2 <= n_workers) & ~many_i
+    dense_i = ~sparse_i & ~many_i
+    _redraw_repeats(rng, worker_n, local_n, sparse_i, n_workers)
+    _deal(rng, worker_n, start_i[dense_i], votes_i[dense_i], n_workers)
+    for start, votes in zip(start_i[many_i], votes_i[many_i], strict=True):
+        worker_n[start : start + votes] = rng.choice(n_workers, votes, replace=False)
     return worker_n
 
 
 def _redraw_repeats(
-    rng: np.random.Generator, worker_n: Codes, local_n: Indices, open_i: NDArray[np.bool_], most: int, n_workers: int
+    rng: np.random.Generator, worker_n: Codes, local_n: Indices, open_i: NDArray[np.bool_], n_workers: int
 ) -> None:
     """Draw again whoever came earlier on the same item, until nobody did.
 
@@ -41,7 +44,7 @@ def _redraw_repeats(
         open_n = np.flatnonzero(open_i[local_n])
         key_n = local_n[open_n] * n_workers + worker_n[open_n]
         repeat_n = np.zeros(len(open_n), dtype=bool)
-        for lag in range(1, most):
+        for lag in range(1, int(np.bincount(local_n[open_n]).max(initial=0))):
             repeat_n[lag:] |= key_n[lag:] == key_n[:-lag]
         again_n = open_n[repeat_n]
         worker_n[again_n] = rng.integers(0, n_workers, len(again_n), dtype=np.int32)
@@ -49,9 +52,7 @@ def _redraw_repeats(
         open_i[local_n[again_n]] = True
 
 
-def _shuffle_decks(
-    rng: np.random.Generator, worker_n: Codes, start_i: Indices, votes_i: Counts, n_workers: int
-) -> None:
+def _deal(rng: np.random.Generator, worker_n: Codes, start_i: Indices, votes_i: Counts, n_workers: int) -> None:
     """Deal each item its workers from a deck of all (Fisher-Yates), one card to every item at a time."""
     order_i = np.argsort(-votes_i, kind="stable")
     n_decks = max(1, DECK_CARDS // n_workers)
