@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 from majorant.crews import grouped_crew, mixed_crew, one_coin_crew, perturbed_crew
+from majorant.draws import quantile, thresholds
 from majorant.errors import ConfigError
 from majorant.simulate import simulate
 
@@ -394,3 +395,9 @@ GOOD = {"prior": [0.5, 0.5], "confusion": TWO, "n_items": 10, "n_votes": 3, "rng
 def test_bad_input_is_refused_with_the_argument_at_fault(change, says):
     with pytest.raises(ConfigError, match=says):
         simulate(**(GOOD | change))
+
+
+def test_a_number_on_a_threshold_belongs_to_the_next_label_that_is_possible():
+    row = thresholds(np.array([[0.0, 0.5, 0.0, 0.5, 0.0]]))
+    number = np.array([0.0, np.nextafter(0.5, 0), 0.5, np.nextafter(1.0, 0)])
+    assert quantile(row, np.zeros(4, dtype=np.intp), number).tolist() == [1, 1, 3, 3]
