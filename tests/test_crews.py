@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from majorant.crews import grouped_crew, mixed_crew, one_coin_crew, perturbed_crew
 from majorant.errors import ConfigError
+from majorant.simulate import grouped_crew, mixed_crew, one_coin_crew, perturbed_crew
 
 TWO = np.array([[0.8, 0.2], [0.3, 0.7]])
 THREE = np.array([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.25, 0.25, 0.5]])

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.account import Account
-from majorant.crews import as_generator, numbers, whole_numbers
-from majorant.draws import DECK_CARDS, Codes, Counts, Indices, distinct_workers, quantile, thresholds, urn
 from majorant.errors import ConfigError
+from majorant.simulate.crews import as_generator, numbers, whole_numbers
+from majorant.simulate.draws import DECK_CARDS, Codes, Counts, Indices, distinct_workers, quantile, thresholds, urn
 from majorant.theory.checks import FloatArray, as_confusion, as_crew, as_prior
 from majorant.votes import Votes
 
