@@ -2,8 +2,10 @@
 
 import csv
 import json
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -78,6 +80,13 @@ def test_numbers_of_votes_may_be_a_distribution_and_facts_come_as_json(tmp_path)
         "truth": None,
     }
     assert rows_of((tmp_path / "v.csv").read_text())[1:] == expected_rows(votes)
+
+
+def test_the_transcript_on_the_page_is_true(tmp_path):
+    page = (Path(__file__).parents[1] / "docs" / "simulate.md").read_text(encoding="utf-8")
+    transcript = page.split("```console\n$ majorant simulate ")[1].split("```")[0]
+    command, printed = transcript.split("\n", 1)
+    assert run(*shlex.split(command), cwd=tmp_path).stdout == printed
 
 
 @pytest.mark.parametrize(
