@@ -106,13 +106,13 @@ def _as_floats(name: str, values: ArrayLike) -> FloatArray:
 
 def _refuse_improper(name: str, probability: FloatArray) -> None:
     """Refuse entries outside 0..1 (or NaN) and last-axis sums other than 1."""
-    bad = np.argwhere(~((probability >= 0) & (probability <= 1)))
-    if len(bad):
-        where = tuple(bad[0])
+    legal = (probability >= 0) & (probability <= 1)
+    if not legal.all():
+        where = tuple(np.argwhere(~legal)[0])
         raise ConfigError(f"{name}{[int(i) for i in where]} is {probability[where]:g}: a probability must lie in 0..1.")
     total = probability.sum(axis=-1)
-    bad = np.argwhere(np.abs(total - 1) > SUM_TOLERANCE)
-    if len(bad):
-        where = tuple(bad[0])
+    complete = np.abs(total - 1) <= SUM_TOLERANCE
+    if not complete.all():
+        where = tuple(np.argwhere(~complete)[0])
         index = "".join(f"[{i}]" for i in where)
         raise ConfigError(f"{name}{index} sums to {total[where]:.12g}, not to 1.")

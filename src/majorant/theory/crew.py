@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.theory.checks import FloatArray, as_crew, as_prior, as_ties, safe_log
-from majorant.theory.margin import label_weights
+from majorant.theory.margin import label_weights, optimal_class
 from majorant.theory.witness import Witness
 
 Ballot = NDArray[np.int_]
-Found = tuple[float, Ballot, int, int]  # log-odds, who said what, majority's class, the class it is held against
+Found = tuple[float, Ballot, int]  # log-odds, who said what, majority's class
 
 
 def crew_margin(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> float:
@@ -42,10 +42,11 @@ def crew_witness(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude")
     found = _two_class_worst(prior_k, confusion_hkl, policy) if two_classes else _worst(prior_k, confusion_hkl)
     if found is None:  # every class that occurs is always named rightly
         certain = int(prior_k.argmax())
-        found = np.inf, np.full(len(confusion_hkl), certain), certain, certain
-    margin, ballot_h, c, j = found
+        found = np.inf, np.full(len(confusion_hkl), certain), certain
+    margin, ballot_h, c = found
     counts = tuple(np.bincount(ballot_h, minlength=len(prior_k)).tolist())
-    return Witness(counts, c, c if margin > 0 else j, float(margin), tuple(ballot_h.tolist()))
+    joint_k = safe_log(prior_k) + safe_log(confusion_hkl[np.arange(len(ballot_h)), :, ballot_h]).sum(axis=0)
+    return Witness(counts, c, optimal_class(joint_k, c, margin), float(margin), tuple(ballot_h.tolist()))
 
 
 def _two_class_worst(prior_k: FloatArray, confusion_hkl: FloatArray, ties: str) -> Found | None:
@@ -60,9 +61,7 @@ def _two_class_worst(prior_k: FloatArray, confusion_hkl: FloatArray, ties: str) 
     return min((one for one in found if one is not None), key=lambda one: one[0], default=None)
 
 
-def _two_class_fill(
-    prior_k: FloatArray, confusion_hkl: FloatArray, c: int, fewest: int, most: int
-) -> tuple[float, Ballot, int, int] | None:
+def _two_class_fill(prior_k: FloatArray, confusion_hkl: FloatArray, c: int, fewest: int, most: int) -> Found | None:
     """The ballot, with `fewest` to `most` votes against c, that speaks least for c; None if there is none.
 
     Everyone starts with a vote for c; then those change who take most from c's odds, first those who cannot vote
@@ -85,7 +84,7 @@ def _two_class_fill(
     ballot_h = np.full(len(weight_hl), c)
     ballot_h[order_h[:changed]] = j
     odds = safe_log(prior_k[c]) - safe_log(prior_k[j]) + weight_hl[np.arange(len(ballot_h)), ballot_h].sum()
-    return float(odds), ballot_h, c, j
+    return float(odds), ballot_h, c
 
 
 def _worst(prior_k: FloatArray, confusion_hkl: FloatArray) -> Found | None:
@@ -105,7 +104,7 @@ def _worst(prior_k: FloatArray, confusion_hkl: FloatArray) -> Found | None:
         start = float(log_prior_k[c] - log_prior_k[j])
         value, ballot_h = _pair_worst(weight_hcjl[:, c, j], c)
         if start + value < (best[0] if best else np.inf):
-            best = start + value, ballot_h, c, j
+            best = start + value, ballot_h, c
     return best
 
 

@@ -32,7 +32,7 @@ def majority_margin(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: 
     """
     prior_k = as_prior(prior)
     confusion_kl = as_confusion(confusion, len(prior_k))
-    return float(majority_margins(prior_k, confusion_kl, n_votes, ties))
+    return float(_margins(prior_k, confusion_kl, as_vote_count(n_votes), as_ties(ties, len(prior_k))))
 
 
 def majority_margins(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> FloatArray:
@@ -44,17 +44,7 @@ def majority_margins(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
     [0.303, 0.0]
     """
     prior_bk, confusion_bkl = as_models(prior, confusion)
-    votes, policy = as_vote_count(n_votes), as_ties(ties, prior_bk.shape[-1])
-    if prior_bk.shape[-1] == 2:
-        return _two_class_margins(prior_bk, confusion_bkl, votes, policy)
-    batch, n_classes = prior_bk.shape[:-1], prior_bk.shape[-1]
-    prior_bk, confusion_bkl = prior_bk.reshape(-1, n_classes), confusion_bkl.reshape(-1, n_classes, n_classes)
-    size = max(1, BATCH_ELEMENTS // (n_classes**2 * votes))
-    parts = [
-        _fill_margins(prior_bk[i : i + size], confusion_bkl[i : i + size], votes).min(axis=(1, 2, 3))
-        for i in range(0, len(prior_bk), size)
-    ]
-    return np.concatenate([np.empty(0), *parts]).reshape(batch)
+    return _margins(prior_bk, confusion_bkl, as_vote_count(n_votes), as_ties(ties, prior_bk.shape[-1]))
 
 
 def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> Witness:
@@ -66,17 +56,19 @@ def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
     """
     prior_k = as_prior(prior)
     confusion_kl, votes = as_confusion(confusion, len(prior_k)), as_vote_count(n_votes)
-    margin, untied = (majority_margin(prior_k, confusion_kl, votes, rule) for rule in (ties, "exclude"))
+    policies = as_ties(ties, len(prior_k)), "exclude"
+    margin, untied = (float(_margins(prior_k, confusion_kl, votes, policy)) for policy in policies)
     if margin < untied:  # two classes, and the tied pattern is the worst
         odds = float(_log_odds(prior_k, confusion_kl, np.array(votes // 2), votes))
-        return Witness((votes // 2, votes // 2), int(odds > 0), int(odds <= 0), margin)
+        return Witness((votes // 2, votes // 2), int((odds > 0) != (margin > 0)), int(odds <= 0), margin)
     value_cjm = _fill_margins(prior_k[None], confusion_kl[None], votes)[0]
     if np.isposinf(value_cjm.min()):  # every class that occurs is always named rightly
         certain = int(prior_k.argmax())
         return Witness(tuple(votes * np.eye(len(prior_k), dtype=int)[certain]), certain, certain, margin)
-    c, j, step = (int(i) for i in np.unravel_index(value_cjm.argmin(), value_cjm.shape))
-    counts = _fill_counts(confusion_kl, c, j, _own_votes(len(prior_k), votes)[step], votes)
-    return Witness(counts, c, c if margin > 0 else j, margin)
+    c, j, m = (int(i) for i in np.unravel_index(value_cjm.argmin(), value_cjm.shape))
+    counts_l = _fill_counts(confusion_kl, c, j, _own_votes(len(prior_k), votes)[m], votes)
+    joint_k = safe_log(prior_k) + _times(counts_l, safe_log(confusion_kl)).sum(axis=1)
+    return Witness(tuple(counts_l.tolist()), c, optimal_class(joint_k, c, margin), margin)
 
 
 def uniform_noise_margin(prior: ArrayLike, noise: float, n_votes: int) -> float:
@@ -100,18 +92,48 @@ def uniform_noise_margin(prior: ArrayLike, noise: float, n_votes: int) -> float:
     return (narrowest if step > 0 else votes) * step - spread
 
 
-def _two_class_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: str) -> FloatArray:
-    """min(beta (m - H/2), beta H/2) - |c|, and the odds of the tied pattern; zeros by their few extreme patterns."""
+def _margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: str) -> FloatArray:
+    """The margins of models that have been checked."""
+    batch, n_classes = prior_bk.shape[:-1], prior_bk.shape[-1]
+    if n_classes == 2:
+        return _two_class_margins(prior_bk, confusion_bkl, votes, ties)
+    prior_bk, confusion_bkl = prior_bk.reshape(-1, n_classes), confusion_bkl.reshape(-1, n_classes, n_classes)
+    size = max(1, BATCH_ELEMENTS // (n_classes**2 * votes))
+    parts = [
+        _fill_margins(prior_bk[i : i + size], confusion_bkl[i : i + size], votes).min(axis=(1, 2, 3))
+        for i in range(0, len(prior_bk), size)
+    ]
+    return np.concatenate([np.empty(0), *parts]).reshape(batch)
+
+
+def log_odds_terms(prior_bk: FloatArray, confusion_bkl: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(start, skew, beta) of two classes; k of H votes for class 0 give it log-odds start + H/2 skew + (k - H/2) beta.
+
+    They are not finite where a probability is 0.
+    """
     log_prior_bk, log_bkl = safe_log(prior_bk), safe_log(confusion_bkl)
-    with np.errstate(invalid="ignore"):  # zeros give inf - inf here; they are replaced below
-        step_b = log_bkl[..., 0, 0] + log_bkl[..., 1, 1] - log_bkl[..., 0, 1] - log_bkl[..., 1, 0]
+    with np.errstate(invalid="ignore"):
+        start_b = log_prior_bk[..., 0] - log_prior_bk[..., 1]
         skew_b = (log_bkl[..., 0, 0] + log_bkl[..., 0, 1]) - (log_bkl[..., 1, 0] + log_bkl[..., 1, 1])
-        middle_b = log_prior_bk[..., 0] - log_prior_bk[..., 1] + votes / 2 * skew_b
-        narrow = votes // 2 + 1 - votes / 2
-        margin_b = np.asarray(np.minimum(narrow * step_b, votes / 2 * step_b) - np.abs(middle_b))
+        beta_b = log_bkl[..., 0, 0] + log_bkl[..., 1, 1] - log_bkl[..., 0, 1] - log_bkl[..., 1, 0]
+    return start_b, skew_b, beta_b
+
+
+def closed_form(middle_b: FloatArray, beta_b: FloatArray, votes: int) -> FloatArray:
+    """The margin of two classes, ties left out: the narrowest majority decides if votes inform, the widest if not."""
+    narrow = votes // 2 + 1 - votes / 2
+    return np.asarray(np.minimum(narrow * beta_b, votes / 2 * beta_b) - np.abs(middle_b))
+
+
+def _two_class_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: str) -> FloatArray:
+    """The closed form and the odds of the tied pattern; where there are zeros, the few extreme patterns."""
+    start_b, skew_b, beta_b = log_odds_terms(prior_bk, confusion_bkl)
+    with np.errstate(invalid="ignore"):  # zeros give inf - inf here; they are replaced below
+        middle_b = start_b + votes / 2 * skew_b
+        margin_b = closed_form(middle_b, beta_b, votes)
         if votes % 2 == 0 and ties != "exclude":
             margin_b = np.minimum(margin_b, tie_margin(middle_b, prior_bk, ties))
-    zero_b = ~np.isfinite(step_b + middle_b)
+    zero_b = ~(np.isfinite(beta_b) & np.isfinite(middle_b))
     if zero_b.any():
         margin_b = np.array(margin_b)
         margin_b[zero_b] = _pattern_margins(prior_bk[zero_b], confusion_bkl[zero_b], votes, ties)
@@ -176,16 +198,24 @@ def _fill_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int) -
     return np.where(feasible_bcjm, value_bcjm, np.inf)
 
 
-def _fill_counts(confusion_kl: FloatArray, c: int, j: int, own: int, votes: int) -> tuple[int, ...]:
+def optimal_class(joint_k: FloatArray, majority: int, margin: float) -> int:
+    """The optimal rule's class on a pattern with these log-probabilities: majority's, or the best other if that is it.
+
+    The rival that proved the margin need not be the best one where majority's class is ruled out.
+    """
+    return majority if margin > 0 else int(np.where(np.arange(len(joint_k)) == majority, -np.inf, joint_k).argmax())
+
+
+def _fill_counts(confusion_kl: FloatArray, c: int, j: int, own: int, votes: int) -> NDArray[np.int_]:
     """The counts behind one entry of `_fill_margins`."""
     weight_l = label_weights(confusion_kl)[c, j]
-    weight_l[c] = np.inf
-    counts = np.zeros(len(confusion_kl), dtype=int)
-    counts[c], rest = own, votes - own
-    for l in np.argsort(weight_l, kind="stable")[:-1]:
-        counts[l] = min(own - 1, rest)
-        rest -= counts[l]
-    return tuple(counts.tolist())
+    counts_l = np.zeros(len(confusion_kl), dtype=int)
+    counts_l[c], rest = own, votes - own
+    for l in np.argsort(weight_l, kind="stable"):
+        if l != c:
+            counts_l[l] = min(own - 1, rest)
+            rest -= counts_l[l]
+    return counts_l
 
 
 def label_weights(confusion_bkl: FloatArray) -> FloatArray:
