@@ -1,0 +1,5 @@
+"""`python -m majorant` is `majorant`."""
+
+from majorant.cli import main
+
+main()

@@ -1,0 +1,6 @@
+"""How well workers agree, beyond chance: from counts per item, and from the tables of pairs of workers."""
+
+from majorant.agreement.measure import agreement
+from majorant.agreement.result import Agreement, Estimate, PairKappas
+
+__all__ = ["Agreement", "Estimate", "PairKappas", "agreement"]

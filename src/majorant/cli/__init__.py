@@ -1,0 +1,81 @@
+"""The command line: one file per command, loaded when it is called, so that `majorant --help` answers at once."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from majorant import __version__
+from majorant.errors import MajorantError
+
+# The first sentence of each command, kept here so that the list of commands loads none of them.
+COMMANDS = {
+    "check": "Read votes, measure agreement, and write the labels.",
+    "aggregate": "Write one label per item.",
+    "agreement": "How well the workers agree, beyond chance.",
+    "simulate": "Draw votes from a crowd or a panel with known truth.",
+    "data": "List and fetch public data sets.",
+    "demo": "Run a simulated crowd and a panel of judges through the whole line.",
+}
+EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
+
+
+class _LateGroup(click.Group):
+    """A group whose commands are imported only when they run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"majorant.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_LateGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="majorant")
+def majorant() -> None:
+    """Is plain majority vote already the best possible rule for your votes?
+
+    Start with:  majorant check votes.csv   (a table with the columns item, worker, label)
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line; every error becomes one message and an exit code, never a traceback."""
+    try:
+        code = majorant.main(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
+    except MajorantError as error:
+        _stop(str(error))
+    except click.Abort:
+        click.echo("Interrupted; no partial file was left behind.", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_ERROR)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        _stop("Not enough memory for these votes. Close other programs, or work on a sample of the items.")
+    except Exception as error:
+        if os.environ.get("MAJORANT_DEBUG"):
+            raise
+        _stop(f"Unexpected {type(error).__name__}: {error}\nThis is a fault in majorant; MAJORANT_DEBUG=1 shows where.")
+
+
+def _stop(message: str) -> NoReturn:
+    click.echo(f"majorant: {message}", err=True)
+    sys.exit(EXIT_ERROR)

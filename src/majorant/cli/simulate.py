@@ -1,0 +1,186 @@
+"""`majorant simulate`: votes with known truth, as a CSV file."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from majorant.cli.options import common_options
+from majorant.errors import ConfigError
+from majorant.output import whole_file
+
+if TYPE_CHECKING:
+    from majorant.simulate import Simulation
+    from majorant.votes import Votes
+
+ROWS_AT_ONCE = 1 << 16
+
+
+def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
+    """.5,.5"""
+    try:
+        return None if value is None else [float(number) for number in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of numbers such as .5,.5", ctx, param) from None
+
+
+def _rows(ctx: click.Context, param: click.Parameter, value: str | None) -> list[list[float]] | None:
+    """.8,.2/.3,.7"""
+    try:
+        return None if value is None else [[float(number) for number in row.split(",")] for row in value.split("/")]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of rows such as .8,.2/.3,.7", ctx, param) from None
+
+
+def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    """5, or counts with their weights: 3:1,5:2"""
+    try:
+        if value is None or ":" not in value:
+            return None if value is None else int(value)
+        pairs = [part.split(":") for part in value.split(",")]
+        return [int(count) for count, _ in pairs], [float(weight) for _, weight in pairs]
+    except ValueError:
+        text = f"{value!r} is neither a whole number nor a list such as 3:1,5:2 (count:weight)"
+        raise click.BadParameter(text, ctx, param) from None
+
+
+def _name_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:  # noqa: ARG001
+    """no,yes"""
+    return None if value is None else value.split(",")
+
+
+@click.command()
+@click.option("--items", type=click.IntRange(min=1), required=True, help="How many items.")
+@click.option(
+    "--votes",
+    metavar="NUMBER",
+    callback=_vote_count,
+    help="Votes on each item, or 3:1,5:2 (count:weight).  [default with --skills: all]",
+)
+@click.option(
+    "--prior", metavar="LIST", callback=_numbers, help="Probability of each class: .5,.5  [default: all alike]"
+)
+@click.option("--confusion", metavar="ROWS", callback=_rows, help="Shared by all workers, a row per class: .8,.2/.3,.7")
+@click.option(
+    "--skills", metavar="LIST", callback=_numbers, help="Instead: each worker's probability to be right: .9,.8,.6"
+)
+@click.option("--workers", type=click.IntRange(min=1), help="How many workers share the confusion.")
+@click.option(
+    "--difficulty", type=float, metavar="C", help="Items differ: Dirichlet rows of concentration C; small: much."
+)
+@click.option("--dependence", type=float, default=0.0, help="Probability that a vote repeats its group's draw.")
+@click.option(
+    "--groups",
+    metavar="LIST",
+    callback=_name_list,
+    help="Group of each worker, for --dependence: a,a,b  [default: one group]",
+)
+@click.option("--labels", metavar="LIST", callback=_name_list, help="Names of the classes: no,yes  [default: 0,1,...]")
+@click.option("--gold", type=float, default=0.0, help="Share of the items that carry their true label.")
+@click.option("--out", default="-", show_default=True, help="CSV file for the votes; - is standard output.")
+@click.option("--truth", help="CSV file for the true label of every item.")
+@common_options
+def simulate(out: str, truth: str | None, seed: int, as_json: bool, quiet: bool, **model: Any) -> None:
+    """Draw votes from a crowd or a panel with known truth."""
+    for path in (out, truth):
+        if path not in (None, "-") and not str(path).lower().endswith(".csv"):
+            raise ConfigError(f"Cannot write {path}: votes are written as CSV. Choose a name that ends in .csv.")
+    if truth is not None and truth in ("-", out):
+        raise ConfigError("--truth needs a file of its own, other than where the votes go.")
+    if as_json and out == "-":
+        raise ConfigError("--json and the votes cannot both go to standard output: name a file with --out.")
+    drawn = _draw(seed=seed, **model)
+    _write(drawn, out, truth)
+    n_items, n_workers, n_classes = drawn.votes.shape
+    if as_json:
+        facts = {"items": n_items, "workers": n_workers, "classes": n_classes, "votes": drawn.votes.n_votes}
+        click.echo(json.dumps(facts | {"seed": seed, "out": out, "truth": truth}, indent=2))
+    elif out != "-" and not quiet:
+        click.echo(f"{out}: {drawn.votes.n_votes:,} votes of {n_workers:,} workers on {n_items:,} items, seed {seed}.")
+
+
+def _draw(
+    *,
+    items: int,
+    votes: Any,
+    prior: list[float] | None,
+    confusion: list[list[float]] | None,
+    skills: list[float] | None,
+    workers: int | None,
+    difficulty: float | None,
+    dependence: float,
+    groups: list[str] | None,
+    labels: list[str] | None,
+    gold: float,
+    seed: int,
+) -> Simulation:
+    """The options in the library's words."""
+    from majorant.simulate import one_coin_crew
+    from majorant.simulate import simulate as draw
+
+    if (confusion is None) == (skills is None):
+        raise ConfigError("Say how the workers vote: either --confusion (shared by all) or --skills (one per worker).")
+    if votes is None and skills is None:
+        raise ConfigError("Say how many votes each item gets: --votes.")
+    n_classes = len(prior or labels or confusion or (0, 1))
+    crew = confusion if confusion is not None else one_coin_crew(skills or (), n_classes)
+    return draw(
+        prior or [1 / n_classes] * n_classes,
+        crew,
+        items,
+        len(skills or ()) if votes is None else votes,
+        rng=seed,
+        n_workers=workers,
+        concentration=difficulty,
+        dependence=dependence,
+        groups=groups,
+        labels=labels,
+        gold=gold,
+    )
+
+
+def _vote_header(votes: Votes) -> tuple[str, ...]:
+    return ("item", "worker", "label") if votes.gold_i is None else ("item", "worker", "label", "gold")
+
+
+def _vote_rows(votes: Votes) -> Iterable[tuple[Any, ...]]:
+    names = (*votes.labels, "")  # code -1, no gold, is the last
+    for low in range(0, votes.n_votes, ROWS_AT_ONCE):
+        span = slice(low, low + ROWS_AT_ONCE)
+        item_n = votes.item_n[span]
+        columns = [
+            (votes.items[code] for code in item_n.tolist()),
+            (votes.workers[code] for code in votes.worker_n[span].tolist()),
+            (names[code] for code in votes.label_n[span].tolist()),
+        ]
+        if votes.gold_i is not None:
+            columns.append(names[code] for code in votes.gold_i[item_n].tolist())
+        yield from zip(*columns, strict=True)
+
+
+def _write(drawn: Simulation, out: str, truth: str | None) -> None:
+    """Both files or, if one cannot be written, neither."""
+    with contextlib.ExitStack() as files:
+        _write_csv(_open(out, files), _vote_header(drawn.votes), _vote_rows(drawn.votes))
+        if truth is not None:
+            rows = zip(drawn.votes.items, drawn.truth.tolist(), strict=True)
+            _write_csv(_open(truth, files), ("item", "truth"), rows)
+
+
+def _open(path: str, files: contextlib.ExitStack) -> TextIO:
+    if path == "-":
+        return sys.stdout
+    part = files.enter_context(whole_file(path))
+    return files.enter_context(part.open("w", encoding="utf-8", newline=""))
+
+
+def _write_csv(file: TextIO, header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)

@@ -1,0 +1,45 @@
+"""The label of each item with what stands behind it, as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.estimate.fit import Fit, Ties
+from majorant.votes import Votes
+
+
+def label_table(
+    votes: Votes, fit: Fit, *, ties: Ties = "flag", rng: int | np.random.Generator | None = None
+) -> dict[str, Any]:
+    """Columns item, label, confidence, runner_up, margin, votes and tied, a row for each item.
+
+    `confidence` is the probability of the label, `runner_up` the next most probable class, `margin` the lead over
+    it in probability.  An item without votes has none of them; a tie that is left open has no label.
+    """
+    label_i = fit.codes(ties, rng)
+    first_i, second_i = _two_best(fit.posterior, label_i)
+    rows = np.arange(len(label_i))
+    confidence_i = fit.posterior[rows, first_i]
+    margin_i = confidence_i - (fit.posterior[rows, second_i] if fit.posterior.shape[1] > 1 else 0.0)
+    voted_i = fit.votes_i > 0
+    return {
+        "item": list(votes.items),
+        "label": fit.values(label_i),
+        "confidence": np.where(voted_i, confidence_i, np.nan),
+        "runner_up": fit.values(np.where(voted_i & (fit.posterior.shape[1] > 1), second_i, -1)),
+        "margin": np.where(voted_i, margin_i, np.nan),
+        "votes": fit.votes_i,
+        "tied": fit.tied_i,
+    }
+
+
+def _two_best(posterior_ik: NDArray[np.float64], label_i: NDArray[np.int32]) -> tuple[NDArray[np.int64], ...]:
+    """The chosen class (the most probable where none was chosen) and the most probable of the others."""
+    rows = np.arange(len(label_i))
+    first_i = np.where(label_i >= 0, label_i, posterior_ik.argmax(axis=1))
+    others_ik = posterior_ik.copy()
+    others_ik[rows, first_i] = -1.0
+    return first_i, others_ik.argmax(axis=1)

@@ -1,0 +1,123 @@
+"""Fit: what every estimator returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.errors import ConfigError
+from majorant.kernels import FloatArray
+from majorant.votes import IntArray
+
+Ties = Literal["flag", "first", "random", "prior"]
+TIE_TOLERANCE = 1e-9  # probabilities closer than this are equal: sums in another order differ by far less
+NO_LABEL = -1
+
+
+class Estimator(Protocol):
+    """Settings with one method; the class attributes say what holds for it, and the contract tests rely on them."""
+
+    name: ClassVar[str]
+    order_free: ClassVar[bool]  # the order of the votes does not matter
+    stochastic: ClassVar[bool]  # fit needs rng
+    monotone: ClassVar[bool]  # trace is an objective that never falls
+    classes: ClassVar[int | None]  # 2: two classes only; None: any number
+    distributed: ClassVar[bool]  # runs on blocks that live elsewhere: fit takes engine
+    iterative: ClassVar[bool]  # fit takes start, an earlier Fit to go on from, and progress, a callback
+
+    @property
+    def fit(self) -> Callable[..., Fit]:
+        """fit(votes, *, weights=None, ...): the answer for these votes, where item i counts weights[i] times."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Fit:
+    """Probabilities of each class for each item, and what was learned on the way.
+
+    An item without votes has no label, whatever its row of `posterior` says.
+    """
+
+    method: str
+    posterior: FloatArray  # (items, classes), rows sum to 1
+    prior: FloatArray  # (classes,)
+    votes_i: IntArray  # how many votes stand behind each row
+    label_values: tuple[Hashable, ...]  # the user's own value of each class
+    confusion: FloatArray | None = None  # (workers, classes, labels), or (classes, labels) shared by all
+    skill: FloatArray | None = None  # (workers,)
+    trace: tuple[float, ...] = ()  # the objective after each step
+    converged: bool = True
+    n_iter: int = 0
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            if isinstance(array := getattr(self, one.name), np.ndarray):
+                array = array.view()
+                array.flags.writeable = False
+                object.__setattr__(self, one.name, array)
+
+    @property
+    def tied_i(self) -> NDArray[np.bool_]:
+        """Whether several classes share an item's highest probability; False for items without votes."""
+        _, n_best_i = leaders(self.posterior)
+        return (n_best_i > 1) & (self.votes_i > 0)
+
+    def codes(self, ties: Ties = "flag", rng: int | np.random.Generator | None = None) -> NDArray[np.int32]:
+        """The class chosen for each item, -1 for none: no votes, or a tie that the policy leaves open.
+
+        `flag` leaves ties open; `first` takes the first label in sorted order; `random` draws among the tied (give
+        rng); `prior` takes the class with the highest prior and leaves open what is still tied.
+        """
+        code_i, n_best_i = leaders(self.posterior)
+        tied = np.flatnonzero((n_best_i > 1) & (self.votes_i > 0))
+        best_tk = self.posterior[tied] >= self.posterior[tied].max(axis=1, keepdims=True) - TIE_TOLERANCE
+        code_i[tied] = _break_ties(best_tk, self.prior, ties, rng)
+        code_i[self.votes_i == 0] = NO_LABEL
+        return code_i
+
+    def labels(self, ties: Ties = "flag", rng: int | np.random.Generator | None = None) -> list[Any]:
+        """The user's own label value for each item, in the order of `votes.items`; None where `codes` says none."""
+        return self.values(self.codes(ties, rng))
+
+    def values(self, code_i: IntArray) -> list[Any]:
+        """The user's own label value for each class code, None for -1."""
+        value_k = np.empty(len(self.label_values) + 1, dtype=object)
+        value_k[:] = [*self.label_values, None]
+        return list(value_k[code_i])
+
+
+def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """For each row its first best class, and how many classes share the best score (within TIE_TOLERANCE)."""
+    n_items, n_classes = score_ik.shape
+    least_i = score_ik[:, 0].copy()
+    for k in range(1, n_classes):
+        np.maximum(least_i, score_ik[:, k], out=least_i)
+    least_i -= TIE_TOLERANCE
+    first_i, n_best_i = np.zeros(n_items, dtype=np.int32), np.zeros(n_items, dtype=np.int32)
+    for k in reversed(range(n_classes)):
+        best_i = score_ik[:, k] >= least_i
+        first_i[best_i] = k
+        n_best_i += best_i
+    return first_i, n_best_i
+
+
+def _break_ties(
+    best_tk: NDArray[np.bool_], prior_k: FloatArray, ties: Ties, rng: int | np.random.Generator | None
+) -> NDArray[np.int32]:
+    """A class for each tied item among its best ones, or NO_LABEL."""
+    if ties == "flag":
+        return np.full(len(best_tk), NO_LABEL, dtype=np.int32)
+    if ties == "first":
+        return np.asarray(best_tk.argmax(axis=1), dtype=np.int32)
+    if ties == "random":
+        if rng is None:
+            raise ConfigError("ties='random' draws: give rng, an int or a numpy Generator.")
+        draw_tk = np.random.default_rng(rng).random(best_tk.shape)
+        return np.asarray(np.where(best_tk, draw_tk, -1.0).argmax(axis=1), dtype=np.int32)
+    if ties == "prior":
+        first_t, n_best_t = leaders(np.where(best_tk, prior_k, -1.0))
+        return np.where(n_best_t > 1, NO_LABEL, first_t).astype(np.int32)
+    raise ConfigError(f"ties must be flag, first, random or prior, not {ties!r}.")

@@ -1,0 +1,53 @@
+"""Majority vote: the label with the most votes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.blocks import Engine
+from majorant.estimate.fit import Fit
+from majorant.kernels import gather, shares
+from majorant.tally import counts
+from majorant.votes import Votes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Majority:
+    """The label with the most votes; each label's share of an item's votes stands for its probability.
+
+    A tie is reported, never broken in silence; `Fit.labels` says how to break it.  `prior` is the share of all votes.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [1, 1, 0, 0, 1], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> Majority().fit(votes).labels(), Majority().fit(votes).labels(ties="first")
+    (['yes', None], ['yes', 'no'])
+    """
+
+    name: ClassVar[str] = "majority"
+    order_free: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = False
+    monotone: ClassVar[bool] = False
+    classes: ClassVar[int | None] = None
+    distributed: ClassVar[bool] = True
+    iterative: ClassVar[bool] = False
+
+    def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
+        """Shares of the votes of each item; an item without votes gets the same share for every class."""
+        _, n_workers, n_classes = votes.shape
+        if engine is None:
+            count_ik = counts(votes).astype(float)
+        else:
+            one_hot = np.tile(np.eye(n_classes), (n_workers, 1))
+            count_ik = np.concatenate(list(engine.map_blocks(lambda block: gather(block, one_hot))))
+        weight_i = np.ones(len(votes.items)) if weights is None else np.asarray(weights, dtype=float)
+        return Fit(
+            method=self.name,
+            prior=shares(weight_i @ count_ik),
+            posterior=shares(count_ik),
+            votes_i=votes.votes_i,
+            label_values=votes.labels,
+        )

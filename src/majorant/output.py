@@ -1,0 +1,109 @@
+"""Files that are written whole or not at all: tables as CSV or Parquet, text as UTF-8."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from majorant.errors import ConfigError
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary name beside `path`, moved to it when the block ends well and removed when it does not.
+
+    >>> import tempfile; folder = Path(tempfile.mkdtemp())
+    >>> with whole_file(folder / "a.txt") as name:
+    ...     _ = name.write_text("all of it")
+    >>> (folder / "a.txt").read_text(), len(list(folder.iterdir()))
+    ('all of it', 1)
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise ConfigError(f"Cannot write {target}: it is a folder. Name a file in it.")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:60]}.", suffix=".part", dir=target.parent)
+        os.close(handle)
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    part = Path(name)
+    try:
+        yield part
+        _give_usual_permissions(part)
+        part.replace(target)
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file whole."""
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
+def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Path:
+    """Write columns of equal length as CSV, or as Parquet where the name ends so; None and NaN become empty."""
+    import duckdb
+
+    table, parquet = _arrow_table(columns), str(path).endswith(".parquet")
+    how = "FORMAT parquet" if parquet else "FORMAT csv, HEADER, DELIMITER ','"
+    with whole_file(path) as part, duckdb.connect() as connection:
+        connection.register("output_table", table)
+        name = str(part).replace("'", "''")
+        try:
+            connection.execute(f"COPY output_table TO '{name}' ({how})")
+        except duckdb.Error as error:
+            raise cannot_write(Path(path), OSError(str(error).splitlines()[0])) from error
+    return Path(path)
+
+
+def _arrow_table(columns: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: _arrow_column(values) for name, values in columns.items()})
+
+
+def _arrow_column(values: Any) -> Any:
+    """An Arrow column; values of mixed or unusual types are written as their text."""
+    import numpy as np
+    import pyarrow as pa
+
+    if isinstance(values, np.ndarray):
+        return pa.array(values, from_pandas=True)  # NaN is missing
+    kinds = {type(value) for value in values} - {type(None)}
+    if len(kinds) <= 1:
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            column = pa.array(values)
+            if not pa.types.is_nested(column.type):
+                return column
+    return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder for output, created with its parents where it is missing."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    return folder
+
+
+def cannot_write(target: Path, error: OSError) -> ConfigError:
+    """The error for a file or folder that cannot be written, with the system's reason."""
+    reason = error.strerror or str(error)
+    return ConfigError(f"Cannot write {target}: {reason}. Nothing was left behind; choose another place with --out.")
+
+
+def _give_usual_permissions(path: Path) -> None:
+    """Temporary files are private; the finished file gets what the user's umask would have given it."""
+    umask = os.umask(0)
+    os.umask(umask)
+    path.chmod(0o666 & ~umask)

@@ -1,0 +1,256 @@
+"""Votes -> counts per item, per number of votes and per worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.errors import ConfigError
+from majorant.votes import IntArray, Votes
+
+VOTES_PER_BLOCK = 1 << 18  # a block of votes and its counts stay in the processor's cache
+ITEMS_PER_BLOCK = 1 << 13
+KEY_LIMIT = 1 << 62  # keys of count patterns fit 64-bit integers with room to spare
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """The distinct rows of counts, in lexicographic order, and how many items have each."""
+
+    counts_pk: IntArray
+    items_p: IntArray
+
+    def __post_init__(self) -> None:
+        _make_read_only(self)
+
+    @property
+    def votes_p(self) -> NDArray[np.int64]:
+        """How many votes an item of each pattern holds."""
+        return _row_sums(self.counts_pk)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """All that counting says about votes: what `check` computes once and the report shows.
+
+    `histograms` is None where there are more than two classes; `patterns` then holds the same facts.
+    """
+
+    counts_ik: NDArray[np.int32]
+    votes_i: NDArray[np.int64]
+    tied_i: NDArray[np.bool_]
+    patterns: Patterns
+    histograms: Mapping[int, IntArray] | None
+    votes_jl: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        _make_read_only(self)
+
+    @property
+    def votes_j(self) -> NDArray[np.int64]:
+        """How many votes each worker gave."""
+        return _row_sums(self.votes_jl)
+
+
+def tally(votes: Votes) -> Tally:
+    """Count `votes` in every way that later steps need, in two passes over them.
+
+    >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 1], items="abc", workers="wx", labels="ny")
+    >>> t = tally(votes)
+    >>> t.counts_ik.tolist(), t.tied_i.tolist(), t.votes_jl.tolist()
+    ([[1, 1], [0, 2], [0, 0]], [True, False, False], [[1, 1], [0, 2]])
+    >>> {n_votes: items.tolist() for n_votes, items in t.histograms.items()}
+    {2: [1, 1, 0]}
+    """
+    counts_ik = counts(votes)
+    patterns = distinct_counts(counts_ik)
+    two_classes = counts_ik.shape[1] <= 2
+    return Tally(
+        counts_ik=counts_ik,
+        votes_i=votes.votes_i,
+        tied_i=tied(counts_ik),
+        patterns=patterns,
+        histograms=_two_class_histograms(patterns) if two_classes else None,
+        votes_jl=votes_by_worker(votes),
+    )
+
+
+def counts(votes: Votes) -> NDArray[np.int32]:
+    """How many votes item i holds for class k, (I, K); a row of zeros where nobody voted.
+
+    Works through the votes in blocks: beside the result it needs a few megabytes, whatever the number of votes.
+
+    >>> votes = Votes.from_codes([0, 0, 2], [0, 1, 0], [1, 1, 0], items="abc", workers="wx", labels=("no", "yes"))
+    >>> counts(votes).tolist()
+    [[0, 2], [0, 0], [1, 0]]
+    """
+    from scipy.sparse import csr_array
+
+    n_items, _, n_classes = votes.shape
+    counts_ik = np.zeros((n_items, n_classes), dtype=np.int32)
+    ones_n = np.ones(max(VOTES_PER_BLOCK, int(votes.votes_i.max(initial=0))), dtype=np.int32)
+    for start, stop in _item_blocks(votes):
+        first, last = votes.offsets_i[start], votes.offsets_i[stop]
+        offsets_i = (votes.offsets_i[start : stop + 1] - first).astype(np.int32)
+        entries = (ones_n[: last - first], votes.label_n[first:last], offsets_i)
+        # Writing a sparse matrix out densely adds up its repeated entries: one pass in C, without int64 keys.
+        csr_array(entries, shape=(stop - start, n_classes)).toarray(out=counts_ik[start:stop])
+    return counts_ik
+
+
+def tied(counts_ik: IntArray) -> NDArray[np.bool_]:
+    """Whether two or more classes share the most votes of an item; an item without votes is not tied.
+
+    >>> tied(np.array([[1, 1, 0], [0, 1, 2], [0, 0, 0]])).tolist()
+    [True, False, False]
+    """
+    tied_i = np.zeros(len(counts_ik), dtype=bool)
+    for start, counts_kb in _class_blocks(counts_ik):
+        tied_b, top_b = tied_i[start : start + ITEMS_PER_BLOCK], np.zeros(counts_kb.shape[1], dtype=counts_ik.dtype)
+        for count_b in counts_kb:  # a running maximum: reducing along the short axis is many times slower
+            tied_b &= count_b <= top_b
+            tied_b |= (count_b == top_b) & (count_b > 0)
+            np.maximum(top_b, count_b, out=top_b)
+    return tied_i
+
+
+def distinct_counts(counts_ik: IntArray) -> Patterns:
+    """The distinct rows of `counts_ik`, items without votes among them, with the number of items of each.
+
+    >>> patterns = distinct_counts(np.array([[1, 2], [3, 0], [1, 2]]))
+    >>> patterns.counts_pk.tolist(), patterns.items_p.tolist()
+    ([[1, 2], [3, 0]], [2, 1])
+    """
+    n_items, n_classes = counts_ik.shape
+    base = int(counts_ik.max(initial=0)) + 1
+    if base**n_classes > KEY_LIMIT:
+        key_i = _ranked_row_keys(counts_ik, base)
+        _, item_p, items_p = np.unique(key_i, return_index=True, return_counts=True)
+        return Patterns(counts_ik[item_p], items_p)
+    key_i = _row_keys(counts_ik, base)
+    if base**n_classes > 4 * n_items:
+        key_p, items_p = np.unique(key_i, return_counts=True)
+    else:
+        items_q = np.bincount(key_i, minlength=base**n_classes)
+        key_p = np.flatnonzero(items_q)
+        items_p = items_q[key_p]
+    power_k = base ** np.arange(n_classes - 1, -1, -1, dtype=np.int64)
+    return Patterns((key_p[:, None] // power_k % base).astype(counts_ik.dtype), items_p)
+
+
+def by_votes(patterns: Patterns) -> dict[int, Patterns]:
+    """The patterns of items with 1, 2, ... votes apart, for any number of classes; items without votes are left out.
+
+    >>> grouped = by_votes(distinct_counts(np.array([[1, 0, 1], [0, 0, 0], [1, 0, 0], [1, 0, 1]])))
+    >>> {n_votes: (group.counts_pk.tolist(), group.items_p.tolist()) for n_votes, group in grouped.items()}
+    {1: ([[1, 0, 0]], [1]), 2: ([[1, 0, 1]], [2])}
+    """
+    votes_p = patterns.votes_p
+    order_p = np.argsort(votes_p, kind="stable")
+    values, starts = np.unique(votes_p[order_p], return_index=True)
+    groups = np.split(order_p, starts[1:])
+    return {
+        int(n_votes): Patterns(patterns.counts_pk[row_p], patterns.items_p[row_p])
+        for n_votes, row_p in zip(values, groups, strict=False)  # without items there is one empty group
+        if n_votes > 0
+    }
+
+
+def histograms(votes: Votes) -> dict[int, IntArray]:
+    """For each number of votes H the items with 0, 1, ..., H votes for the first class: what `certify_counts` takes.
+
+    Two classes (or one); items without votes are left out.  All histograms together have no more entries than
+    there are votes and different numbers of votes.
+
+    >>> votes = Votes.from_codes([0, 0, 1, 2, 2], [0, 1, 0, 0, 1], [1, 1, 0, 0, 1],
+    ...                          items="abc", workers="wx", labels=("no", "yes"))
+    >>> {n_votes: items.tolist() for n_votes, items in histograms(votes).items()}
+    {1: [0, 1], 2: [1, 1, 0]}
+    """
+    if len(votes.labels) > 2:
+        raise ConfigError(
+            f"histograms are for two classes, these votes have {len(votes.labels)}: "
+            "use by_votes(distinct_counts(counts(votes)))."
+        )
+    return _two_class_histograms(distinct_counts(counts(votes)))
+
+
+def votes_by_worker(votes: Votes) -> NDArray[np.int64]:
+    """How often worker j gave label l, (J, K).
+
+    >>> votes = Votes.from_codes([0, 1, 0], [0, 0, 1], [1, 1, 0], items="ab", workers="wx", labels=("no", "yes"))
+    >>> votes_by_worker(votes).tolist()
+    [[0, 2], [1, 0]]
+    """
+    _, n_workers, n_classes = votes.shape
+    size = n_workers * n_classes
+    total_c = np.zeros(size, dtype=np.int64)
+    step = max(VOTES_PER_BLOCK, size)  # a block holds at least as many votes as its sum has entries
+    for start in range(0, votes.n_votes, step):
+        column_n = votes.worker_n[start : start + step].astype(np.int64)
+        column_n *= n_classes
+        column_n += votes.label_n[start : start + step]
+        total_c += np.bincount(column_n, minlength=size)
+    return total_c.reshape(n_workers, n_classes)
+
+
+def _two_class_histograms(patterns: Patterns) -> dict[int, IntArray]:
+    return {
+        n_votes: np.bincount(group.counts_pk[:, 0], weights=group.items_p, minlength=n_votes + 1).astype(np.int64)
+        for n_votes, group in by_votes(patterns).items()
+    }
+
+
+def _item_blocks(votes: Votes) -> Iterator[tuple[int, int]]:
+    """Ranges of items that hold at most VOTES_PER_BLOCK votes together, or a single item that holds more."""
+    start, n_items = 0, len(votes.items)
+    while start < n_items:
+        limit = votes.offsets_i[start] + VOTES_PER_BLOCK
+        stop = max(start + 1, int(np.searchsorted(votes.offsets_i, limit, side="right")) - 1)
+        yield start, stop
+        start = stop
+
+
+def _class_blocks(counts_ik: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Blocks of items, each with its first item and its counts class by class, contiguous and in the cache."""
+    for start in range(0, len(counts_ik), ITEMS_PER_BLOCK):
+        yield start, np.ascontiguousarray(counts_ik[start : start + ITEMS_PER_BLOCK].T)
+
+
+def _row_keys(counts_ik: IntArray, base: int) -> NDArray[np.int64]:
+    """Each row as one number, its counts being the digits; rows in lexicographic order have keys in order."""
+    key_i = np.zeros(len(counts_ik), dtype=np.int64)
+    for start, counts_kb in _class_blocks(counts_ik):
+        key_b = key_i[start : start + ITEMS_PER_BLOCK]
+        for count_b in counts_kb:
+            key_b *= base
+            key_b += count_b
+    return key_i
+
+
+def _ranked_row_keys(counts_ik: IntArray, base: int) -> NDArray[np.int64]:
+    """Keys where the digits of a whole row overflow: keep the rank of what was read so far, add one class at a time."""
+    key_i = np.zeros(len(counts_ik), dtype=np.int64)
+    for count_i in counts_ik.T:
+        _, key_i = np.unique(key_i * base + count_i, return_inverse=True)
+    return key_i
+
+
+def _row_sums(count_rk: IntArray) -> NDArray[np.int64]:
+    """Sums along the short axis as a product, which is many times faster than a reduction."""
+    return np.asarray(count_rk @ np.ones(count_rk.shape[1], dtype=np.int64), dtype=np.int64)
+
+
+def _make_read_only(value: Patterns | Tally) -> None:
+    for field in fields(value):
+        array = getattr(value, field.name)
+        if isinstance(array, np.ndarray):
+            array = array.view()
+            array.flags.writeable = False
+            object.__setattr__(value, field.name, array)
+        elif isinstance(array, Mapping):
+            object.__setattr__(value, field.name, MappingProxyType(dict(array)))

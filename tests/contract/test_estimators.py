@@ -1,0 +1,174 @@
+"""What holds for every estimator, as far as its declared traits go; a new one in ESTIMATORS is tested by itself."""
+
+import numpy as np
+import pytest
+
+from crowds import random_votes
+from majorant.blocks import in_memory
+from majorant.estimate import ESTIMATORS
+from majorant.merge import take_items
+from majorant.votes import Votes
+
+pytestmark = pytest.mark.parametrize("name", list(ESTIMATORS))
+EXACT = {"rtol": 0, "atol": 1e-9}
+
+
+def n_classes_for(name, wanted=3):
+    return ESTIMATORS[name].classes or wanted
+
+
+def fit(name, votes, **settings):
+    return ESTIMATORS[name]().fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}), **settings)
+
+
+def crowd(name, seed=0, **sizes):
+    return random_votes(np.random.default_rng(seed), **{"n_classes": n_classes_for(name), **sizes})
+
+
+def recoded(votes, item_of=None, worker_of=None, label_of=None, order=None):
+    """The same votes with other codes (old code -> new code), handed over in another order."""
+    order = np.arange(votes.n_votes) if order is None else order
+    maps = [
+        np.arange(len(names)) if new is None else new
+        for names, new in zip((votes.items, votes.workers, votes.labels), (item_of, worker_of, label_of), strict=True)
+    ]
+    names = [
+        [old[i] for i in np.argsort(new)]
+        for old, new in zip((votes.items, votes.workers, votes.labels), maps, strict=True)
+    ]
+    return Votes.from_codes(
+        maps[0][votes.item_n[order]],
+        maps[1][votes.worker_n[order]],
+        maps[2][votes.label_n[order]],
+        items=names[0],
+        workers=names[1],
+        labels=names[2],
+    )
+
+
+def test_the_answer_has_its_shape(name):
+    votes = crowd(name)
+    answer = fit(name, votes)
+    I, J, K = votes.shape
+    assert answer.method == name
+    assert answer.posterior.shape == (I, K)
+    np.testing.assert_allclose(answer.posterior.sum(axis=1), 1, **EXACT)
+    assert (answer.posterior >= 0).all()
+    np.testing.assert_allclose(answer.prior.sum(), 1, **EXACT)
+    if answer.confusion is not None:
+        assert answer.confusion.shape in {(J, K, K), (K, K)}
+        np.testing.assert_allclose(answer.confusion.sum(axis=-1), 1, **EXACT)
+    if answer.skill is not None:
+        assert answer.skill.shape == (J,)
+    assert len(answer.labels()) == I
+    assert isinstance(answer.converged, bool)
+    assert answer.n_iter >= 0
+    assert not answer.posterior.flags.writeable
+
+
+def test_fitting_twice_gives_the_same_answer_and_leaves_the_votes_alone(name):
+    votes = crowd(name)
+    before = [array.copy() for array in (votes.item_n, votes.worker_n, votes.label_n, votes.offsets_i)]
+    first, second = fit(name, votes), fit(name, votes)
+    np.testing.assert_array_equal(first.posterior, second.posterior)
+    for old, new in zip(before, (votes.item_n, votes.worker_n, votes.label_n, votes.offsets_i), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_the_order_of_votes_does_not_matter(name):
+    if not ESTIMATORS[name].order_free:
+        pytest.skip("declared as depending on the order")
+    votes = crowd(name)
+    shuffled = recoded(votes, order=np.random.default_rng(1).permutation(votes.n_votes))
+    np.testing.assert_allclose(fit(name, shuffled).posterior, fit(name, votes).posterior, **EXACT)
+
+
+def test_names_do_not_matter(name):
+    if ESTIMATORS[name].stochastic:
+        pytest.skip("draws depend on positions")
+    votes, rng = crowd(name), np.random.default_rng(2)
+    item_of, worker_of, label_of = (rng.permutation(n) for n in votes.shape)
+    if not ESTIMATORS[name].order_free:
+        item_of = np.arange(votes.shape[0])  # other item codes would be another order
+    original, renamed = fit(name, votes), fit(name, recoded(votes, item_of, worker_of, label_of))
+    np.testing.assert_allclose(renamed.posterior[item_of][:, label_of], original.posterior, **EXACT)
+    if original.skill is not None:
+        np.testing.assert_allclose(renamed.skill[worker_of], original.skill, **EXACT)
+
+
+def test_the_objective_never_falls(name):
+    if not ESTIMATORS[name].monotone:
+        pytest.skip("declared as having no objective")
+    trace = np.array(fit(name, crowd(name)).trace)
+    assert len(trace) > 1
+    assert (np.diff(trace) >= -1e-9 * np.abs(trace[:-1])).all()
+
+
+def test_block_size_and_threads_do_not_matter(name):
+    if not ESTIMATORS[name].distributed:
+        pytest.skip("declared as not running on blocks")
+    votes = crowd(name)
+    expected = fit(name, votes).posterior
+    for block_items, threads in ((1, 1), (7, 2), (60, 3)):
+        engine = in_memory(votes, block_items=block_items, threads=threads)
+        np.testing.assert_allclose(fit(name, votes, engine=engine).posterior, expected, **EXACT)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"n_items": 1},
+        {"n_workers": 1},
+        {"n_items": 1, "n_workers": 1, "n_votes": 1},
+        {"n_items": 40, "n_workers": 40, "n_votes": 40},
+        {"n_items": 2, "n_workers": 5_000, "n_votes": 10_000},
+        {"n_items": 200, "n_votes": 2_000, "n_classes": 50},
+    ],
+    ids=["one item", "one worker", "one vote", "about one vote each", "5,000 votes on an item", "50 classes"],
+)
+def test_extreme_sizes(name, sizes):
+    answer = fit(name, crowd(name, **{**sizes, "n_classes": n_classes_for(name, sizes.get("n_classes", 3))}))
+    assert np.isfinite(answer.posterior).all()
+    np.testing.assert_allclose(answer.posterior.sum(axis=1), 1, **EXACT)
+
+
+def test_an_item_without_votes_gets_no_label(name):
+    votes = Votes.from_codes(
+        [0, 0, 2], [0, 1, 0], [0, 0, 1], items=["a", "silent", "b"], workers=["w", "x"], labels=["no", "yes"]
+    )
+    answer = fit(name, votes)
+    for ties in ("flag", "first", "random", "prior"):
+        assert answer.labels(ties=ties, rng=0)[1] is None
+
+
+def test_an_item_that_counts_twice_equals_two_items(name):
+    votes = crowd(name, n_items=30, n_votes=150)
+    weights = np.random.default_rng(3).integers(1, 4, size=30)
+    copies = take_items(votes, np.repeat(np.arange(30), weights))
+    weighted, copied = fit(name, votes, weights=weights), fit(name, copies)
+    if ESTIMATORS[name].stochastic:
+        pytest.skip("draws depend on positions")
+    first = np.cumsum(weights) - weights
+    np.testing.assert_allclose(weighted.posterior, copied.posterior[first], rtol=0, atol=1e-6)
+
+
+def test_an_earlier_fit_is_where_a_new_one_starts(name):
+    if not ESTIMATORS[name].iterative:
+        pytest.skip("declared as not iterative")
+    votes = crowd(name)
+    steps = []
+    first = fit(name, votes)
+    again = fit(name, votes, start=first, progress=lambda step, objective: steps.append(step))
+    assert first.converged
+    assert again.n_iter <= max(3, first.n_iter // 2)
+    assert len(steps) >= 1
+    np.testing.assert_allclose(again.posterior, first.posterior, rtol=0, atol=1e-3)
+
+
+def test_known_classes_stay_known(name):
+    if not hasattr(ESTIMATORS[name], "clamp_gold"):
+        pytest.skip("has no clamp_gold")
+    votes = crowd(name, gold=True)
+    answer = ESTIMATORS[name](clamp_gold=True).fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}))
+    known = np.flatnonzero(votes.gold_i >= 0)
+    np.testing.assert_allclose(answer.posterior[known, votes.gold_i[known]], 1, **EXACT)

@@ -1,0 +1,77 @@
+"""Nothing imports upward: each room of the package may import the rooms listed for it, and errors, and nothing else."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import majorant
+
+ROOT = Path(majorant.__file__).parent
+BELOW_PIPELINE = (
+    "theory account threads votes kernels blocks merge load encode datasets tally agreement simulate estimate "
+    "certify decide plan engines output"
+)
+MAY_IMPORT = {
+    "errors": "",
+    "threads": "",
+    "account": "",
+    "output": "",
+    "theory": "",
+    "votes": "account",
+    "kernels": "votes",
+    "blocks": "votes kernels threads",
+    "merge": "votes kernels blocks",
+    "load": "account threads",
+    "encode": "load votes account",
+    "datasets": "load encode votes",
+    "tally": "votes kernels blocks merge",
+    "agreement": "tally votes",
+    "simulate": "votes account theory",
+    "estimate": "theory votes tally blocks kernels merge",
+    "certify": "theory tally estimate.fit votes",
+    "decide": "certify estimate tally votes theory",
+    "plan": "theory certify votes",
+    "engines": "blocks tally estimate certify votes",
+    "pipeline": BELOW_PIPELINE,
+    "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
+    "paper": f"pipeline report {BELOW_PIPELINE}",
+    "cli": f"pipeline report paper cli {BELOW_PIPELINE}",
+    "__main__": "cli",
+    "__init__": f"pipeline report {BELOW_PIPELINE}",  # the public names, lazily
+}
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in ROOT.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def imported(path: Path) -> set[str]:
+    """Dotted names inside the package that a module imports, without the leading `majorant.`"""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path}: relative import"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.removeprefix("majorant.") for name in names if name.startswith("majorant.")}
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_down(path: Path) -> None:
+    own = room(path)
+    assert own in MAY_IMPORT, f"{own}: say in MAY_IMPORT where this new room stands"
+    allowed = {own, "errors", "__version__", *MAY_IMPORT[own].split()}
+    for name in imported(path):
+        assert any(name == one or name.startswith(f"{one}.") for one in allowed), f"{path}: imports majorant.{name}"
+
+
+def test_the_check_can_fail(tmp_path: Path) -> None:
+    offender = tmp_path / "kernels.py"
+    offender.write_text("from majorant.report import text\nimport majorant.cli\n")
+    assert imported(offender) == {"report.text", "cli"}

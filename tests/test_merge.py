@@ -1,0 +1,59 @@
+"""Merging items with equal votes loses nothing: patterns, weights, and every sum over items."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles.kernels as oracle
+from crowds import random_votes
+from majorant.blocks import in_memory
+from majorant.kernels import gather, scatter
+from majorant.merge import merge_equal_items, take_items
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_patterns_are_the_distinct_ballots(seed, gold):
+    votes = random_votes(np.random.default_rng(seed), n_items=80, n_workers=2, n_classes=2, n_votes=120, gold=gold)
+    ballot_i = oracle.ballots(votes)
+    merged = merge_equal_items(votes, at_most=1)
+    ballot_p = oracle.ballots(merged.votes)
+    assert len(set(ballot_p)) == len(ballot_p) == len(set(ballot_i))
+    assert [ballot_p[p] for p in merged.pattern_i] == ballot_i
+    assert merged.weight_p.tolist() == [ballot_i.count(ballot) for ballot in ballot_p]
+
+
+def test_weighted_sums_over_patterns_equal_sums_over_items():
+    rng = np.random.default_rng(3)
+    votes = random_votes(rng, n_items=5_000, n_workers=3, n_classes=2, n_votes=9_000)
+    merged = merge_equal_items(votes)
+    table = rng.normal(size=(6, 2))
+
+    def step(block):
+        return scatter(block, np.tanh(gather(block, table)))
+
+    plain = in_memory(votes).map_sum(step)
+    weighted = in_memory(merged.votes, weights=merged.weight_p).map_sum(step)
+    np.testing.assert_allclose(weighted, plain, rtol=1e-12)
+
+
+def test_it_is_left_alone_where_it_does_not_pay():
+    assert merge_equal_items(random_votes(np.random.default_rng(0), n_workers=40)) is None
+
+
+@pytest.mark.parametrize("chosen", [[3, 0, 3], [], [59]])
+def test_take_items_keeps_their_votes(chosen):
+    votes = random_votes(np.random.default_rng(1), gold=True)
+    ballot_i, taken = oracle.ballots(votes), take_items(votes, np.array(chosen, dtype=int))
+    assert oracle.ballots(taken) == [ballot_i[i] for i in chosen]
+    assert taken.items == tuple(votes.items[i] for i in chosen)
+
+
+def test_a_large_crowd_is_given_up_after_a_sample_and_a_large_panel_is_merged():
+    rng = np.random.default_rng(0)
+    crowd = random_votes(rng, n_items=20_000, n_workers=500, n_classes=2, n_votes=100_000)
+    assert merge_equal_items(crowd, at_most=1) is None
+    panel = random_votes(rng, n_items=20_000, n_workers=2, n_classes=2, n_votes=20_000)
+    merged = merge_equal_items(panel)
+    assert merged.weight_p.sum() == 20_000
+    assert len(merged.weight_p) == len(set(oracle.ballots(panel)))
