@@ -55,7 +55,7 @@ def margin_of(joint_bpk, counts_pk, ties="exclude", prior_bk=None):
             if ties == "random" or (ties == "first" and label == 0):
                 margin_b = np.fmin(margin_b, tied_b)
             if ties == "prior":
-                margin_b = np.where(prior_bk.argmax(axis=1) == label, np.fmin(margin_b, tied_b), margin_b)
+                margin_b = np.where(prior_bk[:, label] == prior_bk.max(axis=1), np.fmin(margin_b, tied_b), margin_b)
     return margin_b
 
 

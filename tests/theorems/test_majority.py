@@ -49,7 +49,8 @@ def test_margin_is_positive_iff_majority_is_the_only_optimal_label_on_every_ball
         joint = [prior[k] * np.prod([confusion[k][label] for label in ballot]) for k in (0, 1)]
         ones = sum(ballot)
         if 2 * ones == n_votes:
-            given_to = {"exclude": (), "first": (0,), "prior": (int(prior[1] > prior[0]),), "random": (0, 1)}[ties]
+            largest = tuple(k for k in (0, 1) if prior[k] == max(prior))
+            given_to = {"exclude": (), "first": (0,), "prior": largest, "random": (0, 1)}[ties]
         else:
             given_to = (int(2 * ones > n_votes),)
         agree = agree and all(joint[k] > joint[1 - k] for k in given_to)

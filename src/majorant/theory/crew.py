@@ -55,7 +55,7 @@ def _two_class_worst(prior_k: FloatArray, confusion_hkl: FloatArray, ties: str) 
     minority = (n_voters - 1) // 2
     tasks = [(c, 0, minority) for c in (0, 1)]
     if n_voters % 2 == 0 and ties != "exclude":
-        receivers = {"first": [0], "prior": [int(prior_k[1] > prior_k[0])], "random": [0, 1]}[ties]
+        receivers = {"first": [0], "prior": np.flatnonzero(prior_k == prior_k.max()).tolist(), "random": [0, 1]}[ties]
         tasks += [(c, n_voters // 2, n_voters // 2) for c in receivers]
     found = [_two_class_fill(prior_k, confusion_hkl, *task) for task in tasks]
     return min((one for one in found if one is not None), key=lambda one: one[0], default=None)

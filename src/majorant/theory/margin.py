@@ -21,8 +21,8 @@ def majority_margin(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: 
     """How safely majority vote equals the optimal rule on every vote pattern, in nats; they agree iff > 0.
 
     Any number of classes; `n_votes` independent voters who share `confusion[k, l] = P(label l | class k)`.  Tied
-    patterns are left out, or for two classes go to class 0 (`first`), to the larger prior (class 0 of equals) or to
-    a drawn class (`random`, never positive for an even number of votes that can tie).  Patterns that cannot happen
+    patterns are left out, or for two classes go to class 0 (`first`), to the larger prior (drawn if equal) or to a
+    drawn class (`random`, never positive for an even number of votes that can tie).  Patterns that cannot happen
     do not count: without a possible disagreement at any odds the margin is inf.  Proof: docs/theory/majority.md.
 
     >>> round(majority_margin([.5, .5], [[.8, .2], [.2, .8]], 3), 3)
@@ -132,7 +132,7 @@ def _two_class_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: i
         middle_b = start_b + votes / 2 * skew_b
         margin_b = closed_form(middle_b, beta_b, votes)
         if votes % 2 == 0 and ties != "exclude":
-            margin_b = np.minimum(margin_b, tie_margin(middle_b, prior_bk, ties))
+            margin_b = np.minimum(margin_b, _tie_margin(middle_b, prior_bk, ties))
     zero_b = ~(np.isfinite(beta_b) & np.isfinite(middle_b))
     if zero_b.any():
         margin_b = np.array(margin_b)
@@ -148,7 +148,7 @@ def _pattern_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int
         margin_b = np.fmin(margin_b, sign * _log_odds(prior_bk, confusion_bkl, np.array(zeros), votes))
     if votes % 2 == 0 and ties != "exclude":
         odds_b = _log_odds(prior_bk, confusion_bkl, np.array(votes // 2), votes)
-        margin_b = np.fmin(margin_b, tie_margin(odds_b, prior_bk, ties))
+        margin_b = np.fmin(margin_b, _tie_margin(odds_b, prior_bk, ties))
     return margin_b
 
 
@@ -160,13 +160,15 @@ def _log_odds(prior_bk: FloatArray, confusion_bkl: FloatArray, zeros: NDArray[np
         return np.asarray(joint_bk[..., 0] - joint_bk[..., 1])
 
 
-def tie_margin(odds_b: FloatArray, prior_bk: FloatArray, ties: str) -> FloatArray:
+def _tie_margin(odds_b: FloatArray, prior_bk: FloatArray, ties: str) -> FloatArray:
     """The margin of a tied pattern of two classes, given its log-odds of class 0 and the policy for ties."""
+    if ties == "first":
+        return odds_b
+    drawn_b = 0.0 - np.abs(odds_b)
     if ties == "random":
-        return 0.0 - np.abs(odds_b)
-    if ties == "prior":
-        return np.where(prior_bk[..., 0] >= prior_bk[..., 1], odds_b, -odds_b)
-    return odds_b
+        return drawn_b
+    favoured_b = np.where(prior_bk[..., 0] > prior_bk[..., 1], odds_b, -odds_b)
+    return np.where(prior_bk[..., 0] == prior_bk[..., 1], drawn_b, favoured_b)
 
 
 def _fill_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int) -> FloatArray:

@@ -1,0 +1,1 @@
+"""What was computed, as text, JSON, pages and pictures; nothing is computed here."""
