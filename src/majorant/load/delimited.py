@@ -46,7 +46,7 @@ class Dialect:
 def open_delimited(file: File, choice: Choice, stack: ExitStack, *, delimiter: str | None, threads: int | None) -> Rows:
     """The rows of a delimited text file."""
     lines = _head_lines(file)
-    dialect = _dialect(file, lines, delimiter, choice)
+    dialect = _dialect(lines, delimiter, choice)
     first = next(dialect.reader(lines, strict=False), None)
     if first is None:
         raise DataError(f"{file.name} holds only blank lines. Check that the export that wrote it finished.")
@@ -87,7 +87,7 @@ def _head_lines(file: File) -> list[str]:
     return lines[:-1] if rest and len(lines) > 1 else lines
 
 
-def _dialect(file: File, lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
+def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
     if delimiter is not None:
         sign = SPELT.get(delimiter, delimiter)
         if len(sign) != 1 or sign in '"\r\n':
@@ -175,7 +175,8 @@ def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: 
     return (
         f"SELECT {wanted} FROM read_csv({path_literal(path)}, auto_detect = false, header = false, "
         f"delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)}, escape = {literal(dialect.escape)}, "
-        f"compression = {literal(packing or 'none')}, columns = {{{columns}}}, strict_mode = true, null_padding = false)"
+        f"compression = {literal(packing or 'none')}, columns = {{{columns}}}, "
+        "strict_mode = true, null_padding = false)"
     )
 
 
