@@ -155,17 +155,18 @@ def _stream(
     """The chosen columns; where DuckDB refuses a row, Python's csv goes on, and names the row if it is wrong."""
     import duckdb
 
-    done = 0
+    done, refused = 0, False
     try:
-        path = as_utf8(file, stack, keep_packed=True)
-        for batch in batches(
-            _sql(path, file.packing if path == file.path else "", dialect, n_columns, positions), threads
-        ):
+        path = as_utf8(file, stack)
+        packing = file.packing if path == file.path else ""
+        for batch in batches(_sql(path, packing, dialect, n_columns, positions), threads):
             skip = 1 if header and done == 0 else 0  # DuckDB's own header option trips over blank lines above it
             done += batch.num_rows
             if batch.num_rows > skip:
                 yield [column.slice(skip) for column in batch.columns]
     except (duckdb.Error, UnicodeDecodeError, EOFError, OSError):
+        refused = True  # left here first, so that the message below does not drag DuckDB's along
+    if refused:
         yield from _slow_stream(file, dialect, n_columns, positions, skip=max(done, int(header)))
 
 

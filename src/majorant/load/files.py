@@ -218,13 +218,12 @@ def _content(name: str, head: bytes, encoding: str) -> str:
     return "json" if re.match(r"\{\s*[\"}]|\[\s*[\[{\]]|\[\s*$", text) else "csv"
 
 
-def as_utf8(file: File, stack: ExitStack, *, keep_packed: bool) -> Path:
-    """A file with the same text in plain UTF-8 without a mark: itself if it is one, else a temporary copy.
+def as_utf8(file: File, stack: ExitStack) -> Path:
+    """A file with the same text in UTF-8 without a mark: itself (packed or not) if it is one, else a temporary copy.
 
     Raises UnicodeDecodeError where the bytes are not what the encoding says.
     """
-    plain = codecs.lookup(file.encoding).name in ("utf-8", "ascii")
-    if plain and (keep_packed or not file.packing):
+    if file.encoding == "utf-8":
         return file.path
     path = temporary(stack)
     with file.open() as raw, path.open("w", encoding="utf-8", newline="") as out:
