@@ -11,6 +11,7 @@ from majorant.interval import Estimate
 
 Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
 ClaimKind = Literal["anonymous", "named", "gold"]
+NOT_ESTIMATED = Estimate(None, reason="not estimated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class Claim:
     by_votes: Mapping[int, Verdict] = field(default_factory=dict)  # the verdict for each number of votes on an item
     margin: float | None = None  # nats; > 0: majority vote is optimal at the estimate
     handicap: float | None = None  # votes, two classes
-    loss: Estimate = Estimate(None, reason="not estimated")  # accuracy given away against the best rule of the kind
+    loss: Estimate = NOT_ESTIMATED  # accuracy given away against the best rule of the kind
     items_certified: float | None = None  # share of items decided as the best rule would
     evidence: Mapping[str, float] = field(default_factory=dict)  # e-value, likelihood ratio, ...
     model: str = ""  # independent votes, item difficulty, named workers, none
