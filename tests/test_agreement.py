@@ -278,6 +278,24 @@ def test_dense_and_sparse_tables_give_the_same_resamples(monkeypatch):
     assert (sparse.low, sparse.high) == pytest.approx((dense.low, dense.high), abs=1e-12)
 
 
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, dense, monkeypatch):
+    """What one resample computes, against votes in which each item occurs as often as it was drawn."""
+    rng = np.random.default_rng(seed)
+    n_items, weight_i = 25, rng.integers(0, 4, size=25)
+    item, worker, label = (rng.integers(high, size=160) for high in (n_items, 6, 3))
+    codes = {"workers": range(6), "labels": range(3)}
+    votes = Votes.from_codes(item, worker, label, items=range(n_items), **codes)
+    copies = [(n_items * c + i, j, l) for i, j, l in zip(item, worker, label, strict=True) for c in range(weight_i[i])]
+    repeated = Votes.from_codes(*np.array(copies).T, items=range(3 * n_items), **codes)
+    monkeypatch.setattr(cohen_module, "DENSE_ENTRIES", 10**9 if dense else 0)
+    monkeypatch.setattr(cohen_module, "weights", lambda *_: iter([weight_i[votes.votes_i > 0][None].astype(float)]))
+    monkeypatch.setattr(cohen_module, "ENTRIES_AT_ONCE", 50)
+    mean_b, _ = cohen_module.resampled_mean(votes, 1, rng)
+    assert mean_b.tolist() == [pytest.approx(agreement(repeated).cohen.value, abs=1e-12)]
+
+
 def test_too_much_work_is_said_not_done(monkeypatch):
     votes = crowd(np.random.default_rng(3), 200)
     monkeypatch.setattr(cohen_module, "MOST_RESAMPLED_PAIRS", 10)
