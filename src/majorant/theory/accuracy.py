@@ -88,11 +88,15 @@ def map_confusion(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: st
     return _aggregate(patterns, shares(patterns.deficit_kb <= patterns.rounding, as_ties(ties), prior_k))
 
 
-def _enumerate(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> tuple[FloatArray, Patterns]:
-    """The checked prior and all patterns; entries are scaled to sum to 1 beyond the tolerance of the checks."""
+def scaled_shared(prior: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Prior and confusion, checked, and scaled to sum to 1 beyond the tolerance of the checks."""
     prior_k = as_prior(prior)
     confusion_kl = as_confusion(confusion, len(prior_k))
-    prior_k, confusion_kl = prior_k / prior_k.sum(), confusion_kl / confusion_kl.sum(axis=1, keepdims=True)
+    return prior_k / prior_k.sum(), confusion_kl / confusion_kl.sum(axis=1, keepdims=True)
+
+
+def _enumerate(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> tuple[FloatArray, Patterns]:
+    prior_k, confusion_kl = scaled_shared(prior, confusion)
     return prior_k, shared_patterns(prior_k, confusion_kl, as_vote_count(n_votes))
 
 
