@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Context, Decimal
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ DIRECT_BELOW = 64  # votes; with so few the plain formula is as exact, and faste
 SERIES_RATIO = 0.1  # below it eight terms of the deviance series leave an error under 1e-17
 SERIES_TERMS = 8
 STIRLING_FROM = 16  # from here five terms of Stirling's series leave an error under 1e-15
+RELATIVE_ERROR = 1e-11  # of a log-odds, before it is worked out in more digits
+EPS = float(np.finfo(float).eps)
 DIGITS = Context(prec=40)  # enough to leave 1e-20 nats after a million votes cancel
 
 
@@ -46,25 +49,33 @@ def log_binomial(n_votes: int, confusion_kl: FloatArray) -> FloatArray:
 
 
 def log_odds(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> FloatArray:
-    """Log-odds of class 0 given h votes for it, h = 0..n_votes, each to about 1e-16 of its own size.
+    """Log-odds of class 0 given h votes for it, h = 0..n_votes, each to eleven digits however near 0 it is.
 
-    The line start + h step is worked out in 40 digits and cut into a part on a coarse binary grid, whose sums are
-    exact, and a small rest; so an entry next to zero keeps its sign and its digits.  Certainty is +-inf; a count that
-    neither class can give has log-odds 0.
+    Worked out again in 40 digits where doubles would not do.  Certainty is +-inf; a count that neither class can give
+    has log-odds 0.
 
     >>> log_odds(np.array([.6, .4]), np.array([[.6, .4], [.4, .6]]), 3).round(3).tolist()
     [-0.811, 0.0, 0.811, 1.622]
     """
-    (hit_0, miss_0), (hit_1, miss_1) = ([Decimal(float(entry)) for entry in row] for row in confusion_kl)
-    scale = DIGITS.divide(DIGITS.add(hit_1, miss_1), DIGITS.add(hit_0, miss_0))
-    per_hit, per_miss = _log_ratio(hit_0, hit_1, scale), _log_ratio(miss_0, miss_1, scale)
-    none = _log_ratio(Decimal(float(prior_k[0])), Decimal(float(prior_k[1])), Decimal(1))
-    log_odds_h = _line(DIGITS.fma(per_miss, n_votes, none), DIGITS.subtract(per_hit, per_miss), n_votes)
+    table = [[float(entry) for entry in row] for row in (*confusion_kl.T, prior_k)]
+    per_hit, per_miss, none = (log(x) - log(y) if x and y else 0.0 for x, y in table)
+    log_odds_h: FloatArray = none + n_votes * per_miss + np.arange(n_votes + 1.0) * (per_hit - per_miss)
+    rounding = 8 * EPS * (n_votes + 1) * max(-log(entry) for row in table for entry in row if entry)
+    if np.abs(log_odds_h).min() * RELATIVE_ERROR < rounding:
+        log_odds_h = _decimal_log_odds(prior_k, confusion_kl, n_votes)
     never_0, never_1 = (_never(prior_k[k], confusion_kl[k], n_votes) for k in (0, 1))
     log_odds_h[never_0] = -np.inf
     log_odds_h[never_1] = np.inf
     log_odds_h[never_0 & never_1] = 0
     return log_odds_h
+
+
+def _decimal_log_odds(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> FloatArray:
+    (hit_0, miss_0), (hit_1, miss_1) = ([Decimal(float(entry)) for entry in row] for row in confusion_kl)
+    scale = DIGITS.divide(DIGITS.add(hit_1, miss_1), DIGITS.add(hit_0, miss_0))
+    per_hit, per_miss = _log_ratio(hit_0, hit_1, scale), _log_ratio(miss_0, miss_1, scale)
+    none = _log_ratio(Decimal(float(prior_k[0])), Decimal(float(prior_k[1])), Decimal(1))
+    return _line(DIGITS.fma(per_miss, n_votes, none), DIGITS.subtract(per_hit, per_miss), n_votes)
 
 
 def _never(prior: float, confusion_l: FloatArray, n_votes: int) -> NDArray[np.bool_]:
@@ -83,7 +94,10 @@ def _log_ratio(numerator: Decimal, denominator: Decimal, scale: Decimal) -> Deci
 
 
 def _line(start: Decimal, step: Decimal, n_votes: int) -> FloatArray:
-    """start + h step for h = 0..n_votes, rounded once."""
+    """start + h step for h = 0..n_votes, rounded once.
+
+    Both are cut into a part on a coarse binary grid, whose sums are exact, and a small rest.
+    """
     hits = np.arange(n_votes + 1.0)
     largest = max(abs(float(start)), abs(float(step)) * n_votes)
     if largest == 0:

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from majorant.errors import ConfigError
-from majorant.theory.binomial import log_binomial, log_odds
+from majorant.theory.binomial import EPS, log_binomial, log_odds
 from majorant.theory.checks import FloatArray, safe_log
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.integer[Any]]
 Ties = Literal["random", "first", "prior", "exclude"]
-EPS = float(np.finfo(float).eps)
 MAX_ENTRIES = 2**22  # patterns times classes that are enumerated: about a second and 200 MB
 
 
@@ -77,6 +76,8 @@ def compositions(total: int, n_classes: int) -> IntArray:
     >>> compositions(2, 2).tolist()
     [[0, 1, 2], [2, 1, 0]]
     """
+    if total == 1:
+        return np.eye(n_classes, dtype=np.int32)
     count_lc = np.zeros((0, 1), dtype=np.int32)
     rest_c = np.array([total], dtype=np.int32)
     for _ in range(n_classes - 1):
@@ -90,9 +91,9 @@ def compositions(total: int, n_classes: int) -> IntArray:
 
 def log_kernel(count_lc: IntArray, confusion_kl: FloatArray) -> FloatArray:
     """Sum over labels of count times log probability, (K, C); a label that got no vote costs nothing."""
-    log_kl = safe_log(confusion_kl)
-    kernel_kc = np.where(np.isfinite(log_kl), log_kl, 0) @ count_lc
-    for k, l in np.argwhere(confusion_kl == 0):
+    never_kl = confusion_kl == 0
+    kernel_kc = np.log(confusion_kl + never_kl) @ count_lc
+    for k, l in zip(*never_kl.nonzero(), strict=True):
         kernel_kc[k, count_lc[l] > 0] = -np.inf
     return np.asarray(kernel_kc)
 
