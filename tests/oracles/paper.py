@@ -89,3 +89,14 @@ def worst_pool_margins(prior_bk, right_b2, n_votes, sigma_b):
         least_bh = (sign * odds_bsl[:, :, vote_h]).min(axis=1)
         worst_b = np.minimum(worst_b, sign * start_b + least_bh.sum(axis=1))
     return worst_b
+
+
+def shared_margins(prior_bk, right_b2, n_votes):
+    """The margin for one shared confusion, by the number of votes for class 0, so that many votes are cheap."""
+    count_k = np.arange(n_votes + 1)
+    count_k = count_k[2 * count_k != n_votes]
+    odds_0 = np.log(right_b2[:, :1]) - np.log1p(-right_b2[:, 1:])
+    odds_1 = np.log1p(-right_b2[:, :1]) - np.log(right_b2[:, 1:])
+    start_b = np.log(prior_bk[:, :1]) - np.log(prior_bk[:, 1:])
+    total_bk = start_b + count_k * odds_0 + (n_votes - count_k) * odds_1
+    return np.where(2 * count_k > n_votes, total_bk, -total_bk).min(axis=1)
