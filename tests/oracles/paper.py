@@ -100,3 +100,20 @@ def shared_margins(prior_bk, right_b2, n_votes):
     start_b = np.log(prior_bk[:, :1]) - np.log(prior_bk[:, 1:])
     total_bk = start_b + count_k * odds_0 + (n_votes - count_k) * odds_1
     return np.where(2 * count_k > n_votes, total_bk, -total_bk).min(axis=1)
+
+
+def model(prior_0, right_0, right_1):
+    """A two-class prior and confusion from three numbers."""
+    return [prior_0, 1 - prior_0], [[right_0, 1 - right_0], [1 - right_1, right_1]]
+
+
+def margin(prior_0, right_0, right_1, n_votes):
+    """The margin of one such model."""
+    return float(shared_margins(np.array([[prior_0, 1 - prior_0]]), np.array([[right_0, right_1]]), n_votes)[0])
+
+
+def draws(seed, n, low=0.5, high=1.0, edge=0.05):
+    """Random two-class models: priors (b, 2) and diagonals (b, 2)."""
+    rng = np.random.default_rng(seed)
+    prior_0 = rng.uniform(edge, 1 - edge, n)
+    return np.stack([prior_0, 1 - prior_0], axis=1), rng.uniform(low, high, (n, 2))

@@ -134,12 +134,12 @@ def test_perturbed_sigma_keeps_every_pool_optimal(n_votes):
 def estimate_draws(seed, n):
     """Truths, and estimates within eps of them: the confusion in spectral norm, the shares entry by entry."""
     rng = np.random.default_rng(seed)
-    prior_0, right_b2 = rng.uniform(0.2, 0.8, n), rng.uniform(0.55, 0.95, (n, 2))
+    prior_0, right_b2 = rng.uniform(0.2, 0.8, n), rng.uniform(0.3, 0.95, (n, 2))
     eps_b = 10 ** rng.uniform(-4, -1.3, n)
     angle = rng.uniform(0, 2 * np.pi, n)
     step = (eps_b / np.sqrt(2) * np.where(rng.random(n) < 0.5, 1, rng.random(n)))[:, None]
     guess_b2 = right_b2 + step * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    ok = ((guess_b2 > 0) & (guess_b2 < 1)).all(axis=1)
+    ok = (guess_b2 < 1).all(axis=1) & (guess_b2.sum(axis=1) > 1.05)
     prior_0, right_b2, guess_b2, eps_b = prior_0[ok], right_b2[ok], guess_b2[ok], eps_b[ok]
     truth_bkl, guess_bkl = oracle.diagonal(*right_b2.T), oracle.diagonal(*guess_b2.T)
     assert (np.linalg.norm(truth_bkl - guess_bkl, ord=2, axis=(1, 2)) <= eps_b * (1 + 1e-9)).all()
@@ -151,7 +151,7 @@ def estimate_draws(seed, n):
 
 @pytest.mark.parametrize("n_votes", [2, 3, 5])
 def test_theorem_3_5_never_promises_more_than_the_true_margin(n_votes):
-    prior_bk, truth_bkl, share_bl, guess_bkl, eps_b = estimate_draws(80 + n_votes, 8_000)
+    prior_bk, truth_bkl, share_bl, guess_bkl, eps_b = estimate_draws(80 + n_votes, 9_500)
     margin_b = oracle.crew_margins(prior_bk, oracle.shared(truth_bkl, n_votes))
     ours = [paper.theorem_3_5(s, t, n_votes, eps=e) for s, t, e in zip(share_bl, guess_bkl, eps_b, strict=True)]
     promised_b = np.array([check.margin for check in ours])
@@ -163,7 +163,7 @@ def test_theorem_3_5_never_promises_more_than_the_true_margin(n_votes):
 
 def test_theorem_3_5_margin_is_attained_in_its_box():
     """No slack beyond the box: a grid over it comes within a hair of the margin reported."""
-    _, _, share_bl, guess_bkl, eps_b = estimate_draws(90, 60)
+    _, _, share_bl, guess_bkl, eps_b = estimate_draws(90, 80)
     for shares, guess, eps in zip(share_bl, guess_bkl, eps_b, strict=True):
         check = paper.theorem_3_5(shares, guess, 3, eps=eps)
         side = np.linspace(-1, 1, 9)

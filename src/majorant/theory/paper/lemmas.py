@@ -162,13 +162,11 @@ def _map_from(
 def _two_category(
     begin: list[list[float]], confusion_a: ArrayLike, confusion_b: ArrayLike, n_a: int, n_b: int, first: int
 ) -> FloatArray:
-    from scipy.special import comb
-
     a_k, b_k = as_confusion(confusion_a, 2).diagonal(), as_confusion(confusion_b, 2).diagonal()
     return np.array(
         [
             sum(
-                comb(n_a, k) * a_k[c] ** k * (1 - a_k[c]) ** (n_a - k) * _at_least(begin[c][k], n_b, b_k[c])
+                math.comb(n_a, k) * a_k[c] ** k * (1 - a_k[c]) ** (n_a - k) * _at_least(begin[c][k], n_b, b_k[c])
                 for k in range(first, n_a + 1)
             )
             for c in (0, 1)
