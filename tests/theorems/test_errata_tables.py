@@ -78,3 +78,11 @@ def test_26_estimated_table_row_6_is_for_another_prior():
 def test_31_a_symmetric_estimate_turns_the_verdict_in_the_papers_own_table():
     assert not paper.theorem_3_4(*oracle.model(0.65, 0.55, 0.8), 3).holds
     assert paper.theorem_3_4(*oracle.model(0.54, 0.71, 0.71), 3).holds
+
+
+def test_37_code_uses_the_slope_of_class_0_for_both_classes():
+    row = GOLDEN["perturbed_table"][4]
+    prior, confusion = oracle.model(row["nu0"], row["T00"], row["T11"])
+    swapped = paper.perturbed_sigma_code(prior[::-1], [confusion[1][::-1], confusion[0][::-1]], 3)
+    assert paper.perturbed_sigma_code(prior, confusion, 3) == pytest.approx(row["sigma_used_by_code_signed"])
+    assert swapped > 1.3 * paper.perturbed_sigma_code(prior, confusion, 3)  # the same model, classes renamed

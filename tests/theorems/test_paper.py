@@ -116,10 +116,12 @@ def test_multiclass_condition_is_exact(n_classes, n_votes, n):
 
 @pytest.mark.parametrize("n_votes", [1, 3, 5])
 def test_perturbed_sigma_keeps_every_pool_optimal(n_votes):
-    """Half of the draws have error rates down to 1e-8, where the merely mended bound fails."""
+    """Also with error rates down to 1e-8, where the merely mended bound fails, and with one class below chance."""
     rng = np.random.default_rng(70 + n_votes)
-    n = 7_000
-    wrong_b2 = np.concatenate([rng.uniform(0.02, 0.48, (n // 2, 2)), 10 ** rng.uniform(-8, -1, (n // 2, 2))])
+    n = 7_500
+    plain_b2, tiny_b2 = rng.uniform(0.02, 0.48, (n // 3, 2)), 10 ** rng.uniform(-8, -1, (n // 3, 2))
+    below = rng.uniform(0.5, 0.97, n // 3)
+    wrong_b2 = np.concatenate([plain_b2, tiny_b2, np.stack([below, (1 - below) * rng.random(n // 3)], axis=1)])
     prior_0 = rng.uniform(0.02, 0.98, n)
     prior_bk = np.stack([prior_0, 1 - prior_0], axis=1)
     confusion_bkl = oracle.diagonal(*(1 - wrong_b2).T)
@@ -270,6 +272,7 @@ def test_theorem_3_5_printed_warns_on_every_call():
         (lambda: paper.theorem_3_4([0.2, 0.3, 0.5], confusion(0.9, 0.7), 3), "two classes"),
         (lambda: paper.theorem_3_4([0.5, 0.5], confusion(0.9, 0.7), 0), "n_votes"),
         (lambda: paper.lemma_3_1(confusion(0.9, 0.7), 4), "odd"),
+        (lambda: paper.perturbed_sigma([0.5, 0.5], confusion(0.9, 0.7), 4), "odd"),
         (lambda: paper.lemma_3_2([0.5, 0.5], confusion(0.3, 0.7), 3), r"T00 \+ T11 > 1"),
         (lambda: paper.two_category_map([0.5, 0.5], confusion(0.9, 0.9), confusion(0.3, 0.7), 1, 2), "category B"),
         (lambda: paper.two_category_condition([0.5, 0.5], confusion(0.9, 0.9), confusion(0.8, 0.7), 1, 2), "rho_A"),

@@ -11,6 +11,7 @@ from majorant.theory.paper.conditions import log_delta_code, theorem_3_4
 from majorant.theory.paper.notation import (
     Window,
     as_inner_confusion,
+    as_odd_count,
     as_two_classes,
     log_delta,
     log_rho,
@@ -67,7 +68,7 @@ def perturbed_sigma(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> flo
     >>> perturbed_sigma([.9, .1], [[.6, .4], [.4, .6]], 3)
     0.0
     """
-    if not theorem_3_4(prior, confusion, n_votes).holds:
+    if not theorem_3_4(prior, confusion, as_odd_count(n_votes)).holds:
         return 0.0
     smallest = float(as_inner_confusion(confusion).min())
     return min(perturbed_sigma_mended(prior, confusion, n_votes), smallest / 2)
