@@ -1,5 +1,8 @@
 """Errata of the conditions, each shown; the number in a test's name is that of docs/errata.md."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -153,3 +156,16 @@ def test_36_wilcoxon_on_labels_does_not_see_accuracy():
     worse[:100], worse[-100:] = 1, 0
     assert stats.wilcoxon(worse, truth, method="asymptotic").pvalue > 0.99
     assert stats.binomtest(0, 200).pvalue < 1e-50  # McNemar: 200 items differ, the truth is right on all
+
+
+def test_docs_name_every_erratum_and_only_tests_and_functions_that_exist():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "errata.md").read_text()
+    defined = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    assert sorted(map(int, re.findall(r"^### (\d+)\. ", page, re.MULTILINE))) == list(range(1, 38))
+    named = set(re.findall(r"`(test_\w+)`", page))
+    assert {name for name in named if f"def {name}(" not in defined} == set()
+    shown = set(re.findall(r"def (test_\d\d_\w+)\(", defined))
+    assert shown - named == set()
+    functions = set(re.findall(r"`((?:theorem|lemma|perturbed|two_category|multiclass|prior|anchor)_\w+)`", page))
+    assert functions <= set(paper.__all__)

@@ -111,6 +111,23 @@ def test_25_table_1_prints_workers_as_task_rank_and_truncated_means(name, items,
     assert (min(votes_i), max(votes_i)) == (fewest, most)
 
 
+@pytest.mark.parametrize(
+    ("name", "printed", "votes_per_worker"),
+    [
+        ("SP", 5, 137),
+        ("SP_amt", 500, 70),
+        ("ZenCrowd_in", 2125, 448),
+        ("MS", 67, 67),
+        ("CF_amt", 55, 55),
+        ("D-Product", 140, 142),
+    ],
+)
+def test_25_worker_rank_is_votes_per_worker_for_some_sets_only(name, printed, votes_per_worker):
+    rows = rows_of(name)
+    assert round(len(rows) / len({worker for worker, *_ in rows})) == votes_per_worker
+    assert (printed == votes_per_worker) == (name in ("MS", "CF_amt"))
+
+
 def test_28_the_tie_rule_moves_published_accuracies():
     rows = rows_of("SP")
     first, random_, last = (majority_accuracy(rows, pick) for pick in (min, None, max))
