@@ -47,7 +47,7 @@ class Ballots:
         return vote if self.row_n is None else int(self.row_n[vote])
 
 
-def build(coded: Coded, items: Ids, gold: Gold | None, *, repeats: str, empty: frozenset[str]) -> Votes:
+def build_votes(coded: Coded, items: Ids, gold: Gold | None, *, repeats: str, empty: frozenset[str]) -> Votes:
     """The Votes of a table that has been read."""
     workers = identify(coded, "worker")
     label_values = decode(coded.known["label"], coded.table.kind)

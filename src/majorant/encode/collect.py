@@ -59,7 +59,7 @@ def _where(spans: Sequence[Span], n: int) -> str:
     return f"{span.source}, {span.unit} {row}"
 
 
-def collect(table: Table, *, max_classes: int, progress: Progress | None) -> Coded:
+def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) -> Coded:
     """Read the table; encoding runs beside the reading, in one thread, at most two parts behind."""
     coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
     spans: list[Span] = []
