@@ -103,7 +103,6 @@ def test_the_transcript_on_the_page_is_true(tmp_path):
         ([*CROWD, "--workers", "2"], "only 2 workers"),
         ([*CROWD, "--difficulty", "-1"], "concentration must be positive"),
         ([*CROWD, "--out", "missing/votes.csv"], "Cannot write missing"),
-        ([*CROWD, "--out", "votes.parquet"], "ends in .csv"),
         ([*CROWD, "--out", "votes.csv", "--truth", "missing/truth.csv"], "Cannot write missing"),
         ([*CROWD, "--out", "votes.csv", "--truth", "votes.csv"], "file of its own"),
         ([*CROWD, "--json"], "--out"),

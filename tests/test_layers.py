@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "errors": "",
     "threads": "",
     "account": "",
-    "output": "",
+    "output": "votes",
     "theory": "",
     "votes": "account",
     "kernels": "votes",

@@ -1,25 +1,18 @@
-"""`majorant simulate`: votes with known truth, as a CSV file."""
+"""`majorant simulate`: votes with known truth, as a file."""
 
 from __future__ import annotations
 
-import contextlib
-import csv
 import json
-import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from majorant.cli.options import common_options
 from majorant.errors import ConfigError
-from majorant.output import whole_file
 
 if TYPE_CHECKING:
     from majorant.simulate import Simulation
-    from majorant.votes import Votes
-
-ROWS_AT_ONCE = 1 << 16
 
 
 def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
@@ -83,14 +76,11 @@ def _name_list(ctx: click.Context, param: click.Parameter, value: str | None) ->
 )
 @click.option("--labels", metavar="LIST", callback=_name_list, help="Names of the classes: no,yes  [default: 0,1,...]")
 @click.option("--gold", type=float, default=0.0, help="Share of the items that carry their true label.")
-@click.option("--out", default="-", show_default=True, help="CSV file for the votes; - is standard output.")
-@click.option("--truth", help="CSV file for the true label of every item.")
+@click.option("--out", default="-", show_default=True, help="CSV, or Parquet by its ending; - prints CSV.")
+@click.option("--truth", help="A second file, for the true label of every item.")
 @common_options
 def simulate(out: str, truth: str | None, seed: int, as_json: bool, quiet: bool, **model: Any) -> None:
     """Draw votes from a crowd or a panel with known truth."""
-    for path in (out, truth):
-        if path not in (None, "-") and not str(path).lower().endswith(".csv"):
-            raise ConfigError(f"Cannot write {path}: votes are written as CSV. Choose a name that ends in .csv.")
     if truth is not None and truth in ("-", out):
         raise ConfigError("--truth needs a file of its own, other than where the votes go.")
     if as_json and out == "-":
@@ -145,42 +135,14 @@ def _draw(
     )
 
 
-def _vote_header(votes: Votes) -> tuple[str, ...]:
-    return ("item", "worker", "label") if votes.gold_i is None else ("item", "worker", "label", "gold")
-
-
-def _vote_rows(votes: Votes) -> Iterable[tuple[Any, ...]]:
-    names = (*votes.labels, "")  # code -1, no gold, is the last
-    for low in range(0, votes.n_votes, ROWS_AT_ONCE):
-        span = slice(low, low + ROWS_AT_ONCE)
-        item_n = votes.item_n[span]
-        columns = [
-            (votes.items[code] for code in item_n.tolist()),
-            (votes.workers[code] for code in votes.worker_n[span].tolist()),
-            (names[code] for code in votes.label_n[span].tolist()),
-        ]
-        if votes.gold_i is not None:
-            columns.append(names[code] for code in votes.gold_i[item_n].tolist())
-        yield from zip(*columns, strict=True)
-
-
 def _write(drawn: Simulation, out: str, truth: str | None) -> None:
-    """Both files or, if one cannot be written, neither."""
-    with contextlib.ExitStack() as files:
-        _write_csv(_open(out, files), _vote_header(drawn.votes), _vote_rows(drawn.votes))
-        if truth is not None:
-            rows = zip(drawn.votes.items, drawn.truth.tolist(), strict=True)
-            _write_csv(_open(truth, files), ("item", "truth"), rows)
+    from majorant.output import Content, print_table, votes_table, write_files
 
-
-def _open(path: str, files: contextlib.ExitStack) -> TextIO:
-    if path == "-":
-        return sys.stdout
-    part = files.enter_context(whole_file(path))
-    return files.enter_context(part.open("w", encoding="utf-8", newline=""))
-
-
-def _write_csv(file: TextIO, header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    files: dict[Path, Content] = {}
+    if out == "-":
+        print_table(votes_table(drawn.votes))
+    else:
+        files[Path(out)] = votes_table(drawn.votes)
+    if truth is not None:
+        files[Path(truth)] = {"item": list(drawn.votes.items), "truth": drawn.truth}
+    write_files(files)

@@ -15,10 +15,56 @@ from majorant.load.frames import kind_key
 
 NOT_AVAILABLE = frozenset(["na", "n/a", "none", "null", "nan"])
 VOTED = frozenset(
-    ["ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted", "answered", "voted", "approved", "true"]
+    [
+        "ok",
+        "okay",
+        "success",
+        "successful",
+        "succeeded",
+        "done",
+        "complete",
+        "completed",
+        "valid",
+        "submitted",
+        "answered",
+        "voted",
+        "approved",
+        "true",
+    ]
 )
 NO_VOTE = frozenset(
-    ["abstain", "abstained", "abstention", "error", "errored", "parseerror", "parsingerror", "refused", "refusal", "failed", "failure", "fail", "skipped", "skip", "timeout", "timedout", "cancelled", "canceled", "invalid", "rejected", "noanswer", "novote", "missing", "unscored", "empty", "draft", "discarded", "pending", "unanswered", "false"]
+    [
+        "abstain",
+        "abstained",
+        "abstention",
+        "error",
+        "errored",
+        "parseerror",
+        "parsingerror",
+        "refused",
+        "refusal",
+        "failed",
+        "failure",
+        "fail",
+        "skipped",
+        "skip",
+        "timeout",
+        "timedout",
+        "cancelled",
+        "canceled",
+        "invalid",
+        "rejected",
+        "noanswer",
+        "novote",
+        "missing",
+        "unscored",
+        "empty",
+        "draft",
+        "discarded",
+        "pending",
+        "unanswered",
+        "false",
+    ]
 )
 KIND_ORDER = {"bool": 0, "number": 1, "text": 2}
 SIXTY_FOUR_BITS = range(-(2**63), 2**64)

@@ -1,1 +1,1 @@
-"""What was computed, as text, JSON, pages and pictures; nothing is computed here."""
+"""What a person sees: a summary as plain data, and text and JSON made from it."""
