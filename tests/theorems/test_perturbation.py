@@ -91,6 +91,16 @@ def test_golden_radii():
         assert perturbation_radius(*model, row["H"]) == pytest.approx(row["sigma_star_exact"], abs=1e-11)
 
 
+def test_the_mended_bound_of_the_paper_is_too_large_for_tiny_error_rates():
+    # log(rho) / H * R * distance of A to a whole number, here 1/2: the paper's bound with its misprint mended.
+    error = 1e-4
+    spread = 2 / (1 - error) + 2 / error + 1 / (1 - error) + 1 / error
+    mended = 2 * np.log((1 - error) / error) / 3 / spread / 2
+    assert perturbation_radius(*two_class(0.5, 1 - error, 1 - error), 3) < mended
+    infallible, others = two_class(0.5, 1, 1)[1], two_class(0.5, 1 - 2 * error, 1 - 2 * error)[1]
+    assert oracle.crew_margin([[0.5, 0.5]], [[infallible, others, others]])[0] < 0
+
+
 def test_no_room_where_certainty_would_be_lost():
     assert perturbation_radius([0.5, 0.5], np.eye(2), 3) == 0  # a voter still perfect would overrule two who are not
     assert perturbation_radius([1, 0], np.eye(2), 3) == 0

@@ -8,27 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import common_options
+from majorant.cli.options import common_options, name_list, number_list, number_rows
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
     from majorant.simulate import Simulation
-
-
-def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
-    """.5,.5"""
-    try:
-        return None if value is None else [float(number) for number in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a list of numbers such as .5,.5", ctx, param) from None
-
-
-def _rows(ctx: click.Context, param: click.Parameter, value: str | None) -> list[list[float]] | None:
-    """.8,.2/.3,.7"""
-    try:
-        return None if value is None else [[float(number) for number in row.split(",")] for row in value.split("/")]
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a list of rows such as .8,.2/.3,.7", ctx, param) from None
 
 
 def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
@@ -43,11 +27,6 @@ def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -
         raise click.BadParameter(text, ctx, param) from None
 
 
-def _name_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:  # noqa: ARG001
-    """no,yes"""
-    return None if value is None else value.split(",")
-
-
 @click.command()
 @click.option("--items", type=click.IntRange(min=1), required=True, help="How many items.")
 @click.option(
@@ -57,11 +36,13 @@ def _name_list(ctx: click.Context, param: click.Parameter, value: str | None) ->
     help="Votes on each item, or 3:1,5:2 (count:weight).  [default with --skills: all]",
 )
 @click.option(
-    "--prior", metavar="LIST", callback=_numbers, help="Probability of each class: .5,.5  [default: all alike]"
+    "--prior", metavar="LIST", callback=number_list, help="Probability of each class: .5,.5  [default: all alike]"
 )
-@click.option("--confusion", metavar="ROWS", callback=_rows, help="Shared by all workers, a row per class: .8,.2/.3,.7")
 @click.option(
-    "--skills", metavar="LIST", callback=_numbers, help="Instead: each worker's probability to be right: .9,.8,.6"
+    "--confusion", metavar="ROWS", callback=number_rows, help="Shared by all workers, a row per class: .8,.2/.3,.7"
+)
+@click.option(
+    "--skills", metavar="LIST", callback=number_list, help="Instead: each worker's probability to be right: .9,.8,.6"
 )
 @click.option("--workers", type=click.IntRange(min=1), help="How many workers share the confusion.")
 @click.option(
@@ -71,10 +52,10 @@ def _name_list(ctx: click.Context, param: click.Parameter, value: str | None) ->
 @click.option(
     "--groups",
     metavar="LIST",
-    callback=_name_list,
+    callback=name_list,
     help="Group of each worker, for --dependence: a,a,b  [default: one group]",
 )
-@click.option("--labels", metavar="LIST", callback=_name_list, help="Names of the classes: no,yes  [default: 0,1,...]")
+@click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes  [default: 0,1,...]")
 @click.option("--gold", type=float, default=0.0, help="Share of the items that carry their true label.")
 @click.option("--out", default="-", show_default=True, help="CSV, or Parquet by its ending; - prints CSV.")
 @click.option("--truth", help="A second file, for the true label of every item.")

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from majorant.errors import ConfigError
+from majorant.output import whole_file
 from majorant.theory.region import Region
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FORMATS = ("svg", "png", "pdf")
+NO_DATE: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 OPTIMAL, DIFFERENT, LINE = "#9ecae1", "#fbe3c0", "#08306b"  # told apart also in grey
 MARKER: dict[str, Any] = {
     "marker": "o",
@@ -26,7 +27,8 @@ MARKER: dict[str, Any] = {
 def draw_map(regions: Sequence[Region], path: str | Path) -> Path:
     """Draw one panel per region, side by side, into an SVG, PNG or PDF file, by its ending."""
     target = Path(path)
-    if target.suffix.lstrip(".").lower() not in FORMATS:
+    ending = target.suffix.lstrip(".").lower()
+    if ending not in NO_DATE:
         raise ConfigError(f"{target.name}: a map is written as .svg, .png or .pdf.")
     if not regions:
         raise ConfigError("a map needs at least one region.")
@@ -34,7 +36,7 @@ def draw_map(regions: Sequence[Region], path: str | Path) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    # A fixed salt and no date: same input, same bytes.
+    # A fixed salt and no date: same model, same bytes.
     with mpl.rc_context({"svg.hashsalt": "majorant", "svg.fonttype": "none", "font.size": 10}):
         figure = Figure(figsize=(4.4 * len(regions) + 0.2, 5.0), layout="constrained")
         FigureCanvasAgg(figure)
@@ -42,7 +44,8 @@ def draw_map(regions: Sequence[Region], path: str | Path) -> Path:
         for axes, region in zip(figure.subplots(1, len(regions), squeeze=False)[0], regions, strict=True):
             _draw_region(axes, region)
         figure.legend(handles=_legend(regions), loc="outside lower center", ncols=3, frameon=False)
-        figure.savefig(target, dpi=150, metadata=_no_date(target.suffix.lower()))
+        with whole_file(target) as part:
+            figure.savefig(part, format=ending, dpi=150, metadata=NO_DATE[ending])
     return target
 
 
@@ -76,7 +79,3 @@ def _legend(regions: Sequence[Region]) -> list[Any]:
     if any(region.point is not None for region in regions):
         handles.append(Line2D([], [], **MARKER, label="the given model, with its margin"))
     return handles
-
-
-def _no_date(suffix: str) -> dict[str, Any]:
-    return {} if suffix == ".png" else {"Date" if suffix == ".svg" else "CreationDate": None}

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import FloatArray, as_confusion, as_prior, as_vote_count
+from majorant.theory.checks import FloatArray, as_confusion, as_prior, as_ties, as_vote_count
 from majorant.theory.patterns import (
     Patterns,
-    as_ties,
     majority_share_right,
     map_share_right,
     share_lost,

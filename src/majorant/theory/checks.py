@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,7 +11,7 @@ from majorant.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
 SUM_TOLERANCE = 1e-9
-TIES = ("exclude", "first", "prior", "random")  # a tied vote: left out; to class 0; to the larger prior; drawn
+Ties = Literal["exclude", "first", "prior", "random"]  # left out; to class 0; to the larger prior; drawn
 
 
 def as_prior(prior: ArrayLike) -> FloatArray:
@@ -74,13 +76,19 @@ def as_models(prior: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, Float
     )
 
 
-def as_ties(ties: str, n_classes: int) -> str:
-    """The name of a policy for tied votes; with more than two classes tied votes can only be left out."""
-    if ties not in TIES:
-        raise ConfigError(f"ties must be one of {', '.join(TIES)}, not {ties!r}.")
-    if n_classes > 2 and ties != "exclude":
+def as_ties(ties: str) -> Ties:
+    """The policy for tied votes, if it is one."""
+    if ties not in get_args(Ties):
+        raise ConfigError(f"ties must be one of {', '.join(get_args(Ties))}, not {ties!r}.")
+    return ties  # type: ignore[return-value]
+
+
+def as_margin_ties(ties: str, n_classes: int) -> Ties:
+    """The policy for tied votes in a margin: with more than two classes they can only be left out."""
+    policy = as_ties(ties)
+    if n_classes > 2 and policy != "exclude":
         raise ConfigError(f"ties={ties!r} is for two classes; with {n_classes} classes use ties='exclude'.")
-    return ties
+    return policy
 
 
 def as_vote_count(n_votes: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.theory.checks import FloatArray, as_crew, as_prior, as_ties, safe_log
+from majorant.theory.checks import FloatArray, as_crew, as_margin_ties, as_prior, safe_log
 from majorant.theory.margin import label_weights, optimal_class
 from majorant.theory.witness import Witness
 
@@ -37,7 +37,7 @@ def crew_witness(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude")
     """
     prior_k = as_prior(prior)
     confusion_hkl = as_crew(confusions, len(prior_k))
-    policy = as_ties(ties, len(prior_k))
+    policy = as_margin_ties(ties, len(prior_k))
     two_classes = len(prior_k) == 2
     found = _two_class_worst(prior_k, confusion_hkl, policy) if two_classes else _worst(prior_k, confusion_hkl)
     if found is None:  # every class that occurs is always named rightly

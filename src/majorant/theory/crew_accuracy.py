@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import FloatArray, as_crew, as_prior, safe_log
+from majorant.theory.checks import FloatArray, as_crew, as_prior, as_ties, safe_log
 from majorant.theory.patterns import (
     MAX_ENTRIES,
     Patterns,
-    as_ties,
     deficits,
     group_patterns,
     majority_share_right,

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import FloatArray, as_confusion, as_models, as_prior, as_ties, as_vote_count, safe_log
+from majorant.theory.checks import (
+    FloatArray,
+    as_confusion,
+    as_margin_ties,
+    as_models,
+    as_prior,
+    as_vote_count,
+    safe_log,
+)
 from majorant.theory.witness import Witness
 
 BATCH_ELEMENTS = 2_000_000  # what one step of a multiclass batch may hold: models x pairs of classes x vote counts
@@ -32,7 +40,7 @@ def majority_margin(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: 
     """
     prior_k = as_prior(prior)
     confusion_kl = as_confusion(confusion, len(prior_k))
-    return float(_margins(prior_k, confusion_kl, as_vote_count(n_votes), as_ties(ties, len(prior_k))))
+    return float(_margins(prior_k, confusion_kl, as_vote_count(n_votes), as_margin_ties(ties, len(prior_k))))
 
 
 def majority_margins(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> FloatArray:
@@ -44,7 +52,7 @@ def majority_margins(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
     [0.303, 0.0]
     """
     prior_bk, confusion_bkl = as_models(prior, confusion)
-    return _margins(prior_bk, confusion_bkl, as_vote_count(n_votes), as_ties(ties, prior_bk.shape[-1]))
+    return _margins(prior_bk, confusion_bkl, as_vote_count(n_votes), as_margin_ties(ties, prior_bk.shape[-1]))
 
 
 def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> Witness:
@@ -56,7 +64,7 @@ def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
     """
     prior_k = as_prior(prior)
     confusion_kl, votes = as_confusion(confusion, len(prior_k)), as_vote_count(n_votes)
-    policies = as_ties(ties, len(prior_k)), "exclude"
+    policies = as_margin_ties(ties, len(prior_k)), "exclude"
     margin, untied = (float(_margins(prior_k, confusion_kl, votes, policy)) for policy in policies)
     if margin < untied:  # two classes, and the tied pattern is the worst
         odds = float(_log_odds(prior_k, confusion_kl, np.array(votes // 2), votes))
@@ -64,7 +72,7 @@ def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties:
     value_cjm = _fill_margins(prior_k[None], confusion_kl[None], votes)[0]
     if np.isposinf(value_cjm.min()):  # every class that occurs is always named rightly
         certain = int(prior_k.argmax())
-        return Witness(tuple(votes * np.eye(len(prior_k), dtype=int)[certain]), certain, certain, margin)
+        return Witness(tuple(votes * (k == certain) for k in range(len(prior_k))), certain, certain, margin)
     c, j, m = (int(i) for i in np.unravel_index(value_cjm.argmin(), value_cjm.shape))
     counts_l = _fill_counts(confusion_kl, c, j, _own_votes(len(prior_k), votes)[m], votes)
     joint_k = safe_log(prior_k) + _times(counts_l, safe_log(confusion_kl)).sum(axis=1)

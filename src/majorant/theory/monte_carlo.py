@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from majorant.errors import ConfigError
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.bracket import Bracket
-from majorant.theory.checks import FloatArray, as_vote_count, safe_log
+from majorant.theory.checks import FloatArray, Ties, as_ties, as_vote_count, safe_log
 from majorant.theory.crew_accuracy import scaled_crew
-from majorant.theory.patterns import IntArray, Ties, as_ties, deficits, log_kernel, most_votes, shares
+from majorant.theory.patterns import IntArray, deficits, log_kernel, most_votes, shares
 
 BLOCK = 2**16  # items drawn at a time
 Rng = int | np.random.Generator

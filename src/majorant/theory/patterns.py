@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb, prod
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,10 @@ from scipy.special import gammaln
 
 from majorant.errors import ConfigError
 from majorant.theory.binomial import EPS, log_binomial, log_odds
-from majorant.theory.checks import FloatArray, safe_log
+from majorant.theory.checks import FloatArray, Ties, safe_log
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.integer[Any]]
-Ties = Literal["random", "first", "prior", "exclude"]
 MAX_ENTRIES = 2**22  # patterns times classes that are enumerated: about a second and 200 MB
 
 
@@ -171,13 +170,6 @@ def _refuse_nothing(probability: float) -> float:
     if probability == 0:
         raise ConfigError("every vote that can happen is a tie: with ties='exclude' nothing is left to judge.")
     return probability
-
-
-def as_ties(ties: str) -> Ties:
-    """The tie policy, if it is one."""
-    if ties not in get_args(Ties):
-        raise ConfigError(f"ties must be one of {', '.join(get_args(Ties))}, not {ties!r}.")
-    return ties  # type: ignore[return-value]
 
 
 def _two_class_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> Patterns:
