@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from transcripts import BLOCK, PAGES, ROOT, run_command, transcript
 
 
