@@ -47,3 +47,13 @@ def test_take_items_keeps_their_votes(chosen):
     ballot_i, taken = oracle.ballots(votes), take_items(votes, np.array(chosen, dtype=int))
     assert oracle.ballots(taken) == [ballot_i[i] for i in chosen]
     assert taken.items == tuple(votes.items[i] for i in chosen)
+
+
+def test_a_large_crowd_is_given_up_after_a_sample_and_a_large_panel_is_merged():
+    rng = np.random.default_rng(0)
+    crowd = random_votes(rng, n_items=20_000, n_workers=500, n_classes=2, n_votes=100_000)
+    assert merge_equal_items(crowd, at_most=1) is None
+    panel = random_votes(rng, n_items=20_000, n_workers=2, n_classes=2, n_votes=20_000)
+    merged = merge_equal_items(panel)
+    assert merged.weight_p.sum() == 20_000
+    assert len(merged.weight_p) == len(set(oracle.ballots(panel)))

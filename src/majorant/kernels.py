@@ -3,7 +3,8 @@
 A block is a run of items as a sparse matrix with one row per item and one column per (worker, label).  Gathering
 adds up table rows over the votes of each item, scattering adds up item rows over the votes of each (worker, label).
 SciPy's loops are compiled and release the interpreter lock, so blocks run on threads.  With two classes work in
-log-odds, with vectors in place of two-column tables: half the memory traffic, one exponential per item.
+log-odds, with vectors in place of two-column tables: half the memory traffic, one exponential per item.  Sums over a
+block go through einsum, not through BLAS, whose own threads would fight ours.
 """
 
 from __future__ import annotations
@@ -59,8 +60,11 @@ def scatter(block: Block, value: FloatArray) -> FloatArray:
 
 def weighted_sum(block: Block, value: FloatArray) -> FloatArray:
     """The sum of `value` (items,) or (items, K) over the block's items, each as often as it counts."""
-    weight_i = np.ones(len(value)) if block.weight_i is None else block.weight_i
-    return np.asarray(weight_i @ value)
+    if value.ndim == 1:
+        return np.asarray(value.sum() if block.weight_i is None else (block.weight_i * value).sum())
+    if block.weight_i is None:
+        return np.asarray(np.einsum("ik->k", value))
+    return np.asarray(np.einsum("i,ik->k", block.weight_i, value))
 
 
 def softmax_rows(score_ik: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -83,7 +87,7 @@ def softmax_rows(score_ik: FloatArray) -> tuple[FloatArray, FloatArray]:
         top_i[impossible_i] = 0.0
     score_ik -= top_i[:, None]
     np.exp(score_ik, out=score_ik)
-    total_i = score_ik @ np.ones(n_classes)
+    total_i = np.einsum("ik->i", score_ik)
     score_ik /= total_i[:, None]
     log_total_i = top_i + np.log(total_i)
     log_total_i[impossible_i] = -np.inf
@@ -97,7 +101,7 @@ def shares(count: FloatArray) -> FloatArray:
     [[0.25, 0.75], [0.5, 0.5]]
     """
     n_classes = count.shape[-1]
-    total = count @ np.ones(n_classes)
+    total = np.einsum("...k->...", count)
     if not total.all():
         count = np.where((total == 0)[..., None], 1.0, count)
         total = np.where(total == 0, n_classes, total)

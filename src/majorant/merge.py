@@ -11,6 +11,8 @@ from majorant.blocks import vote_columns
 from majorant.kernels import FloatArray
 from majorant.votes import IntArray, Votes
 
+SAMPLE, REPEATS = 4_096, 0.95  # fewer than 1 in 20 repeated among the first: some 40,000 patterns or more in all
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merged:
@@ -32,6 +34,8 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
     import pyarrow as pa
 
     n_items, n_workers, n_classes = votes.shape
+    if n_items > 2 * SAMPLE and not _sample_repeats(votes):
+        return None
     rng = np.random.default_rng(0x6D616A6F)  # any fixed numbers serve: they only have to look random
     n_columns = n_workers * n_classes + n_classes + 1
     key_i, check_i = (_vote_keys(votes, rng.integers(2**64, size=n_columns, dtype=np.uint64)) for _ in range(2))
@@ -45,6 +49,12 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
         return None
     weight_p = np.bincount(pattern_i, minlength=len(first_p)).astype(float)
     return Merged(take_items(votes, first_p), weight_p, pattern_i)
+
+
+def _sample_repeats(votes: Votes) -> bool:
+    """Whether equal votes are common among the first items; if not, there are too many patterns to gain by merging."""
+    sample = merge_equal_items(take_items(votes, np.arange(SAMPLE)), at_most=REPEATS)
+    return sample is not None
 
 
 def take_items(votes: Votes, item_p: IntArray) -> Votes:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from majorant.errors import ConfigError
+from majorant.votes import IntArray, Votes
+
+Content = str | Mapping[str, Any]
 
 
 @contextlib.contextmanager
@@ -41,27 +46,59 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file whole."""
-    with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")
-    return Path(path)
+def write_files(contents: Mapping[Path, Content]) -> list[Path]:
+    """Write several files, all of them or, if one cannot be written, none; a content is text or columns of a table."""
+    with contextlib.ExitStack() as parts:
+        for path, content in contents.items():
+            part = parts.enter_context(whole_file(path))
+            if isinstance(content, str):
+                part.write_text(content, encoding="utf-8")
+            else:
+                _fill_table(part, path, content)
+    return list(contents)
 
 
 def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Path:
     """Write columns of equal length as CSV, or as Parquet where the name ends so; None and NaN become empty."""
+    return write_files({Path(path): columns})[0]
+
+
+def _fill_table(part: Path, path: Path, columns: Mapping[str, Any]) -> None:
     import duckdb
 
-    table, parquet = _arrow_table(columns), str(path).endswith(".parquet")
-    how = "FORMAT parquet" if parquet else "FORMAT csv, HEADER, DELIMITER ','"
-    with whole_file(path) as part, duckdb.connect() as connection:
-        connection.register("output_table", table)
+    how = "FORMAT parquet" if path.suffix == ".parquet" else "FORMAT csv, HEADER, DELIMITER ','"
+    with duckdb.connect() as connection:
+        connection.register("output_table", _arrow_table(columns))
         name = str(part).replace("'", "''")
         try:
             connection.execute(f"COPY output_table TO '{name}' ({how})")
         except duckdb.Error as error:
-            raise cannot_write(Path(path), OSError(str(error).splitlines()[0])) from error
-    return Path(path)
+            raise cannot_write(path, OSError(str(error).splitlines()[0])) from error
+
+
+def print_table(columns: Mapping[str, Any]) -> None:
+    """Print columns of equal length as CSV on standard output."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_table(Path(folder) / "table.csv", columns)
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+
+
+def votes_table(votes: Votes) -> dict[str, Any]:
+    """Votes as columns item, worker and label, and gold where it is known, a row for each vote."""
+    import pyarrow as pa
+
+    def named(code_n: IntArray, names: tuple[Any, ...]) -> Any:
+        return pa.DictionaryArray.from_arrays(pa.array(code_n, mask=code_n < 0), _arrow_column(names))
+
+    columns = {
+        "item": named(votes.item_n, votes.items),
+        "worker": named(votes.worker_n, votes.workers),
+        "label": named(votes.label_n, votes.labels),
+    }
+    if votes.gold_i is not None:
+        columns["gold"] = named(votes.gold_i[votes.item_n], votes.labels)
+    return columns
 
 
 def _arrow_table(columns: Mapping[str, Any]) -> Any:
@@ -75,6 +112,8 @@ def _arrow_column(values: Any) -> Any:
     import numpy as np
     import pyarrow as pa
 
+    if isinstance(values, pa.Array):
+        return values
     if isinstance(values, np.ndarray):
         return pa.array(values, from_pandas=True)  # NaN is missing
     kinds = {type(value) for value in values} - {type(None)}

@@ -6,6 +6,8 @@ import os
 
 from majorant.errors import ConfigError
 
+THREADS_VARIABLE = "MAJORANT_THREADS"
+
 
 def thread_count(threads: int | None = None) -> int:
     """The number of threads to use, at least 1.
@@ -15,8 +17,8 @@ def thread_count(threads: int | None = None) -> int:
     """
     if threads is not None:
         return _positive("threads", threads)
-    if setting := os.environ.get("MAJORANT_THREADS"):
-        return _positive("MAJORANT_THREADS", setting)
+    if setting := os.environ.get(THREADS_VARIABLE):
+        return _positive(THREADS_VARIABLE, setting)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

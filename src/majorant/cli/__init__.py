@@ -17,6 +17,7 @@ COMMANDS = {
     "check": "Read votes, measure agreement, and write the labels.",
     "aggregate": "Write one label per item.",
     "agreement": "How well the workers agree, beyond chance.",
+    "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
     "simulate": "Draw votes from a crowd or a panel with known truth.",
     "data": "List and fetch public data sets.",
     "demo": "Run a simulated crowd and a panel of judges through the whole line.",
@@ -54,7 +55,7 @@ def majorant() -> None:
 def main() -> NoReturn:
     """Run the command line; every error becomes one message and an exit code, never a traceback."""
     try:
-        code = majorant.main(standalone_mode=False)
+        code = majorant.main(prog_name="majorant", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except MajorantError as error:

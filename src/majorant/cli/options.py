@@ -28,3 +28,25 @@ level_option = click.option(
     show_default=True,
     help="Confidence level of intervals and verdicts.",
 )
+
+
+def number_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
+    """.5,.5"""
+    try:
+        return None if value is None else [float(number) for number in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of numbers such as .5,.5", ctx, param) from None
+
+
+def number_rows(ctx: click.Context, param: click.Parameter, value: str | None) -> list[list[float]] | None:
+    """.8,.2/.3,.7 or, where it is quoted, .8,.2;.3,.7"""
+    try:
+        rows = [] if value is None else value.replace(";", "/").split("/")
+        return None if value is None else [[float(number) for number in row.split(",")] for row in rows]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of rows such as .8,.2/.3,.7", ctx, param) from None
+
+
+def name_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:  # noqa: ARG001
+    """no,yes"""
+    return None if value is None else value.split(",")

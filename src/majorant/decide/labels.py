@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.estimate.fit import Fit, Ties
+from majorant.estimate.fit import NO_LABEL, Fit, Ties
 from majorant.votes import Votes
+
+DIGITS = 9  # probabilities in files; the digits beyond are rounding
 
 
 def label_table(
@@ -16,21 +18,21 @@ def label_table(
 ) -> dict[str, Any]:
     """Columns item, label, confidence, runner_up, margin, votes and tied, a row for each item.
 
-    `confidence` is the probability of the label, `runner_up` the next most probable class, `margin` the lead over
-    it in probability.  An item without votes has none of them; a tie that is left open has no label.
+    `confidence` is the probability of the label, `runner_up` the next most probable class if there is any, `margin`
+    the lead over it in probability.  An item without votes has none of them; a tie that is left open has no label.
     """
     label_i = fit.codes(ties, rng)
     first_i, second_i = _two_best(fit.posterior, label_i)
     rows = np.arange(len(label_i))
-    confidence_i = fit.posterior[rows, first_i]
-    margin_i = confidence_i - (fit.posterior[rows, second_i] if fit.posterior.shape[1] > 1 else 0.0)
+    confidence_i, next_i = fit.posterior[rows, first_i], fit.posterior[rows, second_i]
+    next_i = np.where(second_i == first_i, 0.0, next_i)  # a single class has no runner-up
     voted_i = fit.votes_i > 0
     return {
         "item": list(votes.items),
         "label": fit.values(label_i),
-        "confidence": np.where(voted_i, confidence_i, np.nan),
-        "runner_up": fit.values(np.where(voted_i & (fit.posterior.shape[1] > 1), second_i, -1)),
-        "margin": np.where(voted_i, margin_i, np.nan),
+        "confidence": np.where(voted_i, confidence_i.round(DIGITS), np.nan),
+        "runner_up": fit.values(np.where(voted_i & (next_i > 0), second_i, NO_LABEL)),
+        "margin": np.where(voted_i, (confidence_i - next_i).round(DIGITS), np.nan),
         "votes": fit.votes_i,
         "tied": fit.tied_i,
     }

@@ -1,1 +1,50 @@
 """Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out."""
+
+from majorant.theory.accuracy import gap, majority_accuracy, majority_confusion, map_accuracy, map_confusion
+from majorant.theory.bracket import Bracket
+from majorant.theory.counts import central_cells_criterion
+from majorant.theory.crew import crew_margin, crew_witness
+from majorant.theory.crew_accuracy import crew_accuracy, crew_gap
+from majorant.theory.describe import Description, describe, describe_crew
+from majorant.theory.lattice import crew_accuracy_bracket
+from majorant.theory.margin import majority_margin, majority_margins, majority_witness, uniform_noise_margin
+from majorant.theory.monte_carlo import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
+from majorant.theory.perturbation import perturbation_radius
+from majorant.theory.region import Region, accuracy_region, one_coin_region
+from majorant.theory.two_class import OptimalVotes, handicap, optimal_votes
+from majorant.theory.witness import Witness, verdict
+
+__all__ = [
+    "Bracket",
+    "Description",
+    "OptimalVotes",
+    "Region",
+    "Witness",
+    "accuracy_region",
+    "central_cells_criterion",
+    "crew_accuracy",
+    "crew_accuracy_bracket",
+    "crew_gap",
+    "crew_margin",
+    "crew_witness",
+    "describe",
+    "describe_crew",
+    "estimate_accuracy",
+    "estimate_crew_accuracy",
+    "estimate_crew_gap",
+    "estimate_gap",
+    "gap",
+    "handicap",
+    "majority_accuracy",
+    "majority_confusion",
+    "majority_margin",
+    "majority_margins",
+    "majority_witness",
+    "map_accuracy",
+    "map_confusion",
+    "one_coin_region",
+    "optimal_votes",
+    "perturbation_radius",
+    "uniform_noise_margin",
+    "verdict",
+]

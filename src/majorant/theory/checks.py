@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,6 +11,7 @@ from majorant.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
 SUM_TOLERANCE = 1e-9
+Ties = Literal["exclude", "first", "prior", "random"]  # left out; to class 0; to the larger prior; drawn
 
 
 def as_prior(prior: ArrayLike) -> FloatArray:
@@ -50,6 +53,44 @@ def as_crew(confusions: ArrayLike, n_classes: int) -> FloatArray:
     return confusion_hkl
 
 
+def as_models(prior: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Many models at once, prior (..., K) and confusion (..., K, K); leading axes broadcast against each other."""
+    prior_bk, confusion_bkl = _as_floats("prior", prior), _as_floats("confusion", confusion)
+    n_classes = prior_bk.shape[-1] if prior_bk.ndim else 0
+    if n_classes < 2 or confusion_bkl.shape[-2:] != (n_classes, n_classes):
+        raise ConfigError(
+            f"prior must have shape (..., K) and confusion (..., K, K) with K >= 2, "
+            f"not {prior_bk.shape} and {confusion_bkl.shape}."
+        )
+    try:
+        batch = np.broadcast_shapes(prior_bk.shape[:-1], confusion_bkl.shape[:-2])
+    except ValueError:
+        raise ConfigError(
+            f"prior of shape {prior_bk.shape} and confusion of shape {confusion_bkl.shape} do not hold the same models."
+        ) from None
+    _refuse_improper("prior", prior_bk)
+    _refuse_improper("confusion", confusion_bkl)
+    return (
+        np.broadcast_to(prior_bk, (*batch, n_classes)),
+        np.broadcast_to(confusion_bkl, (*batch, n_classes, n_classes)),
+    )
+
+
+def as_ties(ties: str) -> Ties:
+    """The policy for tied votes, if it is one."""
+    if ties not in get_args(Ties):
+        raise ConfigError(f"ties must be one of {', '.join(get_args(Ties))}, not {ties!r}.")
+    return ties  # type: ignore[return-value]
+
+
+def as_margin_ties(ties: str, n_classes: int) -> Ties:
+    """The policy for tied votes in a margin: with more than two classes they can only be left out."""
+    policy = as_ties(ties)
+    if n_classes > 2 and policy != "exclude":
+        raise ConfigError(f"ties={ties!r} is for two classes; with {n_classes} classes use ties='exclude'.")
+    return policy
+
+
 def as_vote_count(n_votes: int) -> int:
     """The number of votes on an item, a whole number of at least 1."""
     count = np.asarray(n_votes)
@@ -73,13 +114,13 @@ def _as_floats(name: str, values: ArrayLike) -> FloatArray:
 
 def _refuse_improper(name: str, probability: FloatArray) -> None:
     """Refuse entries outside 0..1 (or NaN) and last-axis sums other than 1."""
-    bad = np.argwhere(~((probability >= 0) & (probability <= 1)))
-    if len(bad):
-        where = tuple(bad[0])
+    legal = (probability >= 0) & (probability <= 1)
+    if not legal.all():
+        where = tuple(np.argwhere(~legal)[0])
         raise ConfigError(f"{name}{[int(i) for i in where]} is {probability[where]:g}: a probability must lie in 0..1.")
     total = probability.sum(axis=-1)
-    bad = np.argwhere(np.abs(total - 1) > SUM_TOLERANCE)
-    if len(bad):
-        where = tuple(bad[0])
+    complete = np.abs(total - 1) <= SUM_TOLERANCE
+    if not complete.all():
+        where = tuple(np.argwhere(~complete)[0])
         index = "".join(f"[{i}]" for i in where)
         raise ConfigError(f"{name}{index} sums to {total[where]:.12g}, not to 1.")

@@ -1,0 +1,102 @@
+"""Agreement coefficients that need only counts per item: sums of small features, then one formula each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.votes import IntArray
+
+FloatArray = NDArray[np.float64]
+NAMES = ("percent", "fleiss", "gwet", "krippendorff", "krippendorff_ordinal")
+VOTED, PAIRED, SAME_SHARE, SAME, FIXED = range(5)  # the first columns of the features; two per class follow
+CHANCE_TOLERANCE = 1e-12  # 1 - chance agreement below this is rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Features added up over items, for one data set or resample after another (axis b)."""
+
+    feature_bf: FloatArray
+    coincidence_bkl: FloatArray | None  # only the ordinal alpha needs it
+
+
+def features(counts_pk: IntArray) -> FloatArray:
+    """What an item with these counts adds to each sum, (P, 4 + 2 K).
+
+    Columns: has a vote; has two; probability that two of its votes agree; ordered agreeing pairs per other vote;
+    the share of each class; the votes for each class where there are two or more.
+    """
+    n_classes = counts_pk.shape[1]
+    count_pk = counts_pk.astype(float)
+    ones_k = np.ones(n_classes)
+    votes_p = count_pk @ ones_k
+    paired_p = votes_p >= 2
+    per_other_p = (count_pk * (count_pk - 1)) @ ones_k / np.maximum(votes_p - 1, 1)
+    feature_pf = np.empty((len(count_pk), FIXED + 2 * n_classes))
+    feature_pf[:, VOTED] = votes_p > 0
+    feature_pf[:, PAIRED] = paired_p
+    feature_pf[:, SAME_SHARE] = per_other_p / np.maximum(votes_p, 1)
+    feature_pf[:, SAME] = per_other_p
+    feature_pf[:, FIXED : FIXED + n_classes] = count_pk / np.maximum(votes_p, 1)[:, None]
+    feature_pf[:, FIXED + n_classes :] = count_pk * paired_p[:, None]
+    return feature_pf
+
+
+def coincidences(counts_pk: IntArray, items_p: IntArray | None = None) -> FloatArray:
+    """Pairs of votes (k, l) on one item, each vote counting once among the others of its item, (K, K).
+
+    The diagonal also pairs each vote with itself: at distance 0 it adds nothing.
+    """
+    count_pk = counts_pk.astype(float)
+    votes_p = count_pk @ np.ones(count_pk.shape[1])
+    weight_p = (votes_p >= 2) / np.maximum(votes_p - 1, 1)
+    if items_p is not None:
+        weight_p *= items_p
+    return np.asarray((count_pk * weight_p[:, None]).T @ count_pk)
+
+
+def coefficients(sums: Sums) -> dict[str, FloatArray]:
+    """Every coefficient for every resample b; NaN where it is not defined.  Formulas: docs/agreement.md.
+
+    `krippendorff_ordinal` takes the classes in the order of the columns, and is absent without coincidences.
+    """
+    sum_bf = sums.feature_bf
+    n_classes = (sum_bf.shape[1] - FIXED) // 2
+    share_bk = sum_bf[:, FIXED : FIXED + n_classes] / np.maximum(sum_bf[:, VOTED], 1)[:, None]
+    votes_bk = sum_bf[:, FIXED + n_classes :]
+    observed_b = _ratio(sum_bf[:, SAME_SHARE], sum_bf[:, PAIRED])
+    fleiss_chance_b = (share_bk**2).sum(axis=1)
+    gwet_chance_b = _ratio((share_bk * (1 - share_bk)).sum(axis=1), np.full(len(sum_bf), n_classes - 1.0))
+    total_b = votes_bk.sum(axis=1)
+    expected_b = _ratio(total_b**2 - (votes_bk**2).sum(axis=1), total_b - 1)
+    found = {
+        "percent": observed_b,
+        "fleiss": _beyond_chance(observed_b, fleiss_chance_b),
+        "gwet": _beyond_chance(observed_b, gwet_chance_b),
+        "krippendorff": 1 - _ratio(total_b - sum_bf[:, SAME], expected_b),
+    }
+    if sums.coincidence_bkl is not None:
+        found["krippendorff_ordinal"] = _ordinal_alpha(sums.coincidence_bkl, votes_bk)
+    return found
+
+
+def _ordinal_alpha(coincidence_bkl: FloatArray, votes_bk: FloatArray) -> FloatArray:
+    """The distance of two classes is the number of votes from the middle of one to the middle of the other, squared."""
+    rank_bk = np.cumsum(votes_bk, axis=1) - votes_bk / 2
+    distance_bkl = (rank_bk[:, :, None] - rank_bk[:, None, :]) ** 2
+    observed_b = np.einsum("bkl,bkl->b", coincidence_bkl, distance_bkl)
+    expected_b = np.einsum("bk,bl,bkl->b", votes_bk, votes_bk, distance_bkl, optimize=True)
+    return 1 - _ratio(observed_b * (votes_bk.sum(axis=1) - 1), expected_b)
+
+
+def _beyond_chance(observed_b: FloatArray, chance_b: FloatArray) -> FloatArray:
+    room_b = 1 - chance_b
+    return _ratio(observed_b - chance_b, np.where(room_b > CHANCE_TOLERANCE, room_b, 0))
+
+
+def _ratio(above_b: FloatArray, below_b: FloatArray) -> FloatArray:
+    """above / below, NaN where below is not positive."""
+    return np.asarray(np.divide(above_b, below_b, out=np.full(len(below_b), np.nan), where=below_b > 0))

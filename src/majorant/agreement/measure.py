@@ -1,0 +1,180 @@
+"""From votes to every coefficient with its interval."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from majorant.agreement.coefficients import NAMES, FloatArray, Sums, coefficients, coincidences, features
+from majorant.agreement.cohen import pair_kappas, resampled_mean, too_many_pairs
+from majorant.agreement.resample import FEWEST_UNITS, resampled_coefficients, unit_limit, units, with_interval
+from majorant.agreement.result import Agreement, PairKappas
+from majorant.errors import ConfigError
+from majorant.interval import Estimate
+from majorant.tally import Patterns, counts, distinct_counts
+from majorant.votes import IntArray, Votes
+
+NO_RNG = "no interval: give rng to draw resamples"
+NO_PAIRS = "no item holds two votes"
+ROWS_AT_ONCE = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """How to draw: nothing at all where `rng` is None."""
+
+    rng: np.random.Generator | None
+    n_boot: int
+    level: float
+
+
+def agreement(
+    votes: Votes,
+    *,
+    rng: int | np.random.Generator | None = None,
+    level: float = 0.95,
+    n_boot: int = 1000,
+    order: Sequence[Hashable] | None = None,
+) -> Agreement:
+    """How well workers agree: percent, Cohen, Fleiss, Krippendorff (nominal, ordinal) and Gwet's AC1.
+
+    Assumes items drawn independently: intervals are percentiles over resamples of the items, the workers staying as
+    they are; without `rng` nothing is drawn.  With up to 4,096 different rows of counts (for Cohen: items) that is the
+    exact bootstrap; beyond, items go by lot into 4,096 bags, and bags are drawn.  Cohen's resamples are centred on the
+    value, and are fewer, or none, where pairs of votes are very many; `resampling` and `reason` say what was done.  The
+    ordinal alpha needs labels that are numbers, or `order`, the labels from lowest to highest.
+
+    >>> votes = Votes.from_codes([0, 0, 1, 1, 2, 2], [0, 1] * 3, [0, 0, 1, 1, 0, 1],
+    ...                          items="abc", workers="wx", labels=("no", "yes"))
+    >>> found = agreement(votes)
+    >>> round(found.percent.value, 3), round(found.krippendorff.value, 3)
+    (0.667, 0.444)
+    >>> found.krippendorff_ordinal.reason
+    'labels are not numbers: give order, from lowest to highest'
+    """
+    how = _resampling(rng, n_boot, level)
+    class_k, no_order = _class_order(votes.labels, order)
+    patterns, used_k = _votes_only(distinct_counts(counts(votes)), class_k)
+    found, drawn = _from_counts(patterns, [votes.labels[k] for k in used_k], no_order, how)
+    cohen, pairs, drawn_pairs = _cohen(votes, how)
+    return Agreement(
+        **found,
+        cohen=cohen,
+        pairs=pairs,
+        n_items=int(patterns.items_p.sum()),
+        n_paired=_n_paired(patterns),
+        n_classes=len(used_k),
+        level=level,
+        resampling="; ".join(part for part in (drawn, drawn_pairs) if part) or NO_RNG,
+    )
+
+
+def _resampling(rng: int | np.random.Generator | None, n_boot: int, level: float) -> Resampling:
+    if not 0 < level < 1:
+        raise ConfigError(f"level must lie between 0 and 1, not {level!r}.")
+    if n_boot < 100:
+        raise ConfigError(f"n_boot must be at least 100 to give percentiles, not {n_boot!r}.")
+    return Resampling(None if rng is None else np.random.default_rng(rng), n_boot, level)
+
+
+def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -> tuple[list[int], str]:
+    """The classes from lowest to highest, or as they are with the reason why they have no order."""
+    if order is not None:
+        if sorted(map(repr, order)) != sorted(map(repr, labels)):
+            raise ConfigError(f"order must list each label once, {list(labels)!r}, not {list(order)!r}.")
+        place = {repr(label): rank for rank, label in enumerate(order)}
+        return sorted(range(len(labels)), key=lambda k: place[repr(labels[k])]), ""
+    numeric = all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in labels)
+    if not numeric:
+        return list(range(len(labels))), "labels are not numbers: give order, from lowest to highest"
+    return sorted(range(len(labels)), key=lambda k: float(labels[k])), ""  # type: ignore[arg-type]
+
+
+def _votes_only(patterns: Patterns, class_k: list[int]) -> tuple[Patterns, IntArray]:
+    """Without items that hold no vote and labels that nobody gave, the classes in the order of `class_k`."""
+    voted_p = patterns.votes_p > 0
+    counts_pk = patterns.counts_pk[voted_p][:, class_k]
+    used_k = counts_pk.any(axis=0)
+    return Patterns(counts_pk[:, used_k], patterns.items_p[voted_p]), np.asarray(class_k, dtype=np.int64)[used_k]
+
+
+def _n_paired(patterns: Patterns) -> int:
+    return int(patterns.items_p[patterns.votes_p >= 2].sum())
+
+
+def _from_counts(
+    patterns: Patterns, labels: list[Hashable], no_order: str, how: Resampling
+) -> tuple[dict[str, Estimate], str]:
+    """Every coefficient that needs only counts, and how it was resampled."""
+    if not _n_paired(patterns):
+        return dict.fromkeys(NAMES, Estimate(None, reason=NO_PAIRS)), ""
+    value = {name: float(value_b[0]) for name, value_b in coefficients(_sums(patterns, ordinal=not no_order)).items()}
+    found = {name: Estimate(x, reason=NO_RNG) for name, x in value.items()}
+    drawn = ""
+    if how.rng is not None:
+        resampled, drawn = _resampled(patterns, not no_order, how)
+        too_many = Estimate(value.get("krippendorff_ordinal"), reason="no interval: too many classes to resample")
+        found = {
+            name: with_interval(x, resampled[name], how.level) if name in resampled else too_many
+            for name, x in value.items()
+        }
+    for name in value:
+        if np.isnan(value[name]):
+            found[name] = Estimate(None, reason=_why_undefined(labels))
+    if no_order:
+        found["krippendorff_ordinal"] = Estimate(None, reason=no_order)
+    return found, drawn
+
+
+def _sums(patterns: Patterns, *, ordinal: bool) -> Sums:
+    """The features and coincidences of all items, some patterns at a time."""
+    n_classes = patterns.counts_pk.shape[1]
+    feature_f: FloatArray | float = 0.0
+    coincidence_kl: FloatArray | None = np.zeros((n_classes, n_classes)) if ordinal else None
+    for start in range(0, len(patterns.items_p), ROWS_AT_ONCE):
+        counts_pk = patterns.counts_pk[start : start + ROWS_AT_ONCE]
+        items_p = patterns.items_p[start : start + ROWS_AT_ONCE]
+        feature_f = feature_f + items_p @ features(counts_pk)
+        if coincidence_kl is not None:
+            coincidence_kl += coincidences(counts_pk, items_p)
+    return Sums(np.atleast_2d(feature_f), None if coincidence_kl is None else coincidence_kl[None])
+
+
+def _resampled(patterns: Patterns, ordinal: bool, how: Resampling) -> tuple[dict[str, FloatArray], str]:
+    assert how.rng is not None
+    ordinal = ordinal and unit_limit(patterns.counts_pk.shape[1], ordinal=True) >= FEWEST_UNITS
+    drawn = units(patterns, how.rng, ordinal=ordinal)
+    what = "patterns of counts" if len(drawn.copies_u) == len(patterns.items_p) else "bags of items"
+    text = f"{how.n_boot} resamples of {len(drawn.copies_u)} {what}"
+    return resampled_coefficients(drawn, how.n_boot, how.rng), text
+
+
+def _why_undefined(labels: list[Hashable]) -> str:
+    if len(labels) == 1:
+        return f"every vote is {labels[0]!r}: there is no chance agreement to correct for"
+    return "all votes on items with two or more are for one label: there is no chance agreement to correct for"
+
+
+def _cohen(votes: Votes, how: Resampling) -> tuple[Estimate, PairKappas | None, str]:
+    """Cohen's kappa averaged over pairs of workers, the pairs, and how it was resampled."""
+    if reason := too_many_pairs(votes):
+        return Estimate(None, reason=reason), None, ""
+    value, pairs = pair_kappas(votes)
+    if value is None:
+        reason = "no two workers have an item in common"
+        if pairs.n_pairs:
+            reason = "every two workers gave one and the same label to all their common items"
+        return Estimate(None, reason=reason), pairs, ""
+    if how.rng is None:
+        return Estimate(value, reason=NO_RNG), pairs, ""
+    resampled_b, text = resampled_mean(votes, how.n_boot, how.rng)
+    if resampled_b is None:
+        return Estimate(value, reason=text), pairs, ""
+    # Drawing an item twice makes two workers' table look surer than it is: with few items in common all resamples lie
+    # to one side of the value.  Their spread is what counts, so they are moved onto it.
+    centred_b = resampled_b + (value - np.nanmean(resampled_b)) if not np.isnan(resampled_b).all() else resampled_b
+    return with_interval(value, np.minimum(centred_b, 1), how.level), pairs, f"Cohen: {text}"

@@ -1,0 +1,54 @@
+"""What `agreement` returns: numbers with intervals, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.interval import Estimate
+from majorant.votes import IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairKappas:
+    """Cohen's kappa of the pairs of workers with the most items in common (codes into `votes.workers`, a < b).
+
+    `kappa_p` is NaN exactly where `defined_p` is False: both workers gave one and the same label throughout.
+    """
+
+    worker_a_p: IntArray
+    worker_b_p: IntArray
+    items_p: IntArray  # items in common
+    agreed_p: NDArray[np.float64]  # share of equal votes on them
+    kappa_p: NDArray[np.float64]
+    defined_p: NDArray[np.bool_]
+    n_pairs: int  # pairs with an item in common, of which the largest are listed
+    n_defined: int  # pairs whose kappa is defined, over which Cohen's kappa is averaged
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                view = value.view()
+                view.flags.writeable = False
+                object.__setattr__(self, field.name, view)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Agreement:
+    """Agreement of workers on items; every coefficient is 1 for perfect agreement, all but `percent` 0 for chance."""
+
+    percent: Estimate  # two random votes on a random item agree
+    cohen: Estimate  # mean over pairs of workers, weighted by their common votes
+    fleiss: Estimate
+    krippendorff: Estimate  # nominal alpha
+    krippendorff_ordinal: Estimate
+    gwet: Estimate  # AC1
+    pairs: PairKappas | None  # None where there are too many pairs of votes: `cohen.reason` says so
+    n_items: int  # items with at least one vote
+    n_paired: int  # items with at least two: only these show agreement
+    n_classes: int  # labels in use
+    level: float
+    resampling: str  # how the intervals were made, in words

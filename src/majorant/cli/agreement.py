@@ -1,0 +1,30 @@
+"""`majorant agreement`: coefficients of agreement with intervals."""
+
+from __future__ import annotations
+
+import click
+
+from majorant.cli.options import common_options, level_option
+from majorant.cli.source import Source, input_options
+
+
+@click.command()
+@input_options
+@level_option
+@common_options
+def agreement(source: Source, level: float, seed: int, as_json: bool, quiet: bool) -> None:
+    """How well the workers agree, beyond chance."""
+    from majorant.agreement import agreement as measure
+    from majorant.report.summary import account_summary, agreement_summary
+    from majorant.report.text import agreement_lines, input_lines, to_json
+
+    votes = source.read()
+    facts = {
+        "input": account_summary(votes.account),
+        "agreement": agreement_summary(measure(votes, level=level, rng=seed), votes),
+    }
+    if as_json:
+        click.echo(to_json(facts), nl=False)
+        return
+    lines = agreement_lines(facts["agreement"], pairs=True)
+    click.echo("\n".join(lines if quiet else [*input_lines(facts["input"]), *lines]))

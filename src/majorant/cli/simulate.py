@@ -1,0 +1,129 @@
+"""`majorant simulate`: votes with known truth, as a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from majorant.cli.options import common_options, name_list, number_list, number_rows
+from majorant.errors import ConfigError
+
+if TYPE_CHECKING:
+    from majorant.simulate import Simulation
+
+
+def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    """5, or counts with their weights: 3:1,5:2"""
+    try:
+        if value is None or ":" not in value:
+            return None if value is None else int(value)
+        pairs = [part.split(":") for part in value.split(",")]
+        return [int(count) for count, _ in pairs], [float(weight) for _, weight in pairs]
+    except ValueError:
+        text = f"{value!r} is neither a whole number nor a list such as 3:1,5:2 (count:weight)"
+        raise click.BadParameter(text, ctx, param) from None
+
+
+@click.command()
+@click.option("--items", type=click.IntRange(min=1), required=True, help="How many items.")
+@click.option(
+    "--votes",
+    metavar="NUMBER",
+    callback=_vote_count,
+    help="Votes on each item, or 3:1,5:2 (count:weight).  [default with --skills: all]",
+)
+@click.option(
+    "--prior", metavar="LIST", callback=number_list, help="Probability of each class: .5,.5  [default: all alike]"
+)
+@click.option(
+    "--confusion", metavar="ROWS", callback=number_rows, help="Shared by all workers, a row per class: .8,.2/.3,.7"
+)
+@click.option(
+    "--skills", metavar="LIST", callback=number_list, help="Instead: each worker's probability to be right: .9,.8,.6"
+)
+@click.option("--workers", type=click.IntRange(min=1), help="How many workers share the confusion.")
+@click.option(
+    "--difficulty", type=float, metavar="C", help="Items differ: Dirichlet rows of concentration C; small: much."
+)
+@click.option("--dependence", type=float, default=0.0, help="Probability that a vote repeats its group's draw.")
+@click.option(
+    "--groups",
+    metavar="LIST",
+    callback=name_list,
+    help="Group of each worker, for --dependence: a,a,b  [default: one group]",
+)
+@click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes  [default: 0,1,...]")
+@click.option("--gold", type=float, default=0.0, help="Share of the items that carry their true label.")
+@click.option("--out", default="-", show_default=True, help="CSV, or Parquet by its ending; - prints CSV.")
+@click.option("--truth", help="A second file, for the true label of every item.")
+@common_options
+def simulate(out: str, truth: str | None, seed: int, as_json: bool, quiet: bool, **model: Any) -> None:
+    """Draw votes from a crowd or a panel with known truth."""
+    if truth is not None and truth in ("-", out):
+        raise ConfigError("--truth needs a file of its own, other than where the votes go.")
+    if as_json and out == "-":
+        raise ConfigError("--json and the votes cannot both go to standard output: name a file with --out.")
+    drawn = _draw(seed=seed, **model)
+    _write(drawn, out, truth)
+    n_items, n_workers, n_classes = drawn.votes.shape
+    if as_json:
+        facts = {"items": n_items, "workers": n_workers, "classes": n_classes, "votes": drawn.votes.n_votes}
+        click.echo(json.dumps(facts | {"seed": seed, "out": out, "truth": truth}, indent=2))
+    elif out != "-" and not quiet:
+        click.echo(f"{out}: {drawn.votes.n_votes:,} votes of {n_workers:,} workers on {n_items:,} items, seed {seed}.")
+
+
+def _draw(
+    *,
+    items: int,
+    votes: Any,
+    prior: list[float] | None,
+    confusion: list[list[float]] | None,
+    skills: list[float] | None,
+    workers: int | None,
+    difficulty: float | None,
+    dependence: float,
+    groups: list[str] | None,
+    labels: list[str] | None,
+    gold: float,
+    seed: int,
+) -> Simulation:
+    """The options in the library's words."""
+    from majorant.simulate import one_coin_crew
+    from majorant.simulate import simulate as draw
+
+    if (confusion is None) == (skills is None):
+        raise ConfigError("Say how the workers vote: either --confusion (shared by all) or --skills (one per worker).")
+    if votes is None and skills is None:
+        raise ConfigError("Say how many votes each item gets: --votes.")
+    n_classes = len(prior or labels or confusion or (0, 1))
+    crew = confusion if confusion is not None else one_coin_crew(skills or (), n_classes)
+    return draw(
+        prior or [1 / n_classes] * n_classes,
+        crew,
+        items,
+        len(skills or ()) if votes is None else votes,
+        rng=seed,
+        n_workers=workers,
+        concentration=difficulty,
+        dependence=dependence,
+        groups=groups,
+        labels=labels,
+        gold=gold,
+    )
+
+
+def _write(drawn: Simulation, out: str, truth: str | None) -> None:
+    from majorant.output import Content, print_table, votes_table, write_files
+
+    files: dict[Path, Content] = {}
+    if out == "-":
+        print_table(votes_table(drawn.votes))
+    else:
+        files[Path(out)] = votes_table(drawn.votes)
+    if truth is not None:
+        files[Path(truth)] = {"item": list(drawn.votes.items), "truth": drawn.truth}
+    write_files(files)

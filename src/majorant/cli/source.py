@@ -1,0 +1,89 @@
+"""Where the votes come from: FILE and all that says how to read it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from majorant.cli.progress import row_counter
+from majorant.threads import THREADS_VARIABLE
+
+if TYPE_CHECKING:
+    from majorant.votes import Votes
+
+Command = Callable[..., Any]
+ABOUT_FILE = """FILE is CSV, TSV, JSON, JSONL or Parquet, also .gz or .zst; or several files, or a pattern such as
+    'votes-*.csv'; or - for standard input; or data:NAME for a public data set (see `majorant data list`)."""
+DATASET = "data:"  # before the name of a public data set, in place of a file
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the votes come from, as the command line says it."""
+
+    file: tuple[str, ...]
+    settings: dict[str, Any]
+    quiet: bool
+
+    def read(self) -> Votes:
+        """The votes, with a counter on the terminal while rows are read."""
+        from majorant.datasets import load
+        from majorant.encode import read
+
+        if self.file[0].startswith(DATASET) and len(self.file) == 1:
+            return load(self.file[0].removeprefix(DATASET))
+        with row_counter(quiet=self.quiet) as progress:
+            return read(list(self.file) if len(self.file) > 1 else self.file[0], progress=progress, **self.settings)
+
+
+_INPUT_OPTIONS = (
+    click.argument("file", nargs=-1, required=True),
+    click.option("--item", metavar="COLUMN", help="The column that names the item."),
+    click.option("--worker", metavar="COLUMN", help="The column that names the worker or judge."),
+    click.option("--label", metavar="COLUMN", help="The column that holds the label."),
+    click.option("--gold", metavar="COLUMN", help="The column that holds the true label, where it is known."),
+    click.option("--gold-file", metavar="FILE", help="A second table with the columns item and gold."),
+    click.option("--status", metavar="COLUMN", help="The column that says ok, abstain or error; none ignores it."),
+    click.option("--seconds", metavar="COLUMN", help="The column that says how long each vote took."),
+    click.option("--columns", metavar="A,B,...", help="No header: what each position holds; _ skips one."),
+    click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
+    click.option(
+        "--repeats",
+        type=click.Choice(["error", "first", "last", "each"]),
+        default="error",
+        show_default=True,
+        help="When a worker labels an item twice and differently.",
+    ),
+    click.option("--empty", metavar="TEXT", multiple=True, help="A label that means no vote, such as NA; repeatable."),
+    click.option(
+        "--format", type=click.Choice(["csv", "tsv", "json", "jsonl", "parquet"]), help="Overrules the ending."
+    ),
+    click.option("--delimiter", metavar="SIGN", help="What separates fields; found by itself as a rule."),
+    click.option("--encoding", metavar="NAME", help="Such as latin-1; UTF-8 and UTF-16 are found by themselves."),
+    click.option("--max-classes", type=click.IntRange(min=1), default=1000, show_default=True),
+    click.option("--threads", type=click.IntRange(min=1), help="Default: MAJORANT_THREADS, or all cores."),
+)
+_READ_SETTINGS = (
+    *("item", "worker", "label", "gold", "gold_file", "status", "seconds", "columns", "wide", "repeats"),
+    *("empty", "format", "delimiter", "encoding", "max_classes"),
+)
+
+
+def input_options(command: Command) -> Command:
+    """Give a command FILE and all that says how to read it; it receives them as `source`."""
+
+    def with_source(**values: Any) -> Any:
+        if (threads := values.pop("threads")) is not None:
+            os.environ[THREADS_VARIABLE] = str(threads)  # for all that this command does
+        settings = {name: values.pop(name) for name in _READ_SETTINGS}
+        return command(source=Source(values.pop("file"), settings, values["quiet"]), **values)
+
+    with_source.__name__, with_source.__doc__ = command.__name__, f"{command.__doc__}\n\n    {ABOUT_FILE}"
+    with_source.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    for option in reversed(_INPUT_OPTIONS):
+        with_source = option(with_source)
+    return with_source

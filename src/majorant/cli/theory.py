@@ -1,0 +1,106 @@
+"""`majorant theory`: what majority vote gives away for a given prior and given confusion matrices."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from majorant.cli.options import common_options, name_list, number_list, number_rows
+from majorant.errors import ConfigError, DataError
+
+MOST_PANELS = 4
+
+
+def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
+    """3,5,7"""
+    try:
+        return [int(number) for number in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of whole numbers such as 3,5,7", ctx, param) from None
+
+
+@click.command()
+@click.option("--prior", metavar="LIST", callback=number_list, required=True, help="Probability of each class: .6,.4")
+@click.option("--confusion", metavar="ROWS", callback=number_rows, help="Shared by all, a row per class: .8,.2/.3,.7")
+@click.option(
+    "--crew",
+    metavar="FILE",
+    help="Instead, a confusion matrix per voter: a JSON list of them, or an object that names the voters; - is stdin.",
+)
+@click.option(
+    "--votes", metavar="LIST", callback=_vote_counts, default="3,5,7", show_default=True, help="Numbers of votes."
+)
+@click.option(
+    "--ties", type=click.Choice(["exclude", "first", "prior", "random"]), default="exclude", show_default=True
+)
+@click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes")
+@click.option("--map", "picture", metavar="FILE", help="Draw where majority is optimal, as .svg, .png or .pdf.")
+@common_options
+def theory(seed: int, as_json: bool, quiet: bool, picture: str | None, **model: Any) -> None:  # noqa: ARG001
+    """Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.
+
+    A margin in nats, positive where no rule is better than majority vote on any votes; what majority and the optimal
+    rule get right; the handicap in votes with which class 0 starts; and how far the voters' accuracies may differ.
+    """
+    from majorant.report.text import to_json
+    from majorant.report.theory import theory_text
+
+    summary = _summary(**model)
+    if picture is not None:
+        _draw(picture, model)
+    click.echo(to_json(summary) if as_json else theory_text(summary), nl=not as_json)
+    if picture is not None and not as_json and not quiet:
+        click.echo(f"\nWrote    {picture}")
+
+
+def _summary(
+    *,
+    prior: list[float],
+    confusion: list[list[float]] | None,
+    crew: str | None,
+    votes: list[int],
+    ties: str,
+    labels: list[str] | None,
+) -> dict[str, Any]:
+    from majorant.report.theory import theory_summary
+    from majorant.theory import describe, describe_crew, optimal_votes
+
+    if labels is not None and len(labels) != len(prior):
+        raise ConfigError(f"--labels names {len(labels)} classes, --prior lists {len(prior)}.")
+    if (confusion is None) == (crew is None):
+        raise ConfigError("Say how the voters vote: either --confusion (shared by all) or --crew (one each).")
+    if crew is not None:
+        voters, confusions = _read_crew(crew)
+        return theory_summary(prior, [describe_crew(prior, confusions, ties)], ties, labels=labels, voters=voters)
+    descriptions = [describe(prior, confusion or [], n_votes, ties) for n_votes in votes]
+    spans = optimal_votes(prior, confusion or []) if len(prior) == 2 else None
+    return theory_summary(prior, descriptions, ties, labels=labels, optimal_votes=spans)
+
+
+def _draw(picture: str, model: dict[str, Any]) -> None:
+    from majorant.report.map import draw_map
+    from majorant.theory import accuracy_region
+
+    if model["confusion"] is None:
+        raise ConfigError("--map shows one confusion matrix for all: leave out --crew.")
+    if len(model["votes"]) > MOST_PANELS:
+        raise ConfigError(f"--map has room for {MOST_PANELS} numbers of votes, not {len(model['votes'])}.")
+    regions = [accuracy_region(model["prior"], n_votes, model["confusion"]) for n_votes in model["votes"]]
+    draw_map(regions, picture)
+
+
+def _read_crew(source: str) -> tuple[list[str] | None, Any]:
+    """Voters' names, if they have any, and their confusion matrices."""
+    try:
+        crew = json.loads(sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{source}: cannot be read ({error.strerror}). Check the name.") from None
+    except ValueError:
+        raise DataError(f"{source}: is not JSON. Give a list of matrices such as [[[.8,.2],[.3,.7]], ...].") from None
+    if isinstance(crew, dict):
+        return list(crew), list(crew.values())
+    return None, crew

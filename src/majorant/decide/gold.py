@@ -1,0 +1,55 @@
+"""How often labels are right, where the truth is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from majorant.estimate.fit import TIE_TOLERANCE, Fit
+from majorant.votes import Votes
+
+
+@dataclass(frozen=True, slots=True)
+class GoldAccuracy:
+    """The share of gold items that are labelled right, a tie counting as a fair draw among the tied classes."""
+
+    value: float
+    low: float
+    high: float
+    n_items: int  # items with a gold label and at least one vote
+
+
+def gold_accuracy(votes: Votes, fit: Fit, *, level: float) -> GoldAccuracy | None:
+    """Accuracy on the items with gold, with its exact binomial (Clopper-Pearson) interval; None without gold.
+
+    >>> from majorant.estimate.majority import Majority
+    >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 1], items="ab", workers="wx", labels="ny",
+    ...                          gold=[1, 0])
+    >>> gold_accuracy(votes, Majority().fit(votes), level=.95).value
+    0.75
+    """
+    if votes.gold_i is None:
+        return None
+    known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
+    if not len(known):
+        return None
+    posterior_ik, gold_i = fit.posterior[known], votes.gold_i[known]
+    best_ik = posterior_ik >= posterior_ik.max(axis=1, keepdims=True) - TIE_TOLERANCE
+    right = float((best_ik[np.arange(len(known)), gold_i] / best_ik.sum(axis=1)).sum())
+    low, high = clopper_pearson(right, len(known), level)
+    return GoldAccuracy(right / len(known), low, high, len(known))
+
+
+def clopper_pearson(successes: float, trials: int, level: float) -> tuple[float, float]:
+    """The exact interval of a binomial proportion; it holds the truth with probability at least `level`.
+
+    >>> [round(end, 4) for end in clopper_pearson(0, 10, .95)]
+    [0.0, 0.3085]
+    """
+    from scipy.special import betaincinv
+
+    tail = (1 - level) / 2
+    low = betaincinv(successes, trials - successes + 1, tail) if successes > 0 else 0.0
+    high = betaincinv(successes + 1, trials - successes, 1 - tail) if successes < trials else 1.0
+    return float(low), float(high)

@@ -1,0 +1,150 @@
+"""Codes to Votes: votes sorted by item, repeats resolved, gold attached, every row accounted for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.encode.collect import Coded
+from majorant.encode.gold import Gold, one_per_item
+from majorant.encode.ids import Ids, identify
+from majorant.encode.labels import Labelled, Mask, name_labels, vote_mask
+from majorant.encode.notes import make_account
+from majorant.encode.repeats import Resolved, resolve
+from majorant.encode.values import decode
+from majorant.encode.vocabulary import Codes
+from majorant.errors import DataError
+from majorant.votes import Votes, item_order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ballots:
+    """Votes sorted by item; vote n stood in row row_n[n] of the table (None: in row n)."""
+
+    item_n: Codes
+    worker_n: Codes
+    label_n: Codes
+    seconds_n: NDArray[np.float64] | None
+    row_n: NDArray[np.integer[Any]] | None
+
+    def at(self, index: NDArray[Any]) -> Ballots:
+        """Some of the votes, in a given order."""
+        return Ballots(
+            item_n=self.item_n[index],
+            worker_n=self.worker_n[index],
+            label_n=self.label_n[index],
+            seconds_n=None if self.seconds_n is None else self.seconds_n[index],
+            row_n=(index if index.dtype != bool else np.flatnonzero(index))
+            if self.row_n is None
+            else self.row_n[index],
+        )
+
+    def row(self, vote: int) -> int:
+        """The row of the table in which a vote stood."""
+        return vote if self.row_n is None else int(self.row_n[vote])
+
+
+def build_votes(coded: Coded, items: Ids, gold: Gold | None, *, repeats: str, empty: frozenset[str]) -> Votes:
+    """The Votes of a table that has been read."""
+    workers = identify(coded, "worker")
+    label_values = decode(coded.known["label"], coded.table.kind)
+    vote_n = vote_mask(coded, label_values, empty)
+    if not coded.n_rows or (vote_n is not None and not vote_n.any()):
+        raise DataError(
+            f"{coded.table.source}: no row holds a vote; column {coded.table.columns['label']!r} is empty throughout. "
+            "Say which column holds the labels with --label NAME."
+        )
+    named = name_labels(coded, label_values, vote_n, gold, empty, len(items.values))
+    ballots = _sorted(coded, items, workers, named, vote_n)
+    resolved = _resolve(coded, items, workers, named, ballots, repeats)
+    if resolved.kept_n is not None:
+        ballots = ballots.at(resolved.kept_n)
+    votes = Votes.from_codes(
+        ballots.item_n,
+        ballots.worker_n,
+        ballots.label_n,
+        items=items.values,
+        workers=workers.values,
+        labels=named.labels,
+        gold=_gold_codes(coded, items, named),
+        abstained=None if vote_n is None else _abstained(items, workers, vote_n),
+        seconds=ballots.seconds_n,
+    )
+    return replace(votes, account=make_account(coded, votes, named, resolved, repeats, gold))
+
+
+def _sorted(coded: Coded, items: Ids, workers: Ids, named: Labelled, vote_n: Mask | None) -> Ballots:
+    ballots = Ballots(
+        item_n=items.code_n,
+        worker_n=workers.code_n,
+        label_n=named.label_map[coded.codes["label"]],
+        seconds_n=coded.seconds_n,
+        row_n=None,
+    )
+    if vote_n is not None:
+        ballots = ballots.at(vote_n)
+    order_n, _ = item_order(ballots.item_n, len(items.values))
+    return ballots if order_n is None else ballots.at(order_n)
+
+
+def _resolve(coded: Coded, items: Ids, workers: Ids, named: Labelled, ballots: Ballots, repeats: str) -> Resolved:
+    def refuse(earlier: int, later: int) -> None:
+        before = coded.where(ballots.row(earlier))
+        place = coded.where(ballots.row(later))
+        if before.rsplit(", ", 1)[0] == place.rsplit(", ", 1)[0]:
+            before = before.rsplit(", ", 1)[1]
+        raise DataError(
+            f"{place}: worker {workers.values[ballots.worker_n[later]]!r} labels item "
+            f"{items.values[ballots.item_n[later]]!r} a second time, {named.labels[ballots.label_n[later]]!r} after "
+            f"{named.labels[ballots.label_n[earlier]]!r} in {before}. "
+            "Keep one vote per worker and item, or choose with --repeats first|last|each."
+        )
+
+    return resolve(
+        ballots.item_n,
+        ballots.worker_n,
+        ballots.label_n,
+        n_items=len(items.values),
+        n_workers=len(workers.values),
+        policy=repeats,
+        refuse=refuse,
+    )
+
+
+def _gold_codes(coded: Coded, items: Ids, named: Labelled) -> Codes | None:
+    if named.gold_map is None:
+        return named.gold_i
+    wide = len(coded.declared["gold"]) > 0
+    code_n, where = (coded.declared, coded.where_declared) if wide else (coded.codes, coded.where)
+    gold_n = named.gold_map[code_n["gold"]]
+    item_n = items.declared_n if wide else items.code_n
+
+    def refuse(earlier: int, later: int) -> None:
+        raise DataError(
+            f"{where(later)}, column {coded.table.columns['gold']!r}: item {items.values[item_n[later]]!r} "
+            f"has gold label {named.labels[gold_n[later]]!r}, but {named.labels[gold_n[earlier]]!r} in "
+            f"{where(earlier)}. Give each item one gold label."
+        )
+
+    return one_per_item(item_n, gold_n, len(items.values), refuse)
+
+
+def _abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
+    """Declared voters without a vote, per item: a worker who failed and then voted has not abstained."""
+    from scipy.sparse import csr_array
+
+    shape = len(items.values), len(workers.values)
+
+    def pairs(mask: Mask) -> csr_array:
+        ones = np.ones(int(mask.sum()), dtype=np.int32)
+        found = csr_array((ones, (items.code_n[mask], workers.code_n[mask])), shape=shape)
+        found.sum_duplicates()
+        found.data[:] = 1
+        return found
+
+    silent = pairs(~vote_n)
+    voters = pairs(vote_n & np.isin(items.code_n, np.unique(items.code_n[~vote_n])))
+    return np.asarray((silent - silent.multiply(voters)).sum(axis=1), dtype=np.int32)

@@ -1,0 +1,165 @@
+"""A Table read once, part by part, into codes: what is left of a column is one integer per row and its vocabulary."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.encode.vocabulary import Coder, Codes, Known, plain_text
+from majorant.errors import DataError
+from majorant.load.frames import plain
+from majorant.load.table import Column, Objects, Part, Table
+
+Progress = Callable[[int], None]  # told how many rows have been read so far
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where the entries from `start` on come from."""
+
+    start: int
+    source: str
+    unit: str
+    first_row: int
+    row_n: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coded:
+    """The whole table as codes: `codes[role][n]` is -1 where nothing stands, else a position in `known[role]`."""
+
+    table: Table
+    n_rows: int
+    codes: dict[str, Codes]
+    declared: dict[str, Codes]  # the same for what a wide table says of its items, voted on or not
+    known: dict[str, Known]
+    seconds_n: NDArray[np.float64] | None
+    spans: Sequence[Span]
+    declared_spans: Sequence[Span]
+
+    def where(self, n: int) -> str:
+        """The place of entry n in the user's words."""
+        return _where(self.spans, n)
+
+    def where_declared(self, n: int) -> str:
+        """The place of the n-th item of a wide table."""
+        return _where(self.declared_spans, n)
+
+
+def _where(spans: Sequence[Span], n: int) -> str:
+    span = spans[bisect_right([span.start for span in spans], n) - 1]
+    row = span.first_row + n - span.start if span.row_n is None else int(span.row_n[n - span.start])
+    return f"{span.source}, {span.unit} {row}"
+
+
+def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) -> Coded:
+    """Read the table; encoding runs beside the reading, in one thread, at most two parts behind."""
+    coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
+    spans: list[Span] = []
+    declared_spans: list[Span] = []
+    seconds: list[NDArray[np.float64]] = []
+    n_rows = n_declared = 0
+    behind: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        for part in table.parts:
+            span = Span(n_rows, part.source, part.unit, part.first_row, part.row_n)
+            spans.append(span)
+            declared_spans.append(Span(n_declared, part.source, part.unit, part.first_row, None))
+            n_rows += part.n_rows
+            n_declared += column_length(part.declared["item"]) if part.declared else 0
+            if "seconds" in part.columns:
+                seconds.append(_seconds(part, span, table))
+            behind.append(pool.submit(_encode, part, span, coders, table.columns, max_classes))
+            if len(behind) > 2:
+                behind.popleft().result()
+            if progress is not None:
+                progress(n_rows)
+        for job in behind:
+            job.result()
+    if not n_rows and not n_declared:
+        what = "has a header but no rows" if table.kind == "text" else "holds no rows"
+        raise DataError(f"{table.source} {what}. Check that the export that wrote it finished.")
+    finished = {role: coder.finish() for role, coder in coders.items()}
+    return Coded(
+        table=table,
+        n_rows=n_rows,
+        codes={role: code_n for role, (code_n, _, _) in finished.items()},
+        declared={role: declared_n for role, (_, declared_n, _) in finished.items()},
+        known={role: known for role, (_, _, known) in finished.items()},
+        seconds_n=np.concatenate(seconds) if seconds else None,
+        spans=spans,
+        declared_spans=declared_spans,
+    )
+
+
+def _encode(part: Part, span: Span, coders: Mapping[str, Coder], names: Mapping[str, str], max_classes: int) -> None:
+    for role, column in part.declared.items():
+        coders[role].declare(column)
+    for role, coder in coders.items():
+        if role not in part.columns and role in part.declared:
+            continue
+        if role not in part.columns:  # this file lacks a column that another one has
+            coder.add(Objects(np.full(part.n_rows, -1, dtype=np.int32), ()))
+            continue
+        coder.add(part.columns[role])
+        if role in ("label", "gold"):
+            coder.merge()
+            if len(coder) > max_classes:
+                _refuse_many(coder, span, role, names[role], max_classes)
+
+
+def _refuse_many(coder: Coder, span: Span, role: str, name: str, max_classes: int) -> None:
+    values = coder.known if isinstance(coder.known, list) else coder.known.slice(max_classes, 1).to_pylist()
+    shown = values[max_classes] if isinstance(coder.known, list) else values[0]
+    raise DataError(
+        f"{span.source}, column {name!r}: more than {max_classes:,} different labels, e.g. {str(shown)[:60]!r}; it is "
+        f"probably not the column of {role} labels. Say which is with --{role} NAME, or allow more with --max-classes."
+    )
+
+
+def _seconds(part: Part, span: Span, table: Table) -> NDArray[np.float64]:
+    """The seconds column as floats, NaN where empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = part.columns["seconds"]
+    array = _object_array(column) if isinstance(column, Objects) else plain_text(plain(column))
+    if pa.types.is_large_string(array.type):
+        array = pc.utf8_trim(array, ' \t"')  # the quotes of a number that JSON holds as text
+        array = pc.if_else(pc.equal(array, ""), pa.scalar(None, pa.large_string()), array)
+    try:
+        floats = array.cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        _refuse_seconds(array, span, table)
+        raise
+    return np.asarray(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _object_array(column: Objects) -> Any:
+    import pyarrow as pa
+
+    return pa.array([None if c < 0 else str(column.values[c]) for c in column.code_n.tolist()], pa.large_string())
+
+
+def _refuse_seconds(array: Any, span: Span, table: Table) -> None:
+    for n, value in enumerate(array.to_pylist()):
+        try:
+            float(value) if value is not None else None
+        except (TypeError, ValueError):
+            row = span.first_row + n if span.row_n is None else int(span.row_n[n])
+            raise DataError(
+                f"{span.source}, {span.unit} {row}, column {table.columns['seconds']!r}: {value!r} is not a number of "
+                "seconds. Correct it, or leave the column out with --seconds none."
+            ) from None
+
+
+def column_length(column: Column) -> int:
+    """How many entries a column holds."""
+    return len(column.code_n) if isinstance(column, Objects) else len(column)

@@ -1,0 +1,101 @@
+"""Gold labels: a column beside the votes, or a file of its own; one per item, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.account import Note
+from majorant.encode.collect import Coded, collect_codes
+from majorant.encode.values import decode, is_empty, numbers_if_all
+from majorant.encode.vocabulary import Codes
+from majorant.errors import DataError
+from majorant.load import Opening, open_table
+from majorant.load.frames import kind_key
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """The gold value of each item that has one, by position in `items`, and where it came from."""
+
+    value_by_item: Mapping[int, Any]
+    notes: tuple[Note, ...] = ()
+
+
+def one_per_item(item_n: Codes, gold_n: Codes, n_items: int, refuse: Callable[[int, int], None]) -> NDArray[np.int32]:
+    """The gold code of each item, -1 where there is none; `refuse(earlier, later)` on rows that contradict."""
+    gold_i = np.full(n_items, -1, dtype=np.int32)
+    given = np.flatnonzero(gold_n >= 0)
+    gold_i[item_n[given][::-1]] = gold_n[given][::-1]  # the last assignment wins, so the first row does
+    wrong = given[gold_i[item_n[given]] != gold_n[given]]
+    if len(wrong):
+        later = int(wrong[0])
+        refuse(int(given[item_n[given] == item_n[later]][0]), later)
+    return gold_i
+
+
+def read_gold(source: Any, how: Opening, items: Sequence[Any], *, empty: frozenset[str], max_classes: int) -> Gold:
+    """Gold labels from a file of their own, matched to the items by value, and by text where the types differ."""
+    with open_table(source, how) as table:
+        coded = collect_codes(table, max_classes=max_classes, progress=None)
+    item_n, gold_n = coded.codes["item"], coded.codes["gold"]
+    own_items = decode(coded.known["item"], table.kind)
+    values = _gold_values(coded, empty)
+    gold_n = np.append([-1 if is_empty(v) else code for code, v in enumerate(values)], -1).astype(np.int32)[gold_n]
+
+    def refuse(earlier: int, later: int) -> None:
+        raise DataError(
+            f"{coded.where(later)}: item {own_items[item_n[later]]!r} has gold label {values[gold_n[later]]!r}, but "
+            f"{values[gold_n[earlier]]!r} in {coded.where(earlier)}. Keep one."
+        )
+
+    known = item_n >= 0
+    gold_i = one_per_item(item_n[known], gold_n[known], len(own_items), refuse)
+    position = _matcher(items)
+    found = {own: position(value) for own, value in enumerate(own_items) if gold_i[own] >= 0}
+    unknown = [own_items[own] for own, at in found.items() if at is None]
+    if found and len(unknown) == len(found):
+        raise DataError(
+            f"{table.source}: none of its {len(found)} items, e.g. {unknown[0]!r}, is an item of the votes, "
+            f"e.g. {items[0]!r}. Check that both files name items alike, or say which column with --item."
+        )
+    notes = []
+    if unknown:
+        shown = ", ".join(repr(value) for value in unknown[:3])
+        notes.append(Note("gold-unknown-items", f"{len(unknown)} items of {table.source} have no votes: {shown}."))
+    return Gold({at: values[gold_i[own]] for own, at in found.items() if at is not None}, tuple(notes))
+
+
+def _gold_values(coded: Coded, empty: frozenset[str]) -> list[Any]:
+    values = [None if is_empty(v) or str(v) in empty else v for v in decode(coded.known["gold"], coded.table.kind)]
+    if coded.table.kind == "text":
+        numbers = numbers_if_all([v for v in values if v is not None])
+        values = [v if v is None else numbers.get(v, v) for v in values]
+    return values
+
+
+def _matcher(values: Sequence[Any]) -> Callable[[Any], int | None]:
+    """Finds a value among others by kind and value, else by its text."""
+    exact = {kind_key(value): at for at, value in enumerate(values)}
+    by_text: dict[str, int] = {}
+
+    def find(value: Any) -> int | None:
+        at = exact.get(kind_key(value))
+        if at is not None:
+            return at
+        if not by_text:
+            by_text.update({str(other): at for at, other in reversed(list(enumerate(values)))})
+        return by_text.get(str(value))
+
+    return find
+
+
+def match_labels(values: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
+    """Each gold value as the label that it means: itself, or the label that is written alike."""
+    find = _matcher(labels)
+    matched = [find(value) for value in values]
+    return [value if at is None else labels[at] for value, at in zip(values, matched, strict=True)]

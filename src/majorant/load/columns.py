@@ -1,0 +1,129 @@
+"""Which column is what: by name, by the caller's word, or by position; a doubt is an error that names the flag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from majorant.errors import ConfigError, DataError
+
+ALIASES: Mapping[str, frozenset[str]] = {
+    "item": frozenset(["item", "task", "example", "unit", "question", "id"]),
+    "worker": frozenset(["worker", "annotator", "rater", "judge", "coder", "labeler", "labeller", "user", "model"]),
+    "label": frozenset(["label", "answer", "rating", "vote", "response", "value"]),
+    "gold": frozenset(["gold", "truth", "expected", "goldlabel", "groundtruth", "truelabel"]),
+    "status": frozenset(["status"]),
+    "seconds": frozenset(["seconds"]),
+}
+VOTE_ROLES = ("item", "worker", "label")
+GOLD_ROLES = ("item", "gold")
+SKIP = "_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the caller said about columns; `needed` are the roles that must be found."""
+
+    named: Mapping[str, str]  # role -> column name; "" means: no such column
+    columns: tuple[str, ...] | None = None  # role of each position, for tables without names
+    needed: tuple[str, ...] = VOTE_ROLES
+
+    @classmethod
+    def of(cls, columns: str | Sequence[str] | None = None, **named: str | None) -> Choice:
+        """The caller's words, checked."""
+        if columns is not None:
+            roles = tuple(str(c).strip() for c in (columns.split(",") if isinstance(columns, str) else columns))
+            _refuse_bad_positions(roles)
+            columns = roles
+        return cls(named={role: name for role, name in named.items() if name is not None}, columns=columns)
+
+
+def _refuse_bad_positions(roles: tuple[str, ...]) -> None:
+    unknown = [role for role in roles if role != SKIP and role not in ALIASES]
+    if unknown:
+        raise ConfigError(
+            f"--columns: {unknown[0]!r} is not one of {', '.join(ALIASES)} (or _ for a column to skip), "
+            f"in the order of the file, e.g. --columns worker,item,label,gold."
+        )
+    twice = [role for role in roles if role != SKIP and roles.count(role) > 1]
+    if twice:
+        raise ConfigError(f"--columns names {twice[0]!r} twice.")
+
+
+def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, int]:
+    """The position of each role among `names`.
+
+    >>> find_roles(["Task ID", "annotator", "Answer", "comment"], Choice.of(), "votes.csv")
+    {'item': 0, 'worker': 1, 'label': 2}
+    >>> find_roles(["item", "task", "worker", "label"], Choice.of(), "votes.csv")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.DataError: votes.csv: columns 'item' and 'task' could both be the item. Say which with --item NAME.
+    """
+    if choice.columns is not None:
+        return _by_position(choice, source)
+    found = {role: _by_word(names, role, word, source) for role, word in choice.named.items() if word}
+    for role in ALIASES:
+        if role in found or choice.named.get(role) == "":
+            continue
+        candidates = [p for p, name in enumerate(names) if p not in found.values() and _means(name, role)]
+        if len(candidates) > 1:
+            both = " and ".join(repr(names[p]) for p in candidates)
+            quantity = "both" if len(candidates) == 2 else "all"
+            raise DataError(
+                f"{source}: columns {both} could {quantity} be the {role}. Say which with --{role} NAME"
+                + (f", or --{role} none." if role not in choice.needed else ".")
+            )
+        if candidates:
+            found[role] = candidates[0]
+    missing = [role for role in choice.needed if role not in found]
+    if missing == ["gold"] and choice.needed == GOLD_ROLES and "label" in found:
+        found["gold"] = found.pop("label")  # a gold file may call its one answer a label
+    elif missing:
+        _refuse_missing(names, missing, source)
+    return {role: found[role] for role in ALIASES if role in found}
+
+
+def _means(name: str, role: str) -> bool:
+    word = re.sub(r"[\W_]+", "", name).casefold()
+    return word in ALIASES[role] or (word.endswith("id") and word[:-2] in ALIASES[role])
+
+
+def _by_position(choice: Choice, source: str) -> dict[str, int]:
+    roles = choice.columns or ()
+    missing = [role for role in choice.needed if role not in roles]
+    if missing:
+        raise ConfigError(f"{source}: --columns {','.join(roles)} lacks {' and '.join(missing)}.")
+    return {role: position for position, role in enumerate(roles) if role != SKIP}
+
+
+def _by_word(names: Sequence[str], role: str, word: str, source: str) -> int:
+    exact = [p for p, name in enumerate(names) if name == word]
+    hits = exact or [p for p, name in enumerate(names) if name.strip().casefold() == word.strip().casefold()]
+    if len(hits) == 1:
+        return hits[0]
+    what = "has no column" if not hits else "has several columns"
+    raise ConfigError(f"{source} {what} {word!r} to take for the {role}. Its columns are {_list(names)}.")
+
+
+def _refuse_missing(names: Sequence[str], missing: Sequence[str], source: str) -> None:
+    roles = " or the ".join(missing)
+    flags = " ".join(f"--{role} NAME" for role in missing)
+    raise DataError(
+        f"{source}: no column can be told to be the {roles}. Its columns are {_list(names)}. "
+        f"Say {flags}; if the file has no header, give the order instead, e.g. --columns worker,item,label."
+        " A table with one column per worker is read with --wide."
+    )
+
+
+def _list(names: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(repr(name if len(name) <= 40 else name[:39] + "…") for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def looks_like_header(cells: Sequence[str], choice: Choice) -> bool:
+    """Whether the first row of a file that is said to have no header names at least two of its own columns."""
+    roles = choice.columns or ()
+    pairs = zip(cells, roles, strict=False)
+    return sum(role != SKIP and _means(cell, role) for cell, role in pairs) >= 2

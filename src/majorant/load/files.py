@@ -1,0 +1,233 @@
+"""From what the user named to files that can be read: which they are, whether they can, and what is in them."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import gzip
+import io
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from majorant.errors import ConfigError, DataError
+
+HEAD_BYTES = 1 << 18
+BLOCK_CHARS = 1 << 22
+FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
+ENDINGS = {
+    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".psv": "csv",
+    ".json": "json", ".jsonl": "json", ".ndjson": "json",
+    ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+PACKINGS = {".gz": "gzip", ".zst": "zstd"}
+MAGIC = (
+    (b"PAR1", "parquet", ""),
+    (b"\x1f\x8b", "gzip", ""),
+    (b"\x28\xb5\x2f\xfd", "zstd", ""),
+    (b"PK\x03\x04", "a ZIP archive or an Excel workbook", "Unpack it, or save the sheet as CSV."),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Save the sheet as CSV."),
+    (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
+    (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
+    (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
+    (b"ARROW1", "an Arrow file", "Open it with pyarrow and hand the table to majorant.read, or save it as Parquet."),
+    (b"%PDF", "a PDF document", "Export the table as CSV."),
+)
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file that exists, can be read and holds something."""
+
+    name: str  # as the user wrote it
+    path: Path  # where its bytes are
+    format: str  # csv | json | parquet
+    packing: str  # "" | gzip | zstd
+    encoding: str
+    head: bytes  # the first bytes, unpacked
+
+    def open(self) -> IO[bytes]:
+        """Its bytes, unpacked."""
+        return _open(self.path, self.packing)
+
+
+def find_files(source: str | os.PathLike[str] | Sequence[Any], stack: ExitStack) -> list[tuple[str, Path]]:
+    """The files that a path, a glob, "-" or a list of these names, each as (name for messages, path)."""
+    if not isinstance(source, (str, os.PathLike)):
+        found = [file for one in source for file in find_files(one, stack)]
+        if not found:
+            raise ConfigError("the list of files is empty.")
+        return found
+    name = os.fspath(source)
+    if name == "-":
+        return [("standard input", _spool(sys.stdin.buffer, stack))]
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+://", name):
+        raise ConfigError(
+            f"{name} is an address, not a file: majorant reads no URLs. Download it first and name the file."
+        )
+    path = Path(name).expanduser()
+    if not path.exists() and glob.has_magic(name):
+        matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
+        if not matches:
+            raise DataError(f"{name}: no file matches. Check the folder and the pattern.")
+        return [(match, Path(match)) for match in matches if not Path(match).is_dir()]
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with _guarded(name, path) as pipe:  # a named pipe or <(...) can be read only once
+            return [(name, _spool(pipe, stack))]
+    return [(name, path)]
+
+
+def _spool(stream: IO[bytes], stack: ExitStack) -> Path:
+    path = temporary(stack)
+    with path.open("wb") as out:
+        shutil.copyfileobj(stream, out, 1 << 20)
+    return path
+
+
+def temporary(stack: ExitStack) -> Path:
+    """The name of an empty file that is removed when `stack` closes."""
+    handle, name = tempfile.mkstemp(prefix="majorant-")
+    os.close(handle)
+    stack.callback(Path(name).unlink, missing_ok=True)
+    return Path(name)
+
+
+def identify(name: str, path: Path, *, encoding: str | None, format: str | None) -> File:
+    """What the file holds, by its first bytes; an error where its ending says otherwise."""
+    if path.is_dir():
+        raise DataError(f"{name} is a directory. Name the files in it, e.g. {str(Path(name) / '*.csv')!r}.")
+    with _guarded(name, path) as stream:
+        raw = stream.read(HEAD_BYTES)
+    if not raw:
+        raise DataError(f"{name} is empty (0 bytes). Check that the export that wrote it finished.")
+    content, next_move = next(((what, move) for magic, what, move in MAGIC if raw.startswith(magic)), ("", ""))
+    if next_move:
+        raise DataError(f"{name} holds {content}, which majorant does not read. {next_move}")
+    packing = content if content in ("gzip", "zstd") else ""
+    ending, unpacked_name = _ending(name)
+    if packing != ending and name != "standard input":
+        _refuse_packing(name, packing, ending)
+    head = raw if not packing else _unpacked_head(name, path, packing)
+    if packing and not head:
+        raise DataError(f"{name} holds an empty file, packed. Check that the export that wrote it finished.")
+    if head.startswith(b"PAR1") and packing:
+        raise DataError(f"{name} holds a packed Parquet file. Unpack it first; Parquet is compressed already.")
+    code = _encoding(name, head, encoding)
+    told = _format(name, unpacked_name, head, code, format)
+    return File(name=name, path=path, format=told, packing=packing, encoding=code, head=head)
+
+
+def _guarded(name: str, path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise DataError(f"{name}: no such file. Check the name and the folder ({Path.cwd()}).") from None
+    except PermissionError:
+        raise DataError(f"{name}: no permission to read it. Ask its owner, or chmod +r it.") from None
+    except OSError as error:
+        raise DataError(f"{name} cannot be read: {error.strerror or error}.") from None
+
+
+def _ending(name: str) -> tuple[str, str]:
+    packing = PACKINGS.get(Path(name).suffix.lower(), "")
+    return packing, name[: -len(Path(name).suffix)] if packing else name
+
+
+def _refuse_packing(name: str, packing: str, ending: str) -> None:
+    if ending:
+        raise DataError(
+            f"{name} is not {ending} data, although its name says so. Rename it without {Path(name).suffix}."
+        )
+    suffix = next(suffix for suffix, known in PACKINGS.items() if known == packing)
+    raise DataError(f"{name} holds {packing} data, although its name does not say so. Rename it to {name}{suffix}.")
+
+
+def _unpacked_head(name: str, path: Path, packing: str) -> bytes:
+    try:
+        with _open(path, packing) as stream:
+            return stream.read(HEAD_BYTES)
+    except (OSError, EOFError) as error:
+        raise DataError(f"{name}: its {packing} data are damaged or cut off ({error}). Copy the file again.") from None
+
+
+def _open(path: Path, packing: str) -> IO[bytes]:
+    if packing == "gzip":
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    if packing == "zstd":
+        import pyarrow as pa
+
+        return io.BufferedReader(pa.input_stream(str(path), compression="zstd"))
+    return path.open("rb")
+
+
+def _encoding(name: str, head: bytes, encoding: str | None) -> str:
+    if encoding is not None:
+        try:
+            return codecs.lookup(encoding).name
+        except LookupError:
+            raise ConfigError(f"--encoding {encoding}: no such encoding. Try utf-8, latin-1, cp1252, utf-16.") from None
+    for bom, code in BOMS:
+        if head.startswith(bom):
+            return code
+    if b"\0" in head[:4096] and not head.startswith(b"PAR1"):
+        sample = head[: min(len(head), 4096) // 2 * 2]
+        even, odd = sample[::2].count(0), sample[1::2].count(0)
+        if max(even, odd) > len(sample) // 4 and min(even, odd) < max(even, odd) // 8 + 1:
+            return "utf-16-be" if even > odd else "utf-16-le"
+        raise DataError(f"{name} holds zero bytes: it is not a text file. Export the votes as CSV, JSON or Parquet.")
+    return "utf-8"
+
+
+def _format(name: str, unpacked_name: str, head: bytes, encoding: str, format: str | None) -> str:
+    if format is not None and format not in FORMATS:
+        raise ConfigError(f"--format {format}: choose one of {', '.join(FORMATS)}.")
+    content = _content(name, head, encoding)
+    told = {"tsv": "csv", "jsonl": "json"}.get(format or "", format or "")
+    ending = told or ENDINGS.get(Path(unpacked_name).suffix.lower(), "")
+    if ending and ending != content and not (told == "csv" and content == "json"):
+        says = f"--format {format}" if told else "its name"
+        wanted, held = _spell(ending), _spell(content)
+        raise DataError(
+            f"{name} is not {wanted}, although {says} says so: it looks like {held}. Rename it or say --format."
+        )
+    return ending or content
+
+
+def _spell(format: str) -> str:
+    return {"csv": "a delimited text file (CSV)", "json": "JSON", "parquet": "Parquet"}[format]
+
+
+def _content(name: str, head: bytes, encoding: str) -> str:
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    text = head.decode(encoding, errors="replace").lstrip()
+    if re.match(r"<(!doctype|html|\?xml)", text, re.IGNORECASE):
+        raise DataError(f"{name} is a web page or XML, not a table of votes. Perhaps a download asked for a login.")
+    return "json" if re.match(r"\{\s*[\"}]|\[\s*[\[{\]]|\[\s*$", text) else "csv"
+
+
+def as_utf8(file: File, stack: ExitStack) -> Path:
+    """A file with the same text in UTF-8 without a mark: itself (packed or not) if it is one, else a temporary copy.
+
+    Raises UnicodeDecodeError where the bytes are not what the encoding says.
+    """
+    if file.encoding == "utf-8":
+        return file.path
+    path = temporary(stack)
+    with file.open() as raw, path.open("w", encoding="utf-8", newline="") as out:
+        text = io.TextIOWrapper(raw, encoding=file.encoding, newline="")
+        while block := text.read(BLOCK_CHARS):
+            out.write(block)
+    return path

@@ -1,0 +1,151 @@
+"""JSON and JSON Lines: cells stay raw JSON text, so that 1, "1" and true remain three things."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from majorant.errors import DataError
+from majorant.load.files import File, as_utf8
+from majorant.load.scan import batches, connect, literal, path_literal
+from majorant.load.table import Column, Rows
+
+LARGEST_OBJECT = 1 << 28
+DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
+
+
+def open_json(file: File, stack: ExitStack, *, threads: int | None) -> Rows:
+    """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere."""
+    import duckdb
+
+    try:
+        path = as_utf8(file, stack)
+    except UnicodeDecodeError:
+        _refuse_bytes(file)
+        raise
+    except (OSError, EOFError):
+        raise _cut_off(file) from None
+    packing = file.packing if path == file.path else ""
+    shape = _shape(file)
+    try:
+        names = _keys(path, packing, shape, threads)
+    except duckdb.Error as error:
+        raise _diagnose(file, shape, str(error)) from None
+    if not names:
+        raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
+
+    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
+        try:
+            for batch in batches(_sql(path, packing, shape, [names[p] for p in positions]), threads):
+                yield list(batch.columns)
+        except duckdb.Error as error:
+            raise _diagnose(file, shape, str(error)) from None
+
+    spelt = "JSON" if shape == "array" else "JSON Lines"
+    packed = f", {file.packing}" if file.packing else ""
+    return Rows(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit="record")
+
+
+EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
+
+
+def _shape(file: File) -> str:
+    text = file.head.decode(file.encoding, errors="replace").lstrip("\ufeff \t\r\n")
+    if text.startswith("["):
+        return "array"
+    try:
+        json.loads(text.splitlines()[0])
+    except ValueError:
+        return "unstructured" if text.startswith(("{\n", "{\r")) else "newline_delimited"
+    return "newline_delimited"
+
+
+def _options(packing: str, shape: str) -> str:
+    return (
+        f"format = {literal(shape)}, compression = {literal(packing or 'none')}, maximum_object_size = {LARGEST_OBJECT}"
+    )
+
+
+def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[str, ...]:
+    """Every key that occurs, in order of first use: a status may well stand on the failed votes only."""
+    sql = (
+        f"SELECT unnest(json_keys(json)) AS key, min(row) AS row FROM (SELECT json, row_number() OVER () AS row "
+        f"FROM read_json_objects({path_literal(path)}, {_options(packing, shape)})) GROUP BY key ORDER BY row"
+    )
+    connection = connect(threads)
+    try:
+        return tuple(key for key, _ in connection.sql(sql).fetchall())
+    finally:
+        connection.close()
+
+
+def _sql(path: Path, packing: str, shape: str, keys: Sequence[str]) -> str:
+    columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
+    wanted = ", ".join('"' + key.replace('"', '""') + '"' for key in keys)
+    return (
+        f"SELECT {wanted} FROM read_json({path_literal(path)}, {_options(packing, shape)}, "
+        f"records = 'true', columns = {{{columns}}})"
+    )
+
+
+def _diagnose(file: File, shape: str, message: str) -> DataError:
+    """Where the JSON breaks, in the words of Python's parser, which counts lines and columns."""
+    _refuse_bytes(file)
+    try:
+        with file.open() as raw:
+            if shape == "newline_delimited":
+                for number, line in enumerate(raw, start=1):
+                    problem = _problem(file, line.decode(file.encoding.replace("-sig", "")).lstrip("\ufeff"), number)
+                    if problem:
+                        return problem
+            elif shape == "array":
+                text = raw.read(DIAGNOSED_BYTES)
+                if len(text) < DIAGNOSED_BYTES:
+                    problem = _problem(file, text.decode(file.encoding), None)
+                    if problem:
+                        return problem
+    except (EOFError, OSError):
+        return _cut_off(file)
+    return DataError(f"{file.name} cannot be read as JSON: {message.splitlines()[0]} Correct or export it again.")
+
+
+def _problem(file: File, text: str, line: int | None) -> DataError | None:
+    if not text.strip():
+        return None
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        end = " The file is cut off there." if not text[error.pos :].strip() or "Unterminated" in error.msg else ""
+        where = f"line {line or error.lineno}, column {error.colno}"
+        return DataError(f"{file.name}, {where}: {error.msg}.{end} Export it again, or correct the line.")
+    records = [(line, value)] if line else list(enumerate(value if isinstance(value, list) else [value], start=1))
+    for number, record in records:
+        if not isinstance(record, dict):
+            unit = "line" if line else "record"
+            return DataError(f"{file.name}, {unit} {number}: {record!r} is no object. Give each vote as {EXAMPLE}.")
+        text_keys = [key for key, _ in json.loads(text, object_pairs_hook=list)] if line else []
+        twice = [key for key in text_keys if text_keys.count(key) > 1]
+        if twice:
+            return DataError(f"{file.name}, line {number}: the key {twice[0]!r} stands there twice. Keep one.")
+    return None
+
+
+def _refuse_bytes(file: File) -> None:
+    if file.encoding not in ("utf-8", "utf-8-sig", "ascii"):
+        return
+    with file.open() as raw:
+        for number, line in enumerate(raw, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                shown = line[max(error.start - 10, 0) : error.start + 10]
+                raise DataError(
+                    f"{file.name}, line {number}: {shown!r} is not UTF-8 text. "
+                    "Say how the file is encoded, e.g. --encoding latin-1."
+                ) from None
+
+
+def _cut_off(file: File) -> DataError:
+    return DataError(f"{file.name}: its {file.packing} data end too early. Copy the file again.")

@@ -1,0 +1,50 @@
+"""DuckDB as a reader: one connection per scan, batches in the order of the file, nothing fetched from the network."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+BATCH_ROWS = 1 << 18
+
+
+def connect(threads: int | None) -> Any:
+    """A private in-memory DuckDB that downloads no extensions and keeps rows in order."""
+    import duckdb
+
+    count = threads or int(os.environ.get("MAJORANT_THREADS") or 0) or os.cpu_count() or 1
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "preserve_insertion_order": "true",
+        "threads": str(count),
+    }
+    return duckdb.connect(":memory:", config=settings)
+
+
+def batches(sql: str, threads: int | None) -> Iterator[Any]:
+    """The result of a query as Arrow record batches, streamed."""
+    connection = connect(threads)
+    try:
+        relation = connection.sql(sql)
+        reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch  # before DuckDB 1.5
+        yield from reader(BATCH_ROWS)
+    finally:
+        connection.close()
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def path_literal(path: Path) -> str:
+    """A path as an SQL literal in which no sign is a wildcard."""
+    return literal(glob.escape(str(path)))

@@ -1,0 +1,66 @@
+"""What every source is turned into: rows in order, a few at a time, with the columns that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ArrowArray = Any  # pyarrow ships no types
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """A column of Python values of several types: Arrow would make 1 and "1" and True one type, so they come coded."""
+
+    code_n: NDArray[np.int32]  # -1 where nothing stands
+    values: tuple[Any, ...]
+
+
+Column = ArrowArray | Objects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The rows of one file or frame: its column names, and a way to stream some of its columns in order.
+
+    `kind` says what the cells are: "text" (CSV: as written), "json" (raw JSON text, so that types survive) or
+    "typed" (Arrow types or Python values).
+    """
+
+    source: str
+    names: tuple[str, ...]
+    kind: str
+    format: str
+    stream: Callable[[Sequence[int]], Iterator[list[Column]]]  # positions of columns -> those columns, batch by batch
+    first_row: int = 1  # what the user would call the first row
+    unit: str = "row"
+    named: bool = True  # False: columns have positions only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Some consecutive rows, by role."""
+
+    source: str
+    unit: str
+    first_row: int
+    n_rows: int
+    columns: Mapping[str, Column]  # role -> values
+    row_n: NDArray[np.int64] | None = None  # the row of each entry where several entries share a row (wide tables)
+    declared: Mapping[str, Column] = field(default_factory=dict)  # items and workers to list although without a vote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A source that is open for reading once."""
+
+    source: str
+    kind: str
+    format: str
+    columns: Mapping[str, str]  # role -> the user's column name
+    ignored: tuple[str, ...]
+    parts: Iterator[Part]

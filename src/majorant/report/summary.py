@@ -1,0 +1,114 @@
+"""All that a reader sees, as plain data: text and JSON are made from it, so their numbers cannot differ."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from majorant import __version__
+from majorant.account import Account
+from majorant.agreement import Agreement
+from majorant.estimate.fit import Fit
+from majorant.pipeline import Result
+from majorant.votes import Votes
+
+SCHEMA = 1  # rises when a field changes its meaning or goes
+COEFFICIENTS = ("percent", "krippendorff", "krippendorff_ordinal", "fleiss", "cohen", "gwet")
+PAIRS_SHOWN = 10
+
+
+def result_summary(result: Result) -> dict[str, Any]:
+    """The facts of a check."""
+    return {
+        "majorant": __version__,
+        "schema": SCHEMA,
+        "level": result.level,
+        "input": account_summary(result.votes.account),
+        "votes": votes_summary(result),
+        "agreement": agreement_summary(result.agreement, result.votes),
+        "labels": labels_summary(result.majority),
+        "gold": None if result.gold is None else asdict(result.gold),
+    }
+
+
+def account_summary(account: Account) -> dict[str, Any]:
+    """What became of the rows of the input."""
+    return {
+        "source": account.source,
+        "format": account.format,
+        "columns": dict(account.columns),
+        "ignored": list(account.ignored),
+        **{name: getattr(account, name) for name in ("rows", "votes", "abstained", "merged", "dropped", "repeats")},
+        "notes": [{"kind": note.kind, "text": note.text} for note in account.notes],
+    }
+
+
+def votes_summary(result: Result) -> dict[str, Any]:
+    """How many votes there are, and how they spread over items, workers and labels."""
+    votes, tally = result.votes, result.tally
+    n_items, n_workers, n_classes = votes.shape
+    size_s, items_s = np.unique(tally.votes_i, return_counts=True)
+    least, middle, most = np.quantile(tally.votes_j, [0, 0.5, 1]) if n_workers else (0, 0, 0)
+    return {
+        "votes": votes.n_votes,
+        "items": n_items,
+        "workers": n_workers,
+        "classes": n_classes,
+        "votes_per_item": [{"votes": int(s), "items": int(n)} for s, n in zip(size_s, items_s, strict=True)],
+        "votes_per_worker": {"least": int(least), "median": float(middle), "most": int(most)},
+        "label_votes": [
+            {"label": plain(label), "votes": int(n)}
+            for label, n in zip(votes.labels, tally.votes_jl.sum(axis=0), strict=True)
+        ],
+    }
+
+
+def agreement_summary(agreement: Agreement, votes: Votes) -> dict[str, Any]:
+    """Each coefficient with its interval, and the pairs of workers with the most items in common."""
+    pairs = agreement.pairs
+    rows = range(0) if pairs is None else np.argsort(-pairs.items_p, kind="stable")[:PAIRS_SHOWN]
+    return {
+        **{name: asdict(getattr(agreement, name)) for name in COEFFICIENTS},
+        "classes": agreement.n_classes,
+        "level": agreement.level,
+        "items": agreement.n_items,
+        "items_with_two_votes": agreement.n_paired,
+        "intervals": agreement.resampling,
+        "n_pairs": None if pairs is None else pairs.n_pairs,
+        "pairs": [
+            {
+                "workers": [plain(votes.workers[pairs.worker_a_p[p]]), plain(votes.workers[pairs.worker_b_p[p]])],
+                "items": int(pairs.items_p[p]),
+                "agreed": float(pairs.agreed_p[p]),
+                "cohen": float(pairs.kappa_p[p]) if pairs.defined_p[p] else None,
+            }
+            for p in rows
+            if pairs is not None
+        ],
+    }
+
+
+def labels_summary(fit: Fit) -> dict[str, Any]:
+    """How many items got which label, and how many none."""
+    code_i, tied_i = fit.codes(), fit.tied_i
+    items_k = np.bincount(code_i[code_i >= 0], minlength=len(fit.label_values))
+    return {
+        "method": fit.method,
+        "converged": fit.converged,
+        "steps": fit.n_iter,
+        "labelled": int((code_i >= 0).sum()),
+        "tied": int(tied_i.sum()),
+        "without_votes": int((fit.votes_i == 0).sum()),
+        "by_label": [
+            {"label": plain(label), "items": int(n)} for label, n in zip(fit.label_values, items_k, strict=True)
+        ],
+    }
+
+
+def plain(value: Any) -> Any:
+    """A user's value as JSON can hold it: as it is where possible, else its text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -1,0 +1,187 @@
+"""Summaries as text for the terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+NAMES = {
+    "percent": "pairs of votes that agree",
+    "krippendorff": "Krippendorff's alpha",
+    "krippendorff_ordinal": "  the same, ordinal",
+    "fleiss": "Fleiss' kappa",
+    "cohen": "Cohen's kappa, mean of pairs",
+    "gwet": "Gwet's AC1",
+}
+LONGEST_NAME, MOST_LISTED = 40, 8
+
+
+def to_json(summary: dict[str, Any]) -> str:
+    """The summary as JSON, readable and with a line feed at its end."""
+    return json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def check_text(summary: dict[str, Any]) -> str:
+    """What `majorant check` prints."""
+    return "\n".join(
+        [
+            *input_lines(summary["input"]),
+            *votes_lines(summary["votes"]),
+            *agreement_lines(summary["agreement"]),
+            *labels_lines(summary["labels"]),
+            *gold_lines(summary["gold"], summary["level"]),
+        ]
+    )
+
+
+def input_lines(account: dict[str, Any]) -> list[str]:
+    """What was read, which column was taken for what, what was left out, and what to know about it."""
+    columns = ", ".join(f"{role} = {shown(name)}" for role, name in account["columns"].items())
+    left_out = [
+        f"{account[name]:,} {meaning}"
+        for name, meaning in (
+            ("abstained", "without a label"),
+            ("merged", "exact copies merged"),
+            ("dropped", f"repeats dropped (kept the {account['repeats']})"),
+        )
+        if account[name]
+    ]
+    form = f" ({account['format']})" if account["format"] else ""
+    rows = ", ".join([count(account["rows"], "row"), *left_out])
+    lines = [f"Read     {printable(account['source'])}{form}: {rows}."]
+    if columns:
+        unused = f"; not used: {listed(map(shown, account['ignored']))}" if account["ignored"] else ""
+        lines.append(f"         {columns}{unused}")
+    lines += [f"Note     {printable(note['text'])}" for note in account["notes"]]
+    return lines
+
+
+def votes_lines(votes: dict[str, Any]) -> list[str]:
+    """How many votes, items, workers and classes there are."""
+    labels = listed(f"{shown(row['label'])} {share(row['votes'], votes['votes'])}" for row in votes["label_votes"])
+    sizes = votes["votes_per_item"]
+    if len(sizes) > MOST_LISTED:
+        spread = f"{sizes[0]['votes']} to {sizes[-1]['votes']}"
+    else:
+        spread = ", ".join(f"{row['votes']} on {count(row['items'], 'item')}" for row in sizes)
+    worker = votes["votes_per_worker"]
+    return [
+        f"Votes    {count(votes['votes'], 'vote')} by {count(votes['workers'], 'worker')} on "
+        f"{count(votes['items'], 'item')}; votes for: {labels}.",
+        f"         Votes per item: {spread}. Per worker: {worker['least']:,} to {worker['most']:,}, "
+        f"median {worker['median']:,.0f}.",
+    ]
+
+
+def agreement_lines(agreement: dict[str, Any], *, pairs: bool = False) -> list[str]:
+    """Each coefficient with its interval or the reason why it is missing."""
+    lines = [f"Agreement, with {percent(agreement['level'], 0)} intervals"]
+    for name, title in NAMES.items():
+        one = agreement[name]
+        if name == "krippendorff_ordinal" and agreement["classes"] <= 2:
+            continue  # the same number: two classes have no order
+        if one["value"] is None:
+            if pairs or name == "percent":
+                lines.append(f"         {title:<29}{one['reason']}")
+            continue
+        if name == "percent":
+            value, ends = percent(one["value"]), interval(one, percent)
+        else:
+            value, ends = f"{one['value']:.3f}", interval(one, lambda x: f"{x:.3f}")
+        lines.append(f"         {title:<29}{value:>7}{ends}")
+    if pairs:
+        lines += pair_lines(agreement)
+    return lines
+
+
+def pair_lines(agreement: dict[str, Any]) -> list[str]:
+    """The pairs of workers with the most items in common."""
+    if not agreement["pairs"]:
+        return []
+    rows = [
+        (
+            " and ".join(shown(name) for name in row["workers"]),
+            f"{row['items']:,}",
+            percent(row["agreed"]),
+            "-" if row["cohen"] is None else f"{row['cohen']:.3f}",
+        )
+        for row in agreement["pairs"]
+    ]
+    head = f"Pairs of workers with the most items in common, {len(rows)} of {agreement['n_pairs']:,}"
+    return [head, *columns([("workers", "items", "agree", "Cohen's kappa"), *rows])]
+
+
+def labels_lines(labels: dict[str, Any]) -> list[str]:
+    """How many items got which label."""
+    open_items = [
+        text
+        for number, text in (
+            (labels["tied"], f"{labels['tied']:,} tied and left open"),
+            (labels["without_votes"], f"{labels['without_votes']:,} without votes"),
+        )
+        if number
+    ]
+    by_label = listed(f"{shown(row['label'])} {share(row['items'], labels['labelled'])}" for row in labels["by_label"])
+    rest = f", {', '.join(open_items)}" if open_items else ", no ties"
+    method = "Majority" if labels["method"] == "majority" else labels["method"]
+    doubt = "" if labels["converged"] else f" Not converged after {labels['steps']:,} steps."
+    return [f"{method:<8} {count(labels['labelled'], 'item')} labelled{rest}: {by_label}.{doubt}"]
+
+
+def gold_lines(gold: dict[str, Any] | None, level: float) -> list[str]:
+    """How often the labels are right on the items whose truth is known."""
+    if gold is None:
+        return []
+    ends = interval(gold, percent)
+    return [
+        f"Gold     right on {percent(gold['value'])}{ends} of {count(gold['n_items'], 'item')} with a known label "
+        f"({percent(level, 0)} interval; a tie counts as a fair draw)."
+    ]
+
+
+def columns(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,), indent: str = "         ") -> list[str]:
+    """Rows of text as aligned columns, those in `left` to the left, the others to the right."""
+    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    return [
+        indent + "  ".join(cell.ljust(w) if c in left else cell.rjust(w) for c, (cell, w) in cells).rstrip()
+        for cells in (enumerate(zip(row, widths, strict=True)) for row in rows)
+    ]
+
+
+def shown(value: Any) -> str:
+    """A user's value on the terminal: control signs made harmless, clipped."""
+    text = printable(str(value))
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """Text without signs that could move the cursor, change colours or reverse the writing."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first few, and how many more."""
+    every = list(names)
+    more = len(every) - MOST_LISTED
+    return ", ".join(every[:MOST_LISTED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def count(number: int, thing: str) -> str:
+    """1 item, 2 items."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def percent(value: float, digits: int = 1) -> str:
+    """0.816 as 81.6 %."""
+    return f"{100 * value:.{digits}f} %"
+
+
+def share(part: int, whole: int) -> str:
+    """Part of a whole in percent, or a dash of nothing."""
+    return percent(part / whole) if whole else "-"
+
+
+def interval(one: dict[str, Any], form: Any) -> str:
+    """[low, high], or nothing where there is no interval."""
+    return "" if one["low"] is None else f"  [{form(one['low'])}, {form(one['high'])}]"

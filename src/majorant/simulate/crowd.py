@@ -1,0 +1,253 @@
+"""Votes drawn from a known model: crowds and panels, alike or unequal, with item difficulty and workers who copy.
+
+Every label is the quantile of one uniform number: worker j facing class k gives the right label if the number lies
+below confusion[j, k, k].  Difficulty and copying only make the numbers of one item depend on each other; each stays
+uniform, so every worker keeps the confusion asked for, whatever the crew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from majorant.account import Account
+from majorant.errors import ConfigError
+from majorant.simulate.crews import as_generator, numbers, whole_numbers
+from majorant.simulate.draws import DECK_CARDS, Codes, Counts, Indices, distinct_workers, quantile, thresholds, urn
+from majorant.theory.checks import FloatArray, as_confusion, as_crew, as_prior
+from majorant.votes import Votes
+
+BLOCK_VOTES = 1 << 16  # the temporary arrays of a block stay in the cache
+VOTES_PER_WORKER = 1000  # of a crowd that is not told how many workers it has
+
+
+class Simulation(NamedTuple):
+    """The votes, and the true label of each item in the order of `votes.items` (an array, read-only)."""
+
+    votes: Votes
+    truth: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What `simulate` was asked for, checked; threshold holds the cumulated rows of each worker and class."""
+
+    n_workers: int
+    threshold_jkp: FloatArray  # one worker if all share a confusion
+    concentration_k: FloatArray | None
+    dependence: float
+    group_j: Indices
+    n_groups: int
+
+
+def simulate(
+    prior: ArrayLike,
+    confusion: ArrayLike,
+    n_items: int,
+    n_votes: ArrayLike,
+    *,
+    rng: int | np.random.Generator,
+    n_workers: int | None = None,
+    concentration: ArrayLike | None = None,
+    dependence: float = 0.0,
+    groups: Sequence[Hashable] | None = None,
+    labels: Sequence[Hashable] | None = None,
+    gold: float = 0.0,
+) -> Simulation:
+    """Draw true classes from `prior` and votes on them from `confusion`; the same rng gives the same votes.
+
+    `confusion` is (K, K), shared by all workers, or (J, K, K), one for each.  `n_votes` is a number, one number per
+    item, or a pair (values, weights) to draw it from.  If it equals the number of workers, all vote on every item in
+    their order (a panel); else each item gets that many distinct workers at random (a crowd).  A shared confusion
+    without `n_workers` makes a crowd: a worker per 1000 votes, and at least 10 times as many as vote on one item.
+
+    `concentration` c, one number or one per class, makes items differ in difficulty: given the class, an item's own
+    label probabilities are Dirichlet(c confusion[k]), so that the counts of two classes are beta-binomial.  With
+    probability `dependence` d a vote repeats a draw that its item holds for the worker's group (`groups`, one name
+    per worker; one group if not given): two votes of a group that share a confusion have, given the class, the
+    correlation d**2 (with difficulty d**2 + (1 - d**2) / (1 + c)) in each label.  Neither changes the confusions.
+
+    Class k is called `labels[k]`, by default k.  A random share `gold` of the items, to the nearest item, carries
+    its true label in `votes.gold_i`.
+
+    >>> votes, truth = simulate([.5, .5], [[.8, .2], [.3, .7]], n_items=1000, n_votes=3, rng=0)
+    >>> votes.shape, votes.n_votes, truth.shape
+    ((1000, 30, 2), 3000, (1000,))
+    """
+    generator = as_generator(rng)
+    prior_k = as_prior(prior)
+    names = _as_labels(labels, len(prior_k))
+    votes_i = _votes_per_item(n_votes, int(whole_numbers("n_items", n_items, 1)), generator)
+    confusion_jkl, n_crew = _as_crowd(confusion, len(prior_k), votes_i, n_workers)
+    model = _Model(
+        n_crew,
+        _right_first(confusion_jkl),
+        _as_concentration(concentration, len(prior_k)),
+        _as_share("dependence", dependence),
+        *_as_groups(groups, n_crew),
+    )
+    share = _as_share("gold", gold)
+    truth_i = quantile(thresholds(prior_k), np.zeros(len(votes_i), np.intp), generator.random(len(votes_i)))
+    votes = _draw_votes(model, truth_i, votes_i, names, share, generator)
+    truth = truth_i if labels is None else _objects(names)[truth_i]
+    truth.flags.writeable = False
+    return Simulation(votes, truth)
+
+
+def _votes_per_item(n_votes: ArrayLike, n_items: int, rng: np.random.Generator) -> Counts:
+    """Number of votes of each item, from one number, one per item, or (values, weights)."""
+    given = numbers("n_votes", n_votes)
+    if given.ndim == 0:
+        return np.repeat(whole_numbers("n_votes", given, 1), n_items)
+    if given.shape == (n_items,):
+        return whole_numbers("n_votes", given, 0)
+    if given.ndim != 2 or len(given) != 2 or not given.size:
+        raise ConfigError(f"n_votes must be a number, {n_items} numbers (one per item), or a pair (values, weights).")
+    values, weight = whole_numbers("n_votes", given[0], 0), given[1]
+    if not (np.isfinite(weight) & (weight >= 0)).all() or not weight.sum():
+        raise ConfigError(f"n_votes: weights must be numbers of at least 0 and not all 0, not {weight.tolist()}.")
+    return rng.choice(values, n_items, p=weight / weight.sum())
+
+
+def _as_crowd(confusion: ArrayLike, n_classes: int, votes_i: Counts, n_workers: int | None) -> tuple[FloatArray, int]:
+    """One confusion if shared, else one per worker; and the number of workers."""
+    most = int(votes_i.max())
+    if numbers("confusion", confusion).ndim == 3:
+        confusion_jkl = as_crew(confusion, n_classes)
+        n_crew = len(confusion_jkl)
+        if n_workers not in (None, n_crew):
+            raise ConfigError(f"n_workers is {n_workers}, but confusion holds {n_crew} workers; leave n_workers out.")
+    else:
+        confusion_jkl = as_confusion(confusion, n_classes)[None]
+        n_crew = max(1, 10 * most, -(-int(votes_i.sum()) // VOTES_PER_WORKER))
+        if n_workers is not None:
+            n_crew = int(whole_numbers("n_workers", n_workers, 1))
+    if most > n_crew:
+        raise ConfigError(f"n_votes asks for {most} distinct workers on an item, but there are only {n_crew} workers.")
+    return confusion_jkl, n_crew
+
+
+def _right_first(confusion_jkl: FloatArray) -> FloatArray:
+    """Thresholds of labels k, k + 1, ... in a circle: all workers above some skill are right on the same number."""
+    n_classes = confusion_jkl.shape[-1]
+    order_kp = (np.arange(n_classes)[:, None] + np.arange(n_classes)) % n_classes
+    return thresholds(np.take_along_axis(confusion_jkl, order_kp[None], axis=2))
+
+
+def _as_concentration(concentration: ArrayLike | None, n_classes: int) -> FloatArray | None:
+    if concentration is None:
+        return None
+    concentration_k = numbers("concentration", concentration)
+    if concentration_k.shape not in ((), (n_classes,)):
+        raise ConfigError(f"concentration must be one number or one for each of {n_classes} classes.")
+    if not (np.isfinite(concentration_k) & (concentration_k > 0)).all():
+        raise ConfigError(f"concentration must be positive and finite, not {concentration!r}; None: no difficulty.")
+    return np.broadcast_to(concentration_k, (n_classes,))
+
+
+def _as_share(name: str, value: float) -> float:
+    share = numbers(name, value)
+    if share.ndim or not 0 <= share <= 1:
+        raise ConfigError(f"{name} must be a number in 0..1, not {value!r}.")
+    return float(share)
+
+
+def _as_groups(groups: Sequence[Hashable] | None, n_workers: int) -> tuple[Indices, int]:
+    """The group of each worker as a code, and the number of groups."""
+    if groups is None:
+        return np.zeros(n_workers, dtype=np.intp), 1
+    if len(groups) != n_workers:
+        raise ConfigError(f"groups must name the group of each of {n_workers} workers, not of {len(groups)}.")
+    code_of = {name: code for code, name in enumerate(dict.fromkeys(groups))}
+    return np.array([code_of[name] for name in groups], dtype=np.intp), len(code_of)
+
+
+def _as_labels(labels: Sequence[Hashable] | None, n_classes: int) -> tuple[Hashable, ...]:
+    names: tuple[Hashable, ...] = tuple(range(n_classes)) if labels is None else tuple(labels)
+    if len(set(names)) != len(names) or len(names) != n_classes:
+        raise ConfigError(f"labels must be {n_classes} different names, one for each class of prior, not {labels!r}.")
+    return names
+
+
+def _draw_votes(
+    model: _Model,
+    truth_i: Codes,
+    votes_i: Counts,
+    labels: tuple[Hashable, ...],
+    gold: float,
+    rng: np.random.Generator,
+) -> Votes:
+    offsets_i = np.concatenate([[0], np.cumsum(votes_i)])
+    item_n = np.repeat(np.arange(len(votes_i), dtype=np.int32), votes_i)
+    worker_n, label_n = np.empty_like(item_n), np.empty_like(item_n)
+    for low, high in _blocks(offsets_i, model.n_groups):
+        span = slice(offsets_i[low], offsets_i[high])
+        local_n = item_n[span].astype(np.intp) - low
+        start_i = offsets_i[low:high] - offsets_i[low]
+        worker_n[span] = distinct_workers(rng, local_n, start_i, votes_i[low:high], model.n_workers)
+        truth_n = truth_i[low:high].astype(np.intp)[local_n]
+        uniform_n = _draw_uniforms(rng, model, local_n, start_i, worker_n[span], truth_n)
+        label_n[span] = _labels_given(model.threshold_jkp, worker_n[span], truth_n, uniform_n)
+    return Votes(
+        item_n=item_n,
+        worker_n=worker_n,
+        label_n=label_n,
+        offsets_i=offsets_i,
+        items=tuple(range(len(votes_i))),
+        workers=tuple(f"w{j}" for j in range(model.n_workers)),
+        labels=labels,
+        account=Account(source="simulation", rows=len(item_n), votes=len(item_n)),
+        gold_i=_draw_gold(gold, truth_i, rng) if gold else None,
+    )
+
+
+def _blocks(offsets_i: Counts, n_groups: int) -> Iterator[tuple[int, int]]:
+    """Runs of whole items of about BLOCK_VOTES votes, and few enough items for a table of item by group."""
+    most_items, low, n_items = max(1, DECK_CARDS // n_groups), 0, len(offsets_i) - 1
+    while low < n_items:
+        high = int(np.searchsorted(offsets_i, offsets_i[low] + BLOCK_VOTES, side="right")) - 1
+        high = min(max(high, low + 1), low + most_items, n_items)
+        yield low, high
+        low = high
+
+
+def _draw_uniforms(
+    rng: np.random.Generator, model: _Model, local_n: Indices, start_i: Indices, worker_n: Codes, truth_n: Indices
+) -> FloatArray:
+    """One uniform number per vote; those of an item depend on each other as the model says."""
+    uniform_n = rng.random(len(local_n))
+    if model.concentration_k is not None:
+        uniform_n = uniform_n[urn(rng, start_i[local_n], model.concentration_k[truth_n])]
+    if model.dependence > 0:
+        copies_n = np.flatnonzero(rng.random(len(local_n)) < model.dependence)
+        key_n = local_n[copies_n] * model.n_groups + model.group_j[worker_n[copies_n]]
+        model_vote = np.zeros(len(start_i) * model.n_groups, dtype=np.intp)
+        model_vote[key_n] = copies_n  # one of those that share a key, no matter which
+        uniform_n[copies_n] = uniform_n[model_vote[key_n]]
+    return uniform_n
+
+
+def _labels_given(threshold_jkp: FloatArray, worker_n: Codes, truth_n: Indices, uniform_n: FloatArray) -> Codes:
+    n_crew, n_classes, _ = threshold_jkp.shape
+    row_n = truth_n if n_crew == 1 else worker_n * np.intp(n_classes) + truth_n
+    label_n = quantile(threshold_jkp, row_n, uniform_n) + truth_n
+    return np.where(label_n >= n_classes, label_n - n_classes, label_n).astype(np.int32)
+
+
+def _draw_gold(share: float, truth_i: Codes, rng: np.random.Generator) -> Codes:
+    """Drawn after the votes, so that these are the same with any share of gold."""
+    gold_i = np.full(len(truth_i), -1, dtype=np.int32)
+    known = rng.choice(len(truth_i), round(share * len(truth_i)), replace=False, shuffle=False)
+    gold_i[known] = truth_i[known]
+    return gold_i
+
+
+def _objects(names: tuple[Hashable, ...]) -> NDArray[Any]:
+    """An array of the names as they are: numpy must not turn them into its own types."""
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array

@@ -1,0 +1,90 @@
+"""All that is known of one model and number of votes, in one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.errors import ConfigError
+from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy
+from majorant.theory.checks import as_prior
+from majorant.theory.crew import crew_witness
+from majorant.theory.crew_accuracy import crew_accuracy, crew_gap
+from majorant.theory.margin import majority_witness
+from majorant.theory.perturbation import perturbation_radius
+from majorant.theory.two_class import handicap
+from majorant.theory.witness import Witness, verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Majority vote beside the optimal rule; None is what does not apply, or what is too large to enumerate."""
+
+    n_votes: int
+    verdict: str  # optimal, boundary or not optimal
+    margin: float  # nats
+    witness: Witness
+    majority_accuracy: float | None
+    optimal_accuracy: float | None
+    gap: float | None
+    handicap: float | None  # votes, two classes and a shared confusion matrix
+    radius: float | None  # likewise
+
+
+def describe(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> Description:
+    """Margin, witness, accuracies, handicap and radius for voters who share a confusion matrix.
+
+    Assumptions as in `majority_margin`; one policy for ties holds for all numbers, save that handicap and radius
+    leave ties out.
+
+    >>> facts = describe([.6, .4], [[.7, .3], [.2, .8]], 3)
+    >>> facts.verdict, round(facts.optimal_accuracy, 4), facts.gap
+    ('optimal', 0.8288, 0.0)
+    """
+    witness = majority_witness(prior, confusion, n_votes, ties)
+    two_classes = len(as_prior(prior)) == 2
+    return Description(
+        n_votes=sum(witness),
+        verdict=verdict(witness.margin),
+        margin=witness.margin,
+        witness=witness,
+        majority_accuracy=_if_in_reach(lambda: majority_accuracy(prior, confusion, n_votes, ties)),
+        optimal_accuracy=_if_in_reach(lambda: map_accuracy(prior, confusion, n_votes, ties)),
+        gap=_if_in_reach(lambda: gap(prior, confusion, n_votes, ties)),
+        handicap=handicap(prior, confusion, n_votes) if two_classes else None,
+        radius=perturbation_radius(prior, confusion, n_votes) if two_classes else None,
+    )
+
+
+def describe_crew(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> Description:
+    """Margin, witness and accuracies for voters with a confusion matrix each; assumptions as in `crew_margin`.
+
+    >>> good, fair = [[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]
+    >>> facts = describe_crew([.5, .5], [good, fair, fair])
+    >>> facts.verdict, round(facts.gap, 3)
+    ('not optimal', 0.108)
+    """
+    witness = crew_witness(prior, confusions, ties)
+    crew = np.asarray(confusions, dtype=float)
+    return Description(
+        n_votes=sum(witness),
+        verdict=verdict(witness.margin),
+        margin=witness.margin,
+        witness=witness,
+        majority_accuracy=_if_in_reach(lambda: crew_accuracy(prior, crew, "majority", ties)),
+        optimal_accuracy=_if_in_reach(lambda: crew_accuracy(prior, crew, "map", ties)),
+        gap=_if_in_reach(lambda: crew_gap(prior, crew, ties)),
+        handicap=None,
+        radius=None,
+    )
+
+
+def _if_in_reach(compute: Callable[[], float]) -> float | None:
+    """The number, unless there are too many patterns: the arguments themselves have passed the margin's checks."""
+    try:
+        return compute()
+    except ConfigError:
+        return None

@@ -1,0 +1,253 @@
+"""How safely majority vote equals the optimal rule when all voters share one confusion matrix.
+
+A margin is the smallest log-odds, in nats, of majority's class against the best other class, over all vote patterns
+that can happen: positive, and majority is the optimal rule on every pattern; zero, the boundary; negative, and some
+pattern is decided differently.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from majorant.errors import ConfigError
+from majorant.theory.checks import (
+    FloatArray,
+    as_confusion,
+    as_margin_ties,
+    as_models,
+    as_prior,
+    as_vote_count,
+    safe_log,
+)
+from majorant.theory.witness import Witness
+
+BATCH_ELEMENTS = 2_000_000  # what one step of a multiclass batch may hold: models x pairs of classes x vote counts
+
+
+def majority_margin(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> float:
+    """How safely majority vote equals the optimal rule on every vote pattern, in nats; they agree iff > 0.
+
+    Any number of classes; `n_votes` independent voters who share `confusion[k, l] = P(label l | class k)`.  Tied
+    patterns are left out, or for two classes go to class 0 (`first`), to the larger prior (drawn if equal) or to a
+    drawn class (`random`, never positive for an even number of votes that can tie).  Patterns that cannot happen
+    do not count: without a possible disagreement at any odds the margin is inf.  Proof: docs/theory/majority.md.
+
+    >>> round(majority_margin([.5, .5], [[.8, .2], [.2, .8]], 3), 3)
+    1.386
+    >>> round(majority_margin([.2, .3, .5], [[.8, .1, .1], [.1, .8, .1], [.1, .1, .8]], 5), 3)
+    1.163
+    """
+    prior_k = as_prior(prior)
+    confusion_kl = as_confusion(confusion, len(prior_k))
+    return float(_margins(prior_k, confusion_kl, as_vote_count(n_votes), as_margin_ties(ties, len(prior_k))))
+
+
+def majority_margins(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> FloatArray:
+    """The margins of many models at once: prior (..., K), confusion (..., K, K), leading axes broadcast.
+
+    Assumptions and ties as in `majority_margin`.
+
+    >>> majority_margins([.6, .4], [[[.7, .3], [.2, .8]], [[.6, .4], [.4, .6]]], 3).round(3).tolist()
+    [0.303, 0.0]
+    """
+    prior_bk, confusion_bkl = as_models(prior, confusion)
+    return _margins(prior_bk, confusion_bkl, as_vote_count(n_votes), as_margin_ties(ties, prior_bk.shape[-1]))
+
+
+def majority_witness(prior: ArrayLike, confusion: ArrayLike, n_votes: int, ties: str = "exclude") -> Witness:
+    """The vote counts that attain `majority_margin`, with what majority and the optimal rule make of them.
+
+    >>> witness = majority_witness([.2, .8], [[.7, .3], [.3, .7]], 3)
+    >>> witness.counts, witness.words(["cat", "dog"])
+    ((2, 1), '2 x cat, 1 x dog: majority says cat, the optimal rule says dog')
+    """
+    prior_k = as_prior(prior)
+    confusion_kl, votes = as_confusion(confusion, len(prior_k)), as_vote_count(n_votes)
+    policies = as_margin_ties(ties, len(prior_k)), "exclude"
+    margin, untied = (float(_margins(prior_k, confusion_kl, votes, policy)) for policy in policies)
+    if margin < untied:  # two classes, and the tied pattern is the worst
+        odds = float(_log_odds(prior_k, confusion_kl, np.array(votes // 2), votes))
+        return Witness((votes // 2, votes // 2), int((odds > 0) != (margin > 0)), int(odds <= 0), margin)
+    value_cjm = _fill_margins(prior_k[None], confusion_kl[None], votes)[0]
+    if np.isposinf(value_cjm.min()):  # every class that occurs is always named rightly
+        certain = int(prior_k.argmax())
+        return Witness(tuple(votes * (k == certain) for k in range(len(prior_k))), certain, certain, margin)
+    c, j, m = (int(i) for i in np.unravel_index(value_cjm.argmin(), value_cjm.shape))
+    counts_l = _fill_counts(confusion_kl, c, j, _own_votes(len(prior_k), votes)[m], votes)
+    joint_k = safe_log(prior_k) + _times(counts_l, safe_log(confusion_kl)).sum(axis=1)
+    return Witness(tuple(counts_l.tolist()), c, optimal_class(joint_k, c, margin), margin)
+
+
+def uniform_noise_margin(prior: ArrayLike, noise: float, n_votes: int) -> float:
+    """`majority_margin` in closed form if a vote errs with probability `noise`, evenly over the other classes.
+
+    Any number of classes; ties left out.  Up to noise (K - 1) / K only the ratio of the extreme priors matters, and
+    not the number of votes, save that two votes (and an even number for two classes) cannot split by one.
+    Proof: docs/theory/multiclass.md.
+
+    >>> round(uniform_noise_margin([.2, .3, .5], .2, 5), 3)
+    1.163
+    """
+    prior_k, votes = as_prior(prior), as_vote_count(n_votes)
+    if not 0 <= noise <= 1:
+        raise ConfigError(f"noise is {noise:g}: a probability must lie in 0..1.")
+    if noise == 0:
+        return np.inf
+    step = float(safe_log(1 - noise) - safe_log(noise / (len(prior_k) - 1)))
+    narrowest = 2 if votes == 2 or (len(prior_k) == 2 and votes % 2 == 0) else 1
+    spread = float(safe_log(prior_k.max()) - safe_log(prior_k.min()))
+    return (narrowest if step > 0 else votes) * step - spread
+
+
+def _margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: str) -> FloatArray:
+    """The margins of models that have been checked."""
+    batch, n_classes = prior_bk.shape[:-1], prior_bk.shape[-1]
+    if n_classes == 2:
+        return _two_class_margins(prior_bk, confusion_bkl, votes, ties)
+    prior_bk, confusion_bkl = prior_bk.reshape(-1, n_classes), confusion_bkl.reshape(-1, n_classes, n_classes)
+    size = max(1, BATCH_ELEMENTS // (n_classes**2 * votes))
+    parts = [
+        _fill_margins(prior_bk[i : i + size], confusion_bkl[i : i + size], votes).min(axis=(1, 2, 3))
+        for i in range(0, len(prior_bk), size)
+    ]
+    return np.concatenate([np.empty(0), *parts]).reshape(batch)
+
+
+def log_odds_terms(prior_bk: FloatArray, confusion_bkl: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(start, skew, beta) of two classes; k of H votes for class 0 give it log-odds start + H/2 skew + (k - H/2) beta.
+
+    They are not finite where a probability is 0.
+    """
+    log_prior_bk, log_bkl = safe_log(prior_bk), safe_log(confusion_bkl)
+    with np.errstate(invalid="ignore"):
+        start_b = log_prior_bk[..., 0] - log_prior_bk[..., 1]
+        skew_b = (log_bkl[..., 0, 0] + log_bkl[..., 0, 1]) - (log_bkl[..., 1, 0] + log_bkl[..., 1, 1])
+        beta_b = log_bkl[..., 0, 0] + log_bkl[..., 1, 1] - log_bkl[..., 0, 1] - log_bkl[..., 1, 0]
+    return start_b, skew_b, beta_b
+
+
+def closed_form(middle_b: FloatArray, beta_b: FloatArray, votes: int) -> FloatArray:
+    """The margin of two classes, ties left out: the narrowest majority decides if votes inform, the widest if not."""
+    narrow = votes // 2 + 1 - votes / 2
+    return np.asarray(np.minimum(narrow * beta_b, votes / 2 * beta_b) - np.abs(middle_b))
+
+
+def _two_class_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: str) -> FloatArray:
+    """The closed form and the odds of the tied pattern; where there are zeros, the few extreme patterns."""
+    start_b, skew_b, beta_b = log_odds_terms(prior_bk, confusion_bkl)
+    with np.errstate(invalid="ignore"):  # zeros give inf - inf here; they are replaced below
+        middle_b = start_b + votes / 2 * skew_b
+        margin_b = closed_form(middle_b, beta_b, votes)
+        if votes % 2 == 0 and ties != "exclude":
+            margin_b = np.minimum(margin_b, _tie_margin(middle_b, prior_bk, ties))
+    zero_b = ~(np.isfinite(beta_b) & np.isfinite(middle_b))
+    if zero_b.any():
+        margin_b = np.array(margin_b)
+        margin_b[zero_b] = _pattern_margins(prior_bk[zero_b], confusion_bkl[zero_b], votes, ties)
+    return margin_b
+
+
+def _pattern_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int, ties: str) -> FloatArray:
+    """The margin where some probability is 0: log-odds are still extreme at the widest or the narrowest majority."""
+    most = votes // 2 + 1
+    margin_b = np.full(prior_bk.shape[:-1], np.inf)
+    for zeros, sign in ((most, 1), (votes, 1), (votes - most, -1), (0, -1)):
+        margin_b = np.fmin(margin_b, sign * _log_odds(prior_bk, confusion_bkl, np.array(zeros), votes))
+    if votes % 2 == 0 and ties != "exclude":
+        odds_b = _log_odds(prior_bk, confusion_bkl, np.array(votes // 2), votes)
+        margin_b = np.fmin(margin_b, _tie_margin(odds_b, prior_bk, ties))
+    return margin_b
+
+
+def _log_odds(prior_bk: FloatArray, confusion_bkl: FloatArray, zeros: NDArray[np.int_], votes: int) -> FloatArray:
+    """Log-odds of class 0 given that many votes for it; NaN where neither class can give them."""
+    log_prior_bk, log_bkl = safe_log(prior_bk), safe_log(confusion_bkl)
+    with np.errstate(invalid="ignore"):
+        joint_bk = log_prior_bk + _times(zeros, log_bkl[..., 0]) + _times(votes - zeros, log_bkl[..., 1])
+        return np.asarray(joint_bk[..., 0] - joint_bk[..., 1])
+
+
+def _tie_margin(odds_b: FloatArray, prior_bk: FloatArray, ties: str) -> FloatArray:
+    """The margin of a tied pattern of two classes, given its log-odds of class 0 and the policy for ties."""
+    if ties == "first":
+        return odds_b
+    drawn_b = 0.0 - np.abs(odds_b)
+    if ties == "random":
+        return drawn_b
+    favoured_b = np.where(prior_bk[..., 0] > prior_bk[..., 1], odds_b, -odds_b)
+    return np.where(prior_bk[..., 0] == prior_bk[..., 1], drawn_b, favoured_b)
+
+
+def _fill_margins(prior_bk: FloatArray, confusion_bkl: FloatArray, votes: int) -> FloatArray:
+    """The smallest log-odds of c against j when c wins with own_m[m] votes, (b, c, j, m); inf where that cannot be.
+
+    With c's votes fixed, the others are filled in increasing order of what they add, each label up to one vote less
+    than c.  Labels that j never gives are out: where j is impossible it cannot beat c.
+    """
+    n_classes = prior_bk.shape[1]
+    own_m = _own_votes(n_classes, votes)
+    cap_m, rest_m = own_m - 1, votes - own_m
+    full_m, part_m = np.divmod(rest_m, np.maximum(cap_m, 1))  # labels at their cap, votes on the next one
+    weight_bcjl = label_weights(confusion_bkl)
+    own_bcj = np.einsum("bcjc->bcj", weight_bcjl)
+    other_bcjl = _others_in_order(weight_bcjl)
+    possible_bcj = np.isfinite(safe_log(prior_bk))[:, None, :] & (own_bcj < np.inf) & ~np.eye(n_classes, dtype=bool)
+    n_other_bcj = (other_bcjl < np.inf).sum(axis=-1)
+    feasible_bcjm = possible_bcj[..., None] & (rest_m <= cap_m * n_other_bcj[..., None])
+    filled_bcjl = np.cumsum(np.where(other_bcjl < np.inf, other_bcjl, 0.0), axis=-1)
+    filled_bcjl = np.concatenate([np.zeros((*own_bcj.shape, 1)), filled_bcjl[..., :-1]], axis=-1)
+    log_prior_bk = safe_log(prior_bk)
+    with np.errstate(invalid="ignore"):  # inf - inf only where not feasible
+        start_bcj = log_prior_bk[:, :, None] - log_prior_bk[:, None, :]
+        value_bcjm = (
+            (start_bcj[..., None] + own_m * own_bcj[..., None])
+            + _times(cap_m, filled_bcjl[..., full_m])
+            + _times(part_m, other_bcjl[..., full_m])
+        )
+    return np.where(feasible_bcjm, value_bcjm, np.inf)
+
+
+def optimal_class(joint_k: FloatArray, majority: int, margin: float) -> int:
+    """The optimal rule's class on a pattern with these log-probabilities: majority's, or the best other if that is it.
+
+    The rival that proved the margin need not be the best one where majority's class is ruled out.
+    """
+    return majority if margin > 0 else int(np.where(np.arange(len(joint_k)) == majority, -np.inf, joint_k).argmax())
+
+
+def _fill_counts(confusion_kl: FloatArray, c: int, j: int, own: int, votes: int) -> NDArray[np.int_]:
+    """The counts behind one entry of `_fill_margins`."""
+    weight_l = label_weights(confusion_kl)[c, j]
+    counts_l = np.zeros(len(confusion_kl), dtype=int)
+    counts_l[c], rest = own, votes - own
+    for l in np.argsort(weight_l, kind="stable"):
+        if l != c:
+            counts_l[l] = min(own - 1, rest)
+            rest -= counts_l[l]
+    return counts_l
+
+
+def label_weights(confusion_bkl: FloatArray) -> FloatArray:
+    """What a vote for l adds to the log-odds of c against j, (..., c, j, l); inf where j never gives l."""
+    log_bkl = safe_log(confusion_bkl)
+    with np.errstate(invalid="ignore"):
+        weight_bcjl = log_bkl[..., :, None, :] - log_bkl[..., None, :, :]
+    return np.where(np.isneginf(log_bkl)[..., None, :, :], np.inf, weight_bcjl)
+
+
+def _others_in_order(weight_bcjl: FloatArray) -> FloatArray:
+    """Weights of the labels other than c, smallest first, those that cannot be given (and c) last as inf."""
+    c_is_l = np.eye(weight_bcjl.shape[-1], dtype=bool)[:, None, :]
+    return np.sort(np.where(c_is_l, np.inf, weight_bcjl), axis=-1)
+
+
+def _own_votes(n_classes: int, votes: int) -> NDArray[np.int_]:
+    """The vote counts with which one class can beat every other: from an even split upward."""
+    return np.arange(-(-(votes + n_classes - 1) // n_classes), votes + 1)
+
+
+def _times(count: NDArray[np.int_], log_probability: FloatArray) -> FloatArray:
+    """count * log_probability, in which an event that does not take place adds nothing even if it is impossible."""
+    with np.errstate(invalid="ignore"):
+        return np.where(count == 0, 0.0, count * log_probability)

@@ -1,0 +1,181 @@
+"""Every way the votes on an item can fall, with its probability: what exact accuracies are summed over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from majorant.errors import ConfigError
+from majorant.theory.binomial import EPS, log_binomial, log_odds
+from majorant.theory.checks import FloatArray, Ties, safe_log
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.integer[Any]]
+MAX_ENTRIES = 2**22  # patterns times classes that are enumerated: about a second and 200 MB
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """Vote patterns b (vote counts, or who voted what), complete and without overlap.
+
+    `log_given_kb` is log P(pattern b | class k), `deficit_kb` the nats by which class k falls short of the likeliest
+    class given b (0 for that class), `top_kb` whether class k has the most votes.
+    """
+
+    log_given_kb: FloatArray
+    deficit_kb: FloatArray
+    top_kb: BoolArray
+    rounding: float  # nats by which rounding of the inputs and of sums may have moved a deficit
+
+
+def shared_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> Patterns:
+    """The vote counts of `n_votes` voters with one confusion matrix."""
+    n_classes = len(prior_k)
+    if n_classes == 2:
+        return _two_class_patterns(prior_k, confusion_kl, n_votes)
+    if n_patterns([n_votes], n_classes) * n_classes > MAX_ENTRIES:
+        raise ConfigError(
+            f"{n_votes} votes over {n_classes} classes fall in {n_patterns([n_votes], n_classes):,} ways, too many to "
+            f"enumerate (limit {MAX_ENTRIES // n_classes:,}): use estimate_accuracy or estimate_gap."
+        )
+    return group_patterns(prior_k, confusion_kl[None], [n_votes])
+
+
+def group_patterns(prior_k: FloatArray, confusion_gkl: FloatArray, sizes: list[int]) -> Patterns:
+    """The vote counts of each group of voters, every combination; group g has `sizes[g]` equal voters."""
+    n_classes = len(prior_k)
+    log_ways_b, log_kernel_kb = np.zeros(1), np.zeros((n_classes, 1))
+    count_lb = np.zeros((n_classes, 1), dtype=np.int32)
+    for confusion_kl, size in zip(confusion_gkl, sizes, strict=True):
+        count_lc = compositions(size, n_classes)
+        log_ways_c = gammaln(size + 1) - gammaln(count_lc + 1).sum(axis=0)
+        log_ways_b = np.add.outer(log_ways_b, log_ways_c).ravel()
+        log_kernel_kc = log_kernel(count_lc, confusion_kl)
+        log_kernel_kb = (log_kernel_kb[:, :, None] + log_kernel_kc[:, None]).reshape(n_classes, -1)
+        count_lb = (count_lb[:, :, None] + count_lc[:, None]).reshape(n_classes, -1)
+    deficit_kb = deficits(safe_log(prior_k)[:, None] + log_kernel_kb)
+    largest = np.abs(log_kernel_kb[np.isfinite(log_kernel_kb)]).max(initial=0)
+    rounding = 8 * EPS * (sum(sizes) + 1 + float(largest))
+    return Patterns(log_ways_b + log_kernel_kb, deficit_kb, most_votes(count_lb), rounding)
+
+
+def n_patterns(sizes: list[int], n_classes: int) -> int:
+    """How many combinations of vote counts the groups have."""
+    return prod(comb(size + n_classes - 1, n_classes - 1) for size in sizes)
+
+
+def compositions(total: int, n_classes: int) -> IntArray:
+    """All vote counts (K, C) that add up to `total`.
+
+    >>> compositions(2, 2).tolist()
+    [[0, 1, 2], [2, 1, 0]]
+    """
+    if total == 1:
+        return np.eye(n_classes, dtype=np.int32)
+    count_lc = np.zeros((0, 1), dtype=np.int32)
+    rest_c = np.array([total], dtype=np.int32)
+    for _ in range(n_classes - 1):
+        parent_c = np.repeat(np.arange(len(rest_c)), rest_c + 1)
+        first_c = np.repeat(np.cumsum(rest_c + 1) - (rest_c + 1), rest_c + 1)
+        votes_c = (np.arange(len(parent_c)) - first_c).astype(np.int32)
+        count_lc = np.vstack([count_lc[:, parent_c], votes_c])
+        rest_c = rest_c[parent_c] - votes_c
+    return np.vstack([count_lc, rest_c])
+
+
+def log_kernel(count_lc: IntArray, confusion_kl: FloatArray) -> FloatArray:
+    """Sum over labels of count times log probability, (K, C); a label that got no vote costs nothing."""
+    never_kl = confusion_kl == 0
+    kernel_kc = np.log(confusion_kl + never_kl) @ count_lc
+    for k, l in zip(*never_kl.nonzero(), strict=True):
+        kernel_kc[k, count_lc[l] > 0] = -np.inf
+    return np.asarray(kernel_kc)
+
+
+def deficits(log_joint_kb: FloatArray) -> FloatArray:
+    """How far each class falls short of the likeliest, in nats; 0 throughout where no class is possible."""
+    best_b = log_joint_kb.max(axis=0)
+    possible_b = np.isfinite(best_b)
+    return np.where(possible_b, np.where(possible_b, best_b, 0) - log_joint_kb, 0)
+
+
+def most_votes(count_lb: IntArray) -> BoolArray:
+    """Which classes have the most votes: several on a tie."""
+    return np.asarray(count_lb == count_lb.max(axis=0))
+
+
+def shares(top_kb: BoolArray, ties: Ties, prior_k: FloatArray) -> FloatArray:
+    """How much of pattern b each class is given: all to a single top class, a tie as `ties` says.
+
+    random: equal shares; first: all to the class listed first; prior: all to the tied class with the largest prior,
+    equal shares where priors tie too; exclude: nothing to any class.
+
+    >>> tie = np.array([[True], [True]])
+    >>> [shares(tie, ties, np.array([.3, .7])).ravel().tolist() for ties in ("random", "first", "prior", "exclude")]
+    [[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+    if ties == "prior":
+        prior_kb = np.where(top_kb, prior_k[:, None], -1.0)
+        top_kb = prior_kb == prior_kb.max(axis=0)
+    elif ties == "first":
+        top_kb = top_kb & (np.cumsum(top_kb, axis=0) == 1)
+    n_top_b = top_kb.sum(axis=0)
+    if ties == "exclude":
+        return np.where(n_top_b == 1, top_kb, 0.0)
+    return np.asarray(top_kb / n_top_b)
+
+
+def majority_share_right(patterns: Patterns, prior_k: FloatArray, ties: Ties) -> float:
+    """The probability that the majority label is right; under `exclude` among the patterns without a tie."""
+    return _share_right(patterns, prior_k, shares(patterns.top_kb, ties, prior_k))
+
+
+def map_share_right(patterns: Patterns, prior_k: FloatArray, ties: Ties) -> float:
+    """The same for the likeliest class; where several are equally likely it is no matter which."""
+    share_kb = shares(patterns.deficit_kb == 0, "first", prior_k)
+    return _share_right(patterns, prior_k, share_kb * ~_left_out(patterns, ties))
+
+
+def share_lost(patterns: Patterns, prior_k: FloatArray, ties: Ties) -> float:
+    """The second minus the first, added up over the patterns that differ, so that the smallest gap keeps its digits."""
+    lost_b = -(shares(patterns.top_kb, ties, prior_k) * np.expm1(-patterns.deficit_kb)).sum(axis=0)
+    differ_b = lost_b > 0
+    log_best_b = (patterns.log_given_kb[:, differ_b] + safe_log(prior_k)[:, None]).max(axis=0)
+    lost = float(np.exp(log_best_b) @ lost_b[differ_b])
+    if ties != "exclude":
+        return lost
+    kept_k = np.exp(patterns.log_given_kb[:, ~_left_out(patterns, ties)]).sum(axis=1)
+    return lost / _refuse_nothing(float(prior_k @ kept_k))
+
+
+def _left_out(patterns: Patterns, ties: Ties) -> BoolArray:
+    tied_b = patterns.top_kb.sum(axis=0) > 1
+    return np.asarray(tied_b & (ties == "exclude"))
+
+
+def _share_right(patterns: Patterns, prior_k: FloatArray, share_kb: FloatArray) -> float:
+    """Right over right plus wrong: near 1 only the small sum, that of the wrong, decides the last digits."""
+    joint_kb = np.exp(patterns.log_given_kb + safe_log(prior_k)[:, None])
+    right = (joint_kb * share_kb).sum()
+    wrong = (joint_kb * (share_kb.any(axis=0) - share_kb)).sum()
+    return float(right / _refuse_nothing(float(right + wrong)))
+
+
+def _refuse_nothing(probability: float) -> float:
+    if probability == 0:
+        raise ConfigError("every vote that can happen is a tie: with ties='exclude' nothing is left to judge.")
+    return probability
+
+
+def _two_class_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> Patterns:
+    """Two classes in full precision at any number of votes: b votes for class 0, b = 0..n_votes."""
+    log_odds_b = log_odds(prior_k, confusion_kl, n_votes)
+    deficit_kb = np.maximum([-log_odds_b, log_odds_b], 0)
+    twice_b = 2 * np.arange(n_votes + 1)
+    top_kb = np.array([twice_b >= n_votes, twice_b <= n_votes])
+    return Patterns(log_binomial(n_votes, confusion_kl), deficit_kb, top_kb, rounding=8 * EPS * (n_votes + 1))

@@ -1,0 +1,137 @@
+"""Two classes, one shared confusion matrix: the handicap in votes, and the numbers of votes that suit majority."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.errors import ConfigError
+from majorant.theory.checks import FloatArray, as_confusion, as_prior, as_vote_count, safe_log
+from majorant.theory.margin import closed_form, log_odds_terms, majority_margin
+
+Span = tuple[int, int | None]  # first and last number of votes; None: no last one
+
+
+@dataclass(frozen=True, slots=True)
+class OptimalVotes:
+    """The numbers of votes for which majority is optimal: a span of odd and a span of even ones, None if empty.
+
+    >>> votes = OptimalVotes(odd=(1, 5), even=(2, None))
+    >>> 3 in votes, 7 in votes, 100 in votes
+    (True, False, True)
+    """
+
+    odd: Span | None
+    even: Span | None
+
+    def __contains__(self, n_votes: int) -> bool:
+        span = self.odd if n_votes % 2 else self.even
+        return span is not None and span[0] <= n_votes and (span[1] is None or n_votes <= span[1])
+
+    def words(self) -> str:
+        """Both spans in one phrase.
+
+        >>> OptimalVotes(odd=(1, 5), even=(2, None)).words(), OptimalVotes(None, None).words()
+        ('odd 1 to 5, even 2 and more', 'none')
+        """
+        spans = [f"{name} {_span_words(span)}" for name, span in (("odd", self.odd), ("even", self.even)) if span]
+        return ", ".join(spans) or "none"
+
+
+def handicap(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> float:
+    """How many votes class 0 starts behind: majority is optimal iff this lies within 1/2 (odd) or 1 (even) of 0.
+
+    Two classes, one shared confusion matrix, and votes that inform (T00 + T11 > 1); ties left out.  Where they
+    mislead, the number is formal; where they tell nothing it is infinite, or 0 if nothing else tells either.
+    Probabilities of 0 are taken as limits, all at the same pace.  Proof: docs/theory/majority.md.
+
+    >>> round(handicap([.6, .4], [[.7, .3], [.2, .8]], 3), 3)
+    -0.364
+    """
+    prior_k, confusion_kl = _as_two_class("handicap", prior, confusion)
+    votes = as_vote_count(n_votes)
+    zero_k, zero_kl = prior_k == 0, confusion_kl == 0
+    if zero_k.any() or zero_kl.any():
+        # A probability of 0 is exp(-t) for t to infinity: what multiplies t decides, unless it cancels.
+        lead, step = _lead_and_step(np.where(zero_k, np.exp(-1.0), 1.0), np.where(zero_kl, np.exp(-1.0), 1.0), votes)
+        if lead or step:
+            return _steps_behind(lead, step)
+        prior_k, confusion_kl = np.where(zero_k, 1.0, prior_k), np.where(zero_kl, 1.0, confusion_kl)
+    return _steps_behind(*_lead_and_step(prior_k, confusion_kl, votes))
+
+
+def optimal_votes(prior: ArrayLike, confusion: ArrayLike) -> OptimalVotes:
+    """The numbers of votes for which majority is optimal, a span of odd and a span of even ones.
+
+    Two classes, one shared confusion matrix, ties left out.  Unless both classes are equally easy, both spans end:
+    more votes make the harder class's handicap grow.  Proof: docs/theory/majority.md.
+
+    >>> optimal_votes([.6, .4], [[.7, .3], [.2, .8]])
+    OptimalVotes(odd=(1, 5), even=(2, 12))
+    """
+    prior_k, confusion_kl = _as_two_class("optimal_votes", prior, confusion)
+    if (prior_k == 0).any() or (confusion_kl == 0).any():
+        return OptimalVotes(_span_with_zeros(prior_k, confusion_kl, 1), _span_with_zeros(prior_k, confusion_kl, 2))
+    start, skew, beta = log_odds_terms(prior_k, confusion_kl)
+    if abs(skew) <= 8 * np.finfo(float).eps * np.abs(safe_log(confusion_kl)).sum():
+        skew = np.zeros(())  # equally easy classes, up to rounding
+    return OptimalVotes(_span(start, skew, beta, 1), _span(start, skew, beta, 2))
+
+
+def _as_two_class(name: str, prior: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    prior_k = as_prior(prior)
+    if len(prior_k) != 2:
+        raise ConfigError(f"{name} is for two classes; prior lists {len(prior_k)}.")
+    return prior_k, as_confusion(confusion, 2)
+
+
+def _lead_and_step(prior_k: FloatArray, confusion_kl: FloatArray, votes: int) -> tuple[float, float]:
+    """(c, beta): class 0's lead at an even split, and the step of the log-odds per vote."""
+    start, skew, beta = (float(term) for term in log_odds_terms(prior_k, confusion_kl))
+    return start + votes / 2 * skew, beta
+
+
+def _steps_behind(lead: float, step: float) -> float:
+    if step:
+        return 0.0 - lead / step
+    return -np.inf if lead > 0 else np.inf if lead < 0 else 0.0
+
+
+def _span(start: FloatArray, skew: FloatArray, beta: FloatArray, parity: int) -> Span | None:
+    """Where |start + skew H / 2| < parity beta / 2, H odd (parity 1) or even (parity 2)."""
+
+    def optimal(votes: int) -> bool:
+        return bool(closed_form(start + votes / 2 * skew, beta, votes) > 0)
+
+    if skew == 0:
+        return (parity, None) if optimal(parity) else None
+    if beta <= 0:
+        return None
+    low, high = sorted(float((sign * parity * beta - 2 * start) / skew) for sign in (-1, 1))
+    # The ends come from a quotient; the margin itself has the last word on its neighbours.
+    first, last = (max(parity, _at_least(end, parity)) for end in (low, high))
+    first = next((votes for votes in range(max(parity, first - 2), first + 4, 2) if optimal(votes)), 0)
+    last = next((votes for votes in range(last + 2, max(parity, last - 4) - 1, -2) if optimal(votes)), 0)
+    return (first, last) if first and last else None
+
+
+def _span_with_zeros(prior_k: FloatArray, confusion_kl: FloatArray, parity: int) -> Span | None:
+    """With a probability of 0, all numbers of votes from 3 on are alike: see docs/theory/majority.md."""
+    if majority_margin(prior_k, confusion_kl, parity + 2) > 0:
+        return parity, None
+    return (parity, parity) if majority_margin(prior_k, confusion_kl, parity) > 0 else None
+
+
+def _at_least(votes: float, parity: int) -> int:
+    """The smallest number of votes of that parity that is not below `votes`."""
+    whole = int(np.ceil(votes))
+    return whole + (whole - parity) % 2
+
+
+def _span_words(span: Span) -> str:
+    first, last = span
+    if last is None:
+        return f"{first} and more"
+    return str(first) if first == last else f"{first} to {last}"

@@ -1,0 +1,117 @@
+"""`majorant theory`: the numbers of the library, in words and as JSON."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from majorant import theory
+
+PRIOR, CONFUSION = [0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]]
+MODEL = ["--prior", ".6,.4", "--confusion", ".7,.3;.2,.8"]
+CREW = {"Ann": [[0.9, 0.1], [0.1, 0.9]], "Bob": [[0.6, 0.4], [0.4, 0.6]], "Cy": [[0.6, 0.4], [0.4, 0.6]]}
+
+
+def run(*arguments, cwd, text=None):
+    command = [sys.executable, "-m", "majorant", "theory", *arguments]
+    return subprocess.run(command, cwd=cwd, input=text, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_table_the_witness_and_the_map(tmp_path):
+    done = run(*MODEL, "--votes", "3,4,7", "--labels", "cat,dog", "--map", "map.svg", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "votes  verdict           margin  majority  optimal rule     gap     handicap  radius\n"
+        "    3  optimal      +0.303 nats    0.8288        0.8288       0  -0.36 votes  0.0194\n"
+        "    4  optimal      +1.284 nats    0.9216        0.9216       0  -0.43 votes  0.0631\n"
+        "    7  not optimal  -0.240 nats    0.9110        0.9235  0.0125  -0.61 votes  0.0000\n"
+        "\n"
+        "The votes on which majority stands weakest:\n"
+        "  2 x dog, 1 x cat: majority says dog, and so does the optimal rule\n"
+        "  3 x dog, 1 x cat: majority says dog, and so does the optimal rule\n"
+        "  4 x dog, 3 x cat: majority says dog, the optimal rule says cat\n"
+        "\n"
+        "Majority is optimal (ties left out) for these numbers of votes: odd 1 to 5, even 2 to 12.\n"
+        "\n"
+        "Tied votes: left out.\n"
+        "\n"
+        "Wrote    map.svg\n"
+    )
+    picture = (tmp_path / "map.svg").read_text()
+    assert all(words in picture for words in ("3 votes", "4 votes", "7 votes", "+0.30 nats"))
+    assert [path.name for path in tmp_path.iterdir()] == ["map.svg"]
+
+
+def test_json_holds_the_numbers_of_the_library(tmp_path):
+    done = run(*MODEL, "--votes", "4", "--ties", "random", "--json", cwd=tmp_path)
+    facts = json.loads(done.stdout)["by_votes"][0]
+    wanted = theory.describe(PRIOR, CONFUSION, 4, "random")
+    assert facts["margin"] == theory.majority_margin(PRIOR, CONFUSION, 4, "random") == wanted.margin
+    assert facts["majority_accuracy"] == theory.majority_accuracy(PRIOR, CONFUSION, 4, "random")
+    assert facts["optimal_accuracy"] == theory.map_accuracy(PRIOR, CONFUSION, 4, "random")
+    assert facts["gap"] == theory.gap(PRIOR, CONFUSION, 4, "random")
+    assert facts["handicap"] == theory.handicap(PRIOR, CONFUSION, 4)
+    assert facts["radius"] == theory.perturbation_radius(PRIOR, CONFUSION, 4)
+    assert facts["witness"]["counts"] == [2, 2]
+
+
+def test_a_crew_by_name_from_a_file_or_from_standard_input(tmp_path):
+    (tmp_path / "crew.json").write_text(json.dumps(CREW))
+    arguments = ["--prior", ".5,.5", "--labels", "cat,dog", "--crew"]
+    by_file = run(*arguments, "crew.json", cwd=tmp_path)
+    by_stdin = run(*arguments, "-", cwd=tmp_path, text=json.dumps(CREW))
+    assert (by_file.returncode, by_file.stdout) == (0, by_stdin.stdout)
+    assert "cat from Bob Cy, dog from Ann: majority says cat, the optimal rule says dog" in by_file.stdout
+    assert "-1.386 nats" in by_file.stdout
+    unnamed = run(*arguments, "-", "--json", cwd=tmp_path, text=json.dumps(list(CREW.values())))
+    assert json.loads(unnamed.stdout)["by_votes"][0]["witness"]["ballot"] == [1, 0, 0]
+
+
+def test_certainty_is_infinite_and_still_json(tmp_path):
+    done = run("--prior", ".5,.5", "--confusion", "1,0/0,1", "--votes", "3", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["by_votes"][0]["margin"] == "inf"
+
+
+def test_what_is_too_large_is_marked(tmp_path):
+    rows = "/".join(",".join(".5" if k == l else str(0.5 / 9) for l in range(10)) for k in range(10))
+    done = run("--prior", ",".join([".1"] * 10), "--confusion", rows, "--votes", "101", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "?: too many vote patterns to enumerate" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--prior", ".5,.6", "--confusion", "1,0/0,1"], "prior sums to 1.1"),
+        (["--prior", ".5,.5"], "either --confusion (shared by all) or --crew (one each)"),
+        ([*MODEL, "--crew", "crew.json"], "either --confusion (shared by all) or --crew (one each)"),
+        ([*MODEL, "--labels", "a,b,c"], "--labels names 3 classes, --prior lists 2"),
+        ([*MODEL, "--votes", "three"], "is not a list of whole numbers such as 3,5,7"),
+        ([*MODEL, "--votes", "0"], "n_votes must be a whole number of at least 1"),
+        ([*MODEL, "--map", "map.txt"], "a map is written as .svg, .png or .pdf"),
+        ([*MODEL, "--votes", "1,3,5,7,9", "--map", "map.svg"], "room for 4 numbers of votes, not 5"),
+        (["--prior", ".5,.5", "--crew", "none.json"], "none.json: cannot be read"),
+        (["--prior", ".5,.5", "--crew", "bad.json"], "bad.json: is not JSON"),
+        (["--prior", ".5,.5", "--crew", "number.json"], "confusions must have shape"),
+        (["--prior", ".5,.5", "--crew", "crew.json", "--map", "map.svg"], "leave out --crew"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence_and_writes_nothing(tmp_path, arguments, message):
+    inputs = {"crew.json": json.dumps(CREW), "bad.json": "{", "number.json": "3"}
+    for name, text in inputs.items():
+        (tmp_path / name).write_text(text)
+    done = run(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == set(inputs)
+
+
+def test_a_description_agrees_with_its_parts():
+    crew = np.array(list(CREW.values()))
+    facts = theory.describe_crew([0.5, 0.5], crew)
+    assert facts.margin == theory.crew_margin([0.5, 0.5], crew)
+    assert facts.gap == pytest.approx(facts.optimal_accuracy - facts.majority_accuracy, abs=1e-12)
+    assert (facts.handicap, facts.radius, facts.n_votes) == (None, None, 3)

@@ -1,0 +1,114 @@
+"""docs/theory/perturbation.md: how unlike the voters may be."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from majorant.errors import ConfigError
+from majorant.theory import majority_margin, perturbation_radius
+from majorant.theory.perturbation import worst_margin
+from oracles import margins as oracle
+from oracles.golden import theory, two_class
+
+MOVE = np.array([[-1.0, 1.0], [1.0, -1.0]])
+
+
+def worst_pool_margin(prior_bk, confusion_bkl, n_votes, sigma_b, steps=(-1.0, 1.0)):
+    """The smallest margin over all crews whose voters move by these multiples of sigma, as far as is legal."""
+    right_bk = np.stack([confusion_bkl[:, 0, 0], confusion_bkl[:, 1, 1]], axis=1)
+    worst_b = np.full(len(prior_bk), np.inf)
+    for signs in product(steps, repeat=n_votes):
+        if list(signs) != sorted(signs):
+            continue  # the order of voters does not matter
+        move_bh = np.clip(
+            sigma_b[:, None] * np.array(signs), right_bk.max(axis=1)[:, None] - 1, right_bk.min(axis=1)[:, None]
+        )
+        crew_bhkl = confusion_bkl[:, None] + move_bh[..., None, None] * MOVE
+        worst_b = np.minimum(worst_b, oracle.crew_margin(prior_bk, np.clip(crew_bhkl, 0, 1)))
+    return worst_b
+
+
+def draw(rng, n_models):
+    nu, a, b = rng.uniform(0.02, 0.98, n_models), rng.uniform(0.3, 0.99, n_models), rng.uniform(0.3, 0.99, n_models)
+    confusion_bkl = np.stack([a, 1 - a, 1 - b, b], axis=1).reshape(-1, 2, 2)
+    return np.stack([nu, 1 - nu], axis=1), confusion_bkl
+
+
+@pytest.mark.parametrize("n_votes", [1, 2, 3, 4, 5, 6])
+def test_the_worst_crew_is_at_the_ends(n_votes):
+    rng = np.random.default_rng(n_votes)
+    prior_bk, confusion_bkl = draw(rng, 3500)
+    sigma_b = rng.uniform(0.001, 0.2, len(prior_bk))
+    found_b = [
+        worst_margin(prior, confusion, n_votes, sigma)
+        for prior, confusion, sigma in zip(prior_bk, confusion_bkl, sigma_b, strict=True)
+    ]
+    wanted_b = worst_pool_margin(prior_bk, confusion_bkl, n_votes, sigma_b)
+    finite_b = np.isfinite(wanted_b) & (wanted_b > -25)  # clipped ends leave log(rounding) in the oracle
+    np.testing.assert_allclose(np.array(found_b)[finite_b], wanted_b[finite_b], atol=1e-9)
+    assert (np.array(found_b)[~finite_b] < -20).all()
+    inside_b = worst_pool_margin(prior_bk[:500], confusion_bkl[:500], n_votes, sigma_b[:500], (-1.0, -0.3, 0.4, 1.0))
+    assert (inside_b >= np.array(found_b)[:500] - 1e-9).all()
+
+
+@pytest.mark.parametrize("n_votes", [1, 2, 3, 4, 5])
+def test_majority_stays_optimal_up_to_the_radius_and_no_further(n_votes):
+    rng = np.random.default_rng(n_votes)
+    prior_bk, confusion_bkl = draw(rng, 4000)
+    radius_b = np.array([perturbation_radius(p, c, n_votes) for p, c in zip(prior_bk, confusion_bkl, strict=True)])
+    base_b = oracle.shared_margin(prior_bk, confusion_bkl, n_votes)
+    clear_b = np.abs(base_b) > 1e-9
+    assert ((radius_b > 0) == (base_b > 0))[clear_b].all()
+    some_b = radius_b > 1e-6
+    assert some_b.mean() > 0.1
+    prior_bk, confusion_bkl, radius_b = prior_bk[some_b], confusion_bkl[some_b], radius_b[some_b]
+    assert (worst_pool_margin(prior_bk, confusion_bkl, n_votes, radius_b * (1 - 1e-6)) > 0).all()
+    assert (worst_pool_margin(prior_bk, confusion_bkl, n_votes, radius_b * (1 + 1e-6)) < 0).all()
+
+
+@given(nu0=st.floats(0.05, 0.95), a=st.floats(0.3, 1), b=st.floats(0.3, 1), n_votes=st.integers(1, 7), data=st.data())
+def test_no_crew_within_the_radius_is_lost(nu0, a, b, n_votes, data):
+    prior, confusion = two_class(nu0, a, b)
+    radius = perturbation_radius(prior, confusion, n_votes)
+    reach = st.floats(-radius * 0.999, radius * 0.999)
+    moves = [min(max(data.draw(reach), max(a, b) - 1), min(a, b)) for _ in range(n_votes)]
+    crew = np.clip([np.array(confusion) + move * MOVE for move in moves], 0, 1)
+    if radius > 1e-6:
+        assert oracle.crew_margin([prior], [crew])[0] > 0
+
+
+def test_golden_radii():
+    tables = theory()
+    for case in tables["test_vectors"]["sigma_star"]:
+        radius = perturbation_radius(*two_class(case["nu0"], case["T00"], case["T11"]), case["H"])
+        assert radius == pytest.approx(case["sigma_star"], abs=1e-11)
+    for row in tables["perturbed_table"]:
+        model = two_class(row["nu0"], row["T00"], row["T11"])
+        assert majority_margin(*model, row["H"]) == pytest.approx(row["unperturbed_margin"], abs=1e-12)
+        assert perturbation_radius(*model, row["H"]) == pytest.approx(row["sigma_star_exact"], abs=1e-11)
+
+
+def test_the_mended_bound_of_the_paper_is_too_large_for_tiny_error_rates():
+    # log(rho) / H * R * distance of A to a whole number, here 1/2: the paper's bound with its misprint mended.
+    error = 1e-4
+    spread = 2 / (1 - error) + 2 / error + 1 / (1 - error) + 1 / error
+    mended = 2 * np.log((1 - error) / error) / 3 / spread / 2
+    assert perturbation_radius(*two_class(0.5, 1 - error, 1 - error), 3) < mended
+    infallible, others = two_class(0.5, 1, 1)[1], two_class(0.5, 1 - 2 * error, 1 - 2 * error)[1]
+    assert oracle.crew_margin([[0.5, 0.5]], [[infallible, others, others]])[0] < 0
+
+
+def test_no_room_where_certainty_would_be_lost():
+    assert perturbation_radius([0.5, 0.5], np.eye(2), 3) == 0  # a voter still perfect would overrule two who are not
+    assert perturbation_radius([1, 0], np.eye(2), 3) == 0
+    assert perturbation_radius([0.5, 0.5], np.eye(2), 1) == pytest.approx(0.5)
+
+
+def test_bad_input_is_refused_by_the_name_of_the_entry():
+    with pytest.raises(ConfigError, match="two classes"):
+        perturbation_radius([0.2, 0.3, 0.5], np.eye(3), 3)
+    with pytest.raises(ConfigError, match=r"confusion\[0\] sums to"):
+        perturbation_radius([0.5, 0.5], [[0.5, 0.4], [0, 1]], 3)
