@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,17 +94,19 @@ def agreement(name: str, votes: Votes, weight_i: FloatArray) -> Agreement:
     return Agreement(mean_ab, items_ab)
 
 
-def leading_vector(matrix: Any, n_workers: int) -> FloatArray:
-    """The eigenvector of the largest eigenvalue of a symmetric operator, its sign such that it adds up to more than 0.
+def leading_vector(times: Callable[[FloatArray], FloatArray], n_workers: int) -> FloatArray:
+    """The eigenvector of the largest eigenvalue of a symmetric matrix, its sign such that it adds up to more than 0.
 
-    All 0 where it adds up to nothing, so that neither sign is better.
+    `times` multiplies the matrix by vectors, (J,) or (J, n).  All 0 where the vector adds up to nothing, so that
+    neither sign is better.
     """
-    from scipy.sparse.linalg import eigsh
-
     if n_workers <= DENSE_UP_TO:
-        vector_j = np.linalg.eigh(matrix @ np.eye(n_workers))[1][:, -1]
+        vector_j = np.linalg.eigh(times(np.eye(n_workers)))[1][:, -1]
     else:
-        vector_j = eigsh(matrix, k=1, which="LA", v0=np.ones(n_workers), maxiter=10_000)[1][:, 0]
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+        operator = LinearOperator((n_workers, n_workers), matvec=times, matmat=times, dtype=float)
+        vector_j = eigsh(operator, k=1, which="LA", v0=np.ones(n_workers), maxiter=10_000)[1][:, 0]
     total = vector_j.sum()
     return np.asarray(vector_j * np.sign(total) if abs(total) > NO_SIDE else np.zeros(n_workers))
 

@@ -40,7 +40,7 @@ class GivenMap:
     iterative: ClassVar[bool] = False
     needs: ClassVar[str] = "confusion"
 
-    confusion: ArrayLike
+    confusion: ArrayLike | None = None  # without a default that would be right for anyone
     prior: ArrayLike | None = None
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
@@ -62,6 +62,11 @@ class GivenMap:
         )
 
     def _matrices(self, n_workers: int, n_classes: int) -> FloatArray:
+        if self.confusion is None:
+            raise ConfigError(
+                "map judges by confusion matrices that are known: give confusion. "
+                "To learn them use dawid-skene, or anchor-map with gold labels."
+            )
         if np.ndim(self.confusion) < 3:
             return as_confusion(self.confusion, n_classes)
         confusion_jkl = as_crew(self.confusion, n_classes)

@@ -77,7 +77,7 @@ class Spectral:
 
 def agreement_skill(found: Agreement) -> FloatArray:
     """theta whose products theta_a theta_b fit the agreements, along their leading eigenvector."""
-    vector_j = leading_vector(found.mean_ab, found.mean_ab.shape[0])
+    vector_j = leading_vector(lambda value: found.mean_ab @ value, found.mean_ab.shape[0])
     pairs = found.mean_ab.tocoo()
     product_e = vector_j[pairs.row] * vector_j[pairs.col]
     size = float(product_e @ product_e)
@@ -87,13 +87,9 @@ def agreement_skill(found: Agreement) -> FloatArray:
 
 def singular_skill(votes: Votes, weight_i: FloatArray) -> FloatArray:
     """The leading right singular vector of the matrix of signs, of length 1."""
-    from scipy.sparse.linalg import LinearOperator
-
-    n_workers = len(votes.workers)
     sign_ij = item_worker(votes, signs(votes))
 
     def square(value: FloatArray) -> FloatArray:
         return np.asarray(sign_ij.T @ (weight_i.reshape(-1, *[1] * (value.ndim - 1)) * (sign_ij @ value)))
 
-    operator = LinearOperator((n_workers, n_workers), matvec=square, matmat=square, dtype=float)
-    return leading_vector(operator, n_workers)
+    return leading_vector(square, len(votes.workers))
