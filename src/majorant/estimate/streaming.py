@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.estimate.fit import TIE_TOLERANCE
@@ -36,13 +36,15 @@ def run_pass(
     state = extended(method, state, votes)
     row_of = {worker: row for row, worker in enumerate(state.workers)}
     row_j = np.array([row_of[worker] for worker in votes.workers], dtype=np.int64)
-    right_j, given_j = state.arrays["right"][row_j].tolist(), state.arrays["given"][row_j].tolist()
+    right_j, given_j = state.arrays["right"][row_j], state.arrays["given"][row_j]
     item_v, times_v = visits(len(votes.items), weights, order)
-    score_ik = _visit(votes, item_v, times_v, right_j, given_j)
+    score_vk = _visit(votes, item_v, times_v, right_j, given_j)
     arrays = {name: array.copy() for name, array in state.arrays.items()}
     arrays["right"][row_j], arrays["given"][row_j] = right_j, given_j
+    first_i = np.zeros(len(votes.items), dtype=np.int64)
+    first_i[item_v[::-1]] = np.arange(len(item_v))[::-1]  # the last write stays: the first visit of each item
     after = State(method=method, workers=state.workers, labels=state.labels, arrays=arrays)
-    return Pass(score_ik, after, (arrays["right"][row_j] + 1) / (arrays["given"][row_j] + 2))
+    return Pass(score_vk[first_i], after, (right_j + 1) / (given_j + 2))
 
 
 def extended(method: str, state: State | None, votes: Votes) -> State:
@@ -78,47 +80,44 @@ def visits(n_items: int, weights: ArrayLike | None, order: ArrayLike | None) -> 
     return item_v, times_v
 
 
-def _visit(
-    votes: Votes, item_v: IntArray, times_v: FloatArray, right_j: list[float], given_j: list[float]
-) -> FloatArray:
-    """Visit items one after the other, adding to right_j and given_j in place; each item's score at its first visit."""
-    n_items, n_workers, n_classes = votes.shape
-    accuracy_j = [(right_j[j] + 1) / (given_j[j] + 2) for j in range(n_workers)]
+def _visit(votes: Votes, item_v: IntArray, times_v: FloatArray, right_j: FloatArray, given_j: FloatArray) -> FloatArray:
+    """Visit one item after the other, adding to right_j and given_j in place; each visit's weighted votes."""
+    n_classes = len(votes.labels)
+    right, given = right_j.tolist(), given_j.tolist()
+    accuracy = ((right_j + 1) / (given_j + 2)).tolist()
     score_vk = np.empty((len(item_v), n_classes))
     none = [0.0] * n_classes
-    for first, ballots in _chunks(votes, item_v, times_v):
+    for first in range(0, len(item_v), VISITS_PER_CHUNK):
         scores = []
-        for workers, labels, times in ballots:
+        for ballot, times in _ballots(votes, item_v[first:], times_v[first:]):
             score_k = none.copy()
-            for j, l in zip(workers, labels, strict=True):
-                score_k[l] += accuracy_j[j]
+            for j, l in ballot:
+                score_k[l] += accuracy[j]
             scores.append(score_k)
             least = max(score_k) - TIE_TOLERANCE
-            credit = times / sum(score >= least for score in score_k)
-            for j, l in zip(workers, labels, strict=True):
+            credit = times / len([score for score in score_k if score >= least])
+            for j, l in ballot:
                 if score_k[l] >= least:
-                    right_j[j] += credit
-                given_j[j] += times
-            for j in workers:
-                accuracy_j[j] = (right_j[j] + 1) / (given_j[j] + 2)
+                    right[j] += credit
+                given[j] += times
+                accuracy[j] = (right[j] + 1) / (given[j] + 2)
         score_vk[first : first + len(scores)] = scores
-    first_i = np.zeros(n_items, dtype=np.int64)
-    first_i[item_v[::-1]] = np.arange(len(item_v))[::-1]  # the last write stays: the first visit of each item
-    return score_vk[first_i]
+    right_j[:], given_j[:] = right, given
+    return score_vk
 
 
-def _chunks(
-    votes: Votes, item_v: NDArray[np.integer], times_v: FloatArray
-) -> Iterator[tuple[int, Iterator[tuple[list[int], list[int], float]]]]:
-    """Chunks of visits, each with its first and an iterator over (workers, labels, how much the visit counts)."""
-    for first in range(0, len(item_v), VISITS_PER_CHUNK):
-        chunk_v = item_v[first : first + VISITS_PER_CHUNK]
-        length_v = votes.votes_i[chunk_v]
-        end_v = np.cumsum(length_v)
-        vote_n = np.arange(end_v[-1]) + np.repeat(votes.offsets_i[chunk_v] - (end_v - length_v), length_v)
-        worker_n, label_n = votes.worker_n[vote_n].tolist(), votes.label_n[vote_n].tolist()
-        bounds = zip((end_v - length_v).tolist(), end_v.tolist(), times_v[first:].tolist(), strict=False)
-        yield first, ((worker_n[a:b], label_n[a:b], times) for a, b, times in bounds)
+def _ballots(votes: Votes, item_v: IntArray, times_v: FloatArray) -> Iterator[tuple[list[tuple[int, int]], float]]:
+    """(worker, label) of each vote and how much the visit counts, for the first VISITS_PER_CHUNK visits.
+
+    The loop over these is plain Python: each item waits for the one before it, and lists beat arrays of length 5.
+    """
+    item_v = item_v[:VISITS_PER_CHUNK]
+    length_v = votes.votes_i[item_v]
+    end_v = np.cumsum(length_v)
+    vote_n = np.arange(end_v[-1]) + np.repeat(votes.offsets_i[item_v] - (end_v - length_v), length_v)
+    pair_n = list(zip(votes.worker_n[vote_n].tolist(), votes.label_n[vote_n].tolist(), strict=True))
+    for a, b, times in zip((end_v - length_v).tolist(), end_v.tolist(), times_v.tolist(), strict=False):
+        yield pair_n[a:b], times
 
 
 def _joined(known: tuple[Hashable, ...], new: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
