@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import majorant.agreement.cohen as cohen_module
-import majorant.agreement.resample as resample_module
 from majorant.agreement import Agreement, Estimate, agreement
+from majorant.agreement import cohen as cohen_module
+from majorant.agreement import resample as resample_module
 from majorant.errors import ConfigError
 from majorant.votes import Votes
 from oracles import agreement as oracle
