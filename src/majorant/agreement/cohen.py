@@ -34,22 +34,22 @@ def pair_kappas(votes: Votes, min_common: int) -> tuple[float | None, PairKappas
     Those with fewer than `min_common` are left out: with one item kappa is 0 for a different label and not defined for
     the same one, so that a mean over all pairs would be far too low.
     """
-    weighted_sum, weight, n_pairs, n_defined = 0.0, 0.0, 0, 0
+    weighted_sum, weight, n_pairs, n_averaged = 0.0, 0.0, 0, 0
     listed: list[NDArray[Any]] = [np.zeros(0, np.int64)] * 3 + [np.zeros(0)] * 2
     for pairs in pair_counts(votes):
         total_p, agreed_p, chance_p = _pair_sums(pairs)
         kappa_p = kappa(total_p, agreed_p, chance_p)
-        defined_p = ~np.isnan(kappa_p) & (total_p >= min_common)
-        weighted_sum += float(total_p[defined_p] @ kappa_p[defined_p])
-        weight += float(total_p[defined_p].sum())
-        n_pairs, n_defined = n_pairs + len(kappa_p), n_defined + int(defined_p.sum())
+        averaged_p = ~np.isnan(kappa_p) & (total_p >= min_common)
+        weighted_sum += float(total_p[averaged_p] @ kappa_p[averaged_p])
+        weight += float(total_p[averaged_p].sum())
+        n_pairs, n_averaged = n_pairs + len(kappa_p), n_averaged + int(averaged_p.sum())
         found = (pairs.worker_a_p, pairs.worker_b_p, pairs.items_p, agreed_p / total_p, kappa_p)
         listed = [np.concatenate(both) for both in zip(listed, found, strict=True)]
         kept_p = np.sort(np.argsort(-listed[2], kind="stable")[:PAIRS_LISTED])
         listed = [column_p[kept_p] for column_p in listed]
     mean = weighted_sum / weight if weight else None
     a_p, b_p, items_p, share_p, kappa_p = listed
-    return mean, PairKappas(a_p, b_p, items_p, share_p, kappa_p, ~np.isnan(kappa_p), n_pairs, n_defined)
+    return mean, PairKappas(a_p, b_p, items_p, share_p, kappa_p, ~np.isnan(kappa_p), n_pairs, n_averaged)
 
 
 def kappa(total: FloatArray, agreed: FloatArray, chance: FloatArray) -> FloatArray:
