@@ -76,8 +76,9 @@ def measure(name: str, design: str, n_votes: int, n_classes: int) -> dict[str, f
     """Best of a few runs by turns with the yardstick: nanoseconds per vote, ratio, bytes per vote at the peak."""
     votes = simulated(n_votes, n_classes, DESIGNS[design] or n_votes // 1000)
     work = (COUNTING | AGREEMENT)[name]
-    tracemalloc.start()  # sees every array, and the votes were there before
-    first = seconds(lambda: work(votes))
+    first = seconds(lambda: work(votes))  # imports what it needs
+    tracemalloc.start()  # sees every array from here on: not the votes
+    work(votes)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     yardstick = (bincount if name in COUNTING else package_alpha)(votes)

@@ -25,7 +25,7 @@ class PairKappas:
     kappa_p: NDArray[np.float64]
     defined_p: NDArray[np.bool_]
     n_pairs: int  # pairs with an item in common, of which the largest are listed
-    n_defined: int  # pairs whose kappa is defined, over which Cohen's kappa is averaged
+    n_averaged: int  # pairs with a defined kappa and enough common items: Cohen's kappa is their mean
 
     def __post_init__(self) -> None:
         for field in fields(self):
