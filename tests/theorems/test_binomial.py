@@ -45,8 +45,9 @@ def test_log_binomial_is_exact_to_rounding(n_votes, hit):
 def test_log_odds_keep_their_digits(n_votes, p, hit_0, hit_1):
     prior, confusion = np.array([p, 1 - p]), np.array([[hit_0, 1 - hit_0], [1 - hit_1, hit_1]])
     ours_h = log_odds(prior, confusion, n_votes)
+    given_0, given_1 = (exact_row(n_votes, row) for row in confusion)
     for h, ours in enumerate(ours_h):
-        joint = [Fraction(q) * exact_row(n_votes, row)[h] for q, row in zip(prior.tolist(), confusion, strict=True)]
+        joint = [Fraction(p) * given_0[h], Fraction(1 - p) * given_1[h]]
         if 0 in joint:
             assert ours == (0 if joint == [0, 0] else np.inf if joint[0] else -np.inf)
         else:
