@@ -9,6 +9,7 @@ Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 Checks = NDArray[np.uint32]
 
+SLOT = np.dtype([("key", np.uint64), ("check", np.uint32), ("code", np.int32)])  # 16 bytes: one look into memory
 START_SLOTS = 1 << 12
 FULLEST = 0.7  # beyond this share of filled slots, searches grow long
 
@@ -27,65 +28,65 @@ class HashTable:
 
     def __init__(self) -> None:
         self.n_keys = 0
-        self._clear(START_SLOTS)
-
-    def _clear(self, n_slots: int) -> None:
-        self.key_s: Keys = np.zeros(n_slots, np.uint64)
-        self.check_s: Checks = np.zeros(n_slots, np.uint32)
-        self.code_s: Codes = np.full(n_slots, -1, np.int32)
+        self.slots = _free_slots(START_SLOTS)
 
     def encode(self, key_n: Keys, check_n: Checks) -> tuple[Codes, NDArray[np.intp]]:
         """The code of each key, and the places at which keys appear for the first time."""
-        slot_n = self._slots(key_n)
-        code_n: Codes = self.code_s[slot_n]
-        known_n = (self.key_s[slot_n] == key_n) & (self.check_s[slot_n] == check_n) & (code_n >= 0)
-        rest = np.flatnonzero(~known_n)
+        seen_n = self.slots[self._home(key_n)]
+        code_n: Codes = seen_n["code"].copy()
+        rest = np.flatnonzero((seen_n["key"] != key_n) | (seen_n["check"] != check_n) | (code_n < 0))
         if not len(rest):
             return code_n, rest
         self._make_room(len(rest))
         # Rows that found another key, or none, search on; a new key's code is first the row that brought it.
-        key_m, check_m = key_n[rest], check_n[rest]
-        slot_m, code_m = self._search(key_m, check_m, np.arange(self.n_keys, self.n_keys + len(rest), dtype=np.int32))
-        new = np.flatnonzero(code_m == np.arange(self.n_keys, self.n_keys + len(rest)))
+        want_m = np.empty(len(rest), SLOT)
+        want_m["key"], want_m["check"] = key_n[rest], check_n[rest]
+        want_m["code"] = np.arange(self.n_keys, self.n_keys + len(rest), dtype=np.int32)
+        slot_m, code_m = self._search(want_m)
+        new = np.flatnonzero(code_m == want_m["code"])
         remap = np.zeros(len(rest), dtype=np.int32)
         remap[new] = np.arange(self.n_keys, self.n_keys + len(new), dtype=np.int32)
-        fresh = code_m >= self.n_keys
+        fresh = np.flatnonzero(code_m >= self.n_keys)
         code_m[fresh] = remap[code_m[fresh] - self.n_keys]
-        self.code_s[slot_m[new]] = code_m[new]
+        self.slots["code"][slot_m[new]] = code_m[new]
         self.n_keys += len(new)
         code_n[rest] = code_m
         return code_n, rest[new]
 
-    def _slots(self, key_n: Keys) -> NDArray[np.int64]:
-        return (key_n & np.uint64(len(self.code_s) - 1)).astype(np.int64)
+    def _home(self, key_n: Keys) -> NDArray[np.int64]:
+        return (key_n & np.uint64(len(self.slots) - 1)).view(np.int64)
 
-    def _search(self, key_m: Keys, check_m: Checks, fresh_m: Codes) -> tuple[NDArray[np.int64], Codes]:
-        """The slot and code of each key; a key that is not there takes the first free slot with its fresh code.
+    def _search(self, want_m: NDArray[np.void]) -> tuple[NDArray[np.int64], Codes]:
+        """The slot and code of each key; a key that is not there takes the first free slot, with the code it brings.
 
         Equal keys walk the same slots in step, and in an assignment with repeated places the last one counts: so
         going backwards, the first row of a key is the one that enters it.
         """
-        slot_m, code_m = self._slots(key_m), np.empty(len(key_m), dtype=np.int32)
-        active = np.arange(len(key_m))
+        slot_m, code_m = self._home(want_m["key"]), np.empty(len(want_m), dtype=np.int32)
+        active, want_a, slot_a = np.arange(len(want_m)), want_m, slot_m
         while len(active):
-            slot_a = slot_m[active]
-            free = np.flatnonzero(self.code_s[slot_a] < 0)[::-1]
-            entering, places = active[free], slot_a[free]
-            self.key_s[places], self.check_s[places] = key_m[entering], check_m[entering]
-            self.code_s[places] = fresh_m[entering]
-            found = (self.key_s[slot_a] == key_m[active]) & (self.check_s[slot_a] == check_m[active])
-            code_m[active[found]] = self.code_s[slot_a[found]]
-            active = active[~found]
-            slot_m[active] = (slot_m[active] + 1) & (len(self.code_s) - 1)
+            free = np.flatnonzero(self.slots[slot_a]["code"] < 0)[::-1]
+            self.slots[slot_a[free]] = want_a[free]
+            seen_a = self.slots[slot_a]
+            found = (seen_a["key"] == want_a["key"]) & (seen_a["check"] == want_a["check"])
+            code_m[active[found]] = seen_a["code"][found]
+            lost = np.flatnonzero(~found)
+            active, want_a = active[lost], want_a[lost]
+            slot_a = (slot_a[lost] + 1) & (len(self.slots) - 1)
+            slot_m[active] = slot_a
         return slot_m, code_m
 
     def _make_room(self, n_more: int) -> None:
-        n_slots = len(self.code_s)
+        n_slots = len(self.slots)
         while self.n_keys + n_more > FULLEST * n_slots:
             n_slots *= 2
-        if n_slots == len(self.code_s):
-            return
-        filled = np.flatnonzero(self.code_s >= 0)
-        key_m, check_m, code_m = self.key_s[filled], self.check_s[filled], self.code_s[filled]
-        self._clear(n_slots)
-        self._search(key_m, check_m, code_m)
+        if n_slots > len(self.slots):
+            filled = self.slots[self.slots["code"] >= 0]
+            self.slots = _free_slots(n_slots)
+            self._search(filled)
+
+
+def _free_slots(n_slots: int) -> NDArray[np.void]:
+    slots = np.zeros(n_slots, SLOT)
+    slots["code"] = -1
+    return slots
