@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from majorant.encode.vocabulary import Coder, Codes, Known, plain_text
 from majorant.errors import DataError
 from majorant.load.frames import plain
-from majorant.load.table import Column, Objects, Part, Table
+from majorant.load.table import Objects, Part, Table, column_length
 
 Progress = Callable[[int], None]  # told how many rows have been read so far
 
@@ -158,8 +158,3 @@ def _refuse_seconds(array: Any, span: Span, table: Table) -> None:
                 f"{span.source}, {span.unit} {row}, column {table.columns['seconds']!r}: {value!r} is not a number of "
                 "seconds. Correct it, or leave the column out with --seconds none."
             ) from None
-
-
-def column_length(column: Column) -> int:
-    """How many entries a column holds."""
-    return len(column.code_n) if isinstance(column, Objects) else len(column)

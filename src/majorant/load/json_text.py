@@ -9,7 +9,7 @@ from pathlib import Path
 
 from majorant.errors import DataError
 from majorant.load.files import File, as_utf8
-from majorant.load.scan import batches, connect, literal, path_literal
+from majorant.load.scan import batches, connect, hashed_columns, literal, path_literal, wanted
 from majorant.load.table import Column, Rows
 
 LARGEST_OBJECT = 1 << 28
@@ -36,10 +36,10 @@ def open_json(file: File, stack: ExitStack, *, threads: int | None) -> Rows:
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
-    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
+    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
         try:
-            for batch in batches(_sql(path, packing, shape, [names[p] for p in positions]), threads):
-                yield list(batch.columns)
+            for batch in batches(_sql(path, packing, shape, [names[p] for p in positions], hashed), threads):
+                yield hashed_columns(batch.columns, len(positions))
         except duckdb.Error as error:
             raise _diagnose(file, shape, str(error)) from None
 
@@ -81,11 +81,11 @@ def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[st
         connection.close()
 
 
-def _sql(path: Path, packing: str, shape: str, keys: Sequence[str]) -> str:
+def _sql(path: Path, packing: str, shape: str, keys: Sequence[str], hashed: int) -> str:
     columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
-    wanted = ", ".join('"' + key.replace('"', '""') + '"' for key in keys)
+    quoted = ['"' + key.replace('"', '""') + '"' for key in keys]
     return (
-        f"SELECT {wanted} FROM read_json({path_literal(path)}, {_options(packing, shape)}, "
+        f"SELECT {wanted(quoted, hashed)} FROM read_json({path_literal(path)}, {_options(packing, shape)}, "
         f"records = 'true', columns = {{{columns}}})"
     )
 

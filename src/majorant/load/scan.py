@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from majorant.load.table import Column, Hashed
 
 BATCH_ROWS = 1 << 18
 
@@ -48,3 +50,17 @@ def literal(text: str) -> str:
 def path_literal(path: Path) -> str:
     """A path as an SQL literal in which no sign is a wildcard."""
     return literal(glob.escape(str(path)))
+
+
+def wanted(names: Sequence[str], hashed: int) -> str:
+    """The select list of some columns, the first `hashed` of which are text that comes with its hashes."""
+    hashes = (f"hash({name}), (hash({name} || '#') >> 32)::UINTEGER" for name in names[:hashed])
+    return ", ".join([*names, *hashes])
+
+
+def hashed_columns(arrays: Sequence[Any], n_columns: int) -> list[Column]:
+    """The columns of a batch that was asked for with `wanted`."""
+    columns: list[Column] = list(arrays[:n_columns])
+    for position, start in enumerate(range(n_columns, len(arrays), 2)):
+        columns[position] = Hashed(columns[position], arrays[start].to_numpy(), arrays[start + 1].to_numpy())
+    return columns

@@ -20,7 +20,17 @@ class Objects:
     values: tuple[Any, ...]
 
 
-Column = ArrowArray | Objects
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A column of text with hashes that DuckDB took while it parsed, so that codes need no look at the text."""
+
+    values: ArrowArray
+    key_n: NDArray[np.uint64]
+    check_n: NDArray[np.uint32]
+
+
+Plain = ArrowArray | Objects
+Column = Plain | Hashed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +45,8 @@ class Rows:
     names: tuple[str, ...]
     kind: str
     format: str
-    stream: Callable[[Sequence[int]], Iterator[list[Column]]]  # positions of columns -> those columns, batch by batch
+    # Positions of columns -> those columns, batch by batch; the first `hashed` of them as Hashed if that is cheap.
+    stream: Callable[[Sequence[int], int], Iterator[list[Column]]]
     first_row: int = 1  # what the user would call the first row
     unit: str = "row"
     named: bool = True  # False: columns have positions only
@@ -64,3 +75,10 @@ class Table:
     columns: Mapping[str, str]  # role -> the user's column name
     ignored: tuple[str, ...]
     parts: Iterator[Part]
+
+
+def column_length(column: Column) -> int:
+    """How many entries a column holds."""
+    if isinstance(column, Hashed):
+        return len(column.key_n)
+    return len(column.code_n) if isinstance(column, Objects) else len(column)
