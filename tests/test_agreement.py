@@ -1,6 +1,8 @@
 """Agreement coefficients: loops over pairs of votes, published tables, the krippendorff package, degenerate data."""
 
+import doctest
 from dataclasses import fields
+from pathlib import Path
 
 import krippendorff
 import numpy as np
@@ -8,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import majorant.agreement.cohen as cohen_module
-import majorant.agreement.resample as resample_module
 from majorant.agreement import Agreement, Estimate, agreement
+from majorant.agreement import cohen as cohen_module
+from majorant.agreement import resample as resample_module
 from majorant.errors import ConfigError
 from majorant.votes import Votes
 from oracles import agreement as oracle
@@ -278,6 +280,38 @@ def test_dense_and_sparse_tables_give_the_same_resamples(monkeypatch):
     assert (sparse.low, sparse.high) == pytest.approx((dense.low, dense.high), abs=1e-12)
 
 
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, dense, monkeypatch):
+    """What one resample computes, against votes in which each item occurs as often as it was drawn."""
+    rng = np.random.default_rng(seed)
+    n_items, weight_i = 25, rng.integers(0, 4, size=25)
+    item, worker = rng.integers(n_items, size=60), rng.integers(6, size=60)
+    label = rng.choice(3, p=[0.85, 0.1, 0.05], size=60)  # few and alike: some pairs are constant
+    codes = {"workers": range(6), "labels": range(3)}
+    votes = Votes.from_codes(item, worker, label, items=range(n_items), **codes)
+    copies = [(n_items * c + i, j, l) for i, j, l in zip(item, worker, label, strict=True) for c in range(weight_i[i])]
+    repeated = Votes.from_codes(*np.array(copies).T, items=range(3 * n_items), **codes)
+    monkeypatch.setattr(cohen_module, "DENSE_ENTRIES", 10**9 if dense else 0)
+    monkeypatch.setattr(cohen_module, "weights", lambda *_: iter([weight_i[votes.votes_i > 0][None].astype(float)]))
+    monkeypatch.setattr(cohen_module, "ENTRIES_AT_ONCE", 50)
+    mean_b, _ = cohen_module.resampled_mean(votes, 1, rng)
+    expected = agreement(repeated)
+    assert expected.pairs.n_defined < expected.pairs.n_pairs
+    assert mean_b.tolist() == [pytest.approx(expected.cohen.value, abs=1e-12)]
+
+
+def test_cohen_interval_is_centred_where_pairs_share_few_items():
+    """Each two of 40 workers share about 10 items: resamples of the items fall below the value on average."""
+    rng = np.random.default_rng(0)
+    said = rng.random((1000, 40)) < rng.choice([0.1, 0.9], size=(1000, 1))
+    votes = from_matrix(np.where(rng.random((1000, 40)) < 0.9, -1, said))
+    resampled_b, _ = cohen_module.resampled_mean(votes, 200, rng)
+    found = agreement(votes, rng=0, n_boot=200).cohen
+    assert resampled_b.mean() < found.value - 0.015
+    assert (found.low + found.high) / 2 == pytest.approx(found.value, abs=0.2 * (found.high - found.low))
+
+
 def test_too_much_work_is_said_not_done(monkeypatch):
     votes = crowd(np.random.default_rng(3), 200)
     monkeypatch.setattr(cohen_module, "MOST_RESAMPLED_PAIRS", 10)
@@ -314,6 +348,12 @@ def test_a_rare_class_gives_no_interval_where_resamples_lose_it():
     assert found.fleiss.low is None
     assert "leave the coefficient undefined" in found.fleiss.reason
     assert found.percent.low is not None
+
+
+def test_the_page_is_run():
+    page = Path(__file__).parents[1] / "docs" / "agreement.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert (failed, tried > 5) == (0, True)
 
 
 @pytest.mark.parametrize(("level", "n_boot"), [(0, 1000), (1.0, 1000), (0.95, 99)])

@@ -9,12 +9,13 @@ import majorant
 
 ROOT = Path(majorant.__file__).parent
 BELOW_PIPELINE = (
-    "theory account threads votes kernels blocks merge load encode datasets tally agreement simulate estimate "
+    "theory account threads interval votes kernels blocks merge load encode datasets tally agreement simulate estimate "
     "certify decide plan engines output"
 )
 MAY_IMPORT = {
     "errors": "",
     "threads": "",
+    "interval": "",
     "account": "",
     "output": "votes",
     "theory": "",
@@ -26,12 +27,12 @@ MAY_IMPORT = {
     "encode": "load votes account",
     "datasets": "load encode votes",
     "tally": "votes kernels blocks merge",
-    "agreement": "tally votes",
+    "agreement": "tally votes interval",
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge",
-    "certify": "theory tally estimate.fit votes",
-    "decide": "certify estimate tally votes theory",
-    "plan": "theory certify votes",
+    "certify": "theory tally estimate.fit votes interval",
+    "decide": "certify estimate tally votes theory interval",
+    "plan": "theory certify votes interval",
     "engines": "blocks tally estimate certify votes",
     "pipeline": BELOW_PIPELINE,
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types

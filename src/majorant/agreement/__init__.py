@@ -1,6 +1,7 @@
 """How well workers agree, beyond chance: from counts per item, and from the tables of pairs of workers."""
 
 from majorant.agreement.measure import agreement
-from majorant.agreement.result import Agreement, Estimate, PairKappas
+from majorant.agreement.result import Agreement, PairKappas
+from majorant.interval import Estimate
 
 __all__ = ["Agreement", "Estimate", "PairKappas", "agreement"]

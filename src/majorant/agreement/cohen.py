@@ -80,16 +80,15 @@ def resampled_mean(votes: Votes, n_boot: int, rng: np.random.Generator) -> tuple
     bag_i, n_bags = _bag_voted_items(votes, rng)
     n_cells = n_bags * (n_workers * n_classes) ** 2
     n_pairs = float(votes.votes_i.astype(float) @ (votes.votes_i - 1)) / 2
-    dense = n_cells / 2 <= DENSE_ENTRIES
+    dense = n_cells <= DENSE_ENTRIES
     n_fit = n_boot if dense else int(min(n_boot, RESAMPLING_WORK / max(n_pairs, 1)))
     if n_pairs > MOST_RESAMPLED_PAIRS or n_fit < min(n_boot, FEWEST_RESAMPLES) or n_cells > KEY_LIMIT:
         return None, f"no interval: {n_pairs:.1e} pairs of votes on the same item are too many to resample"
-    cell_c, entry_cu = _cells_by_bag(votes, bag_i, n_bags)
-    entries = entry_cu.toarray() if dense else entry_cu
+    cell_c, entry_cu = (_dense_cells if dense else _sparse_cells)(votes, bag_i, n_bags)
     sums = _cell_sums(cell_c, n_workers, n_classes)
     at_once = max(1, ENTRIES_AT_ONCE // max(len(cell_c), n_bags))
     draws = weights(np.ones(n_bags, dtype=np.int64), n_fit, at_once, rng)
-    mean_b = np.concatenate([_mean_kappa(entries @ weight_bu.T, sums) for weight_bu in draws])
+    mean_b = np.concatenate([_mean_kappa(entry_cu @ weight_bu.T, sums) for weight_bu in draws])
     bagged = n_bags < np.count_nonzero(votes.votes_i)
     return mean_b, f"{n_fit} resamples of {n_bags} {'bags of items' if bagged else 'items'}"
 
@@ -126,8 +125,19 @@ def _bag_voted_items(votes: Votes, rng: np.random.Generator) -> tuple[IntArray, 
     return bag_i, n_bags
 
 
-def _cells_by_bag(votes: Votes, bag_i: IntArray, n_bags: int) -> tuple[IntArray, csr_array[Any]]:
+def _dense_cells(votes: Votes, bag_i: IntArray, n_bags: int) -> tuple[IntArray, FloatArray]:
     """The occupied cells of all pairs' tables as numbers, and how often each occurs in each bag, (cells, bags)."""
+    size = n_bags * (len(votes.workers) * len(votes.labels)) ** 2
+    count_e = np.zeros(size, dtype=np.int64)
+    for item_e, cell_e in _vote_pairs(votes):
+        count_e += np.bincount(cell_e * n_bags + bag_i[item_e], minlength=size)
+    count_cu = count_e.reshape(-1, max(n_bags, 1))
+    cell_c = np.flatnonzero(count_cu.any(axis=1))
+    return cell_c, count_cu[cell_c].astype(float)
+
+
+def _sparse_cells(votes: Votes, bag_i: IntArray, n_bags: int) -> tuple[IntArray, csr_array[Any]]:
+    """The same where most cells stay empty in most bags."""
     from scipy.sparse import csr_array
 
     keys, sizes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]

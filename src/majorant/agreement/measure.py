@@ -12,8 +12,9 @@ import numpy as np
 from majorant.agreement.coefficients import NAMES, FloatArray, Sums, coefficients, coincidences, features
 from majorant.agreement.cohen import pair_kappas, resampled_mean, too_many_pairs
 from majorant.agreement.resample import FEWEST_UNITS, resampled_coefficients, unit_limit, units, with_interval
-from majorant.agreement.result import Agreement, Estimate, PairKappas
+from majorant.agreement.result import Agreement, PairKappas
 from majorant.errors import ConfigError
+from majorant.interval import Estimate
 from majorant.tally import Patterns, counts, distinct_counts
 from majorant.votes import IntArray, Votes
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.agreement.coefficients import FloatArray, Sums, coefficients, coincidences, features
-from majorant.agreement.result import Estimate
+from majorant.interval import Estimate
 from majorant.tally import Patterns
 from majorant.votes import IntArray
 

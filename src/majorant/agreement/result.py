@@ -7,21 +7,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.interval import Estimate
 from majorant.votes import IntArray
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number and its interval; None where the data do not define it, and then `reason` says why.
-
-    >>> Estimate(None, reason="no item holds two votes")
-    Estimate(value=None, low=None, high=None, reason='no item holds two votes')
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    reason: str = ""  # why the value, or the interval, is missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -55,7 +55,7 @@ def majorant() -> None:
 def main() -> NoReturn:
     """Run the command line; every error becomes one message and an exit code, never a traceback."""
     try:
-        code = majorant.main(standalone_mode=False)
+        code = majorant.main(prog_name="majorant", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except MajorantError as error:

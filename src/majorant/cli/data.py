@@ -2,9 +2,55 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import click
+
+from majorant.cli.options import common_options
 
 
 @click.group()
 def data() -> None:
     """List and fetch public data sets."""
+
+
+@data.command("list")
+@common_options
+def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
+    """What there is; read one with `majorant check data:NAME`."""
+    from majorant.datasets import REGISTRY
+    from majorant.report.text import columns, to_json
+
+    if as_json:
+        facts = ("name", "about", "items", "workers", "rows", "repeats", "columns", "licence", "citation")
+        click.echo(to_json({"datasets": [{f: getattr(d, f) for f in facts} for d in REGISTRY.values()]}), nl=False)
+        return
+    rows = [(d.name, f"{d.items:,}", f"{d.workers:,}", f"{d.rows:,}", d.about) for d in REGISTRY.values()]
+    click.echo("\n".join(columns([("name", "items", "workers", "rows", "about"), *rows], left=(0, 4), indent="")))
+
+
+@data.command("get")
+@click.argument("names", nargs=-1, required=True)
+@click.option("--out", metavar="DIR", help="Copy the files into this folder.")
+@common_options
+def get_sets(names: tuple[str, ...], out: str | None, seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
+    """Fetch data sets, check them, and say where their files are."""
+    from majorant.datasets import get
+    from majorant.output import make_folder, whole_file
+    from majorant.report.text import to_json
+
+    paths = {name: list(get(name)) for name in names}
+    if out is not None:
+        folder = make_folder(out)
+        for name, files in paths.items():
+            for n, path in enumerate(files):
+                target = folder / (path.name if path.stem == name else f"{name}-{path.name}")
+                with whole_file(target) as part:
+                    shutil.copyfile(path, part)
+                files[n] = target
+    if as_json:
+        click.echo(to_json({name: [str(path) for path in files] for name, files in paths.items()}), nl=False)
+    elif not quiet:
+        for files in paths.values():
+            click.echo("\n".join(str(Path(path)) for path in files))

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from majorant.votes import Votes
 
 Command = Callable[..., Any]
+ABOUT_FILE = """FILE is CSV, TSV, JSON, JSONL or Parquet, also .gz or .zst; or several files, or a pattern such as
+    'votes-*.csv'; or - for standard input; or data:NAME for a public data set (see `majorant data list`)."""
+DATASET = "data:"  # before the name of a public data set, in place of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,11 @@ class Source:
 
     def read(self) -> Votes:
         """The votes, with a counter on the terminal while rows are read."""
+        from majorant.datasets import load
         from majorant.encode import read
 
+        if self.file[0].startswith(DATASET) and len(self.file) == 1:
+            return load(self.file[0].removeprefix(DATASET))
         with row_counter(quiet=self.quiet) as progress:
             return read(list(self.file) if len(self.file) > 1 else self.file[0], progress=progress, **self.settings)
 
@@ -76,7 +82,7 @@ def input_options(command: Command) -> Command:
         settings = {name: values.pop(name) for name in _READ_SETTINGS}
         return command(source=Source(values.pop("file"), settings, values["quiet"]), **values)
 
-    with_source.__name__, with_source.__doc__ = command.__name__, command.__doc__
+    with_source.__name__, with_source.__doc__ = command.__name__, f"{command.__doc__}\n\n    {ABOUT_FILE}"
     with_source.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
     for option in reversed(_INPUT_OPTIONS):
         with_source = option(with_source)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from majorant.encode.build import build
-from majorant.encode.collect import Progress, collect
+from majorant.encode.build import build_votes
+from majorant.encode.collect import Progress, collect_codes
 from majorant.encode.gold import read_gold
 from majorant.encode.ids import identify
 from majorant.encode.repeats import check_policy
@@ -66,14 +66,14 @@ def read(
                 f"gold labels stand both in column {table.columns['gold']!r} and in the gold file. "
                 "Leave one out: --gold none ignores the column."
             )
-        coded = collect(table, max_classes=max_classes, progress=progress)
+        coded = collect_codes(table, max_classes=max_classes, progress=progress)
     items = identify(coded, "item")
     no_vote = frozenset(map(str, empty))
     truth = None
     if gold_file is not None:
         gold_how = Opening(choice=Choice(named={}, needed=GOLD_ROLES), encoding=encoding, threads=threads)
         truth = read_gold(gold_file, gold_how, items.values, empty=no_vote, max_classes=max_classes)
-    return build(coded, items, truth, repeats=repeats, empty=no_vote)
+    return build_votes(coded, items, truth, repeats=repeats, empty=no_vote)
 
 
 def from_matrix(
@@ -92,5 +92,5 @@ def from_matrix(
     >>> votes.shape, votes.votes_i.tolist(), votes.workers
     ((2, 3, 2), [2, 2], ('ana', 'bo', 'cy'))
     """
-    coded = collect(open_matrix(matrix, items, workers), max_classes=max_classes, progress=None)
-    return build(coded, identify(coded, "item"), None, repeats="error", empty=frozenset(map(str, empty)))
+    coded = collect_codes(open_matrix(matrix, items, workers), max_classes=max_classes, progress=None)
+    return build_votes(coded, identify(coded, "item"), None, repeats="error", empty=frozenset(map(str, empty)))

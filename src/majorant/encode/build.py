@@ -47,7 +47,7 @@ class Ballots:
         return vote if self.row_n is None else int(self.row_n[vote])
 
 
-def build(coded: Coded, items: Ids, gold: Gold | None, *, repeats: str, empty: frozenset[str]) -> Votes:
+def build_votes(coded: Coded, items: Ids, gold: Gold | None, *, repeats: str, empty: frozenset[str]) -> Votes:
     """The Votes of a table that has been read."""
     workers = identify(coded, "worker")
     label_values = decode(coded.known["label"], coded.table.kind)
@@ -117,16 +117,19 @@ def _resolve(coded: Coded, items: Ids, workers: Ids, named: Labelled, ballots: B
 def _gold_codes(coded: Coded, items: Ids, named: Labelled) -> Codes | None:
     if named.gold_map is None:
         return named.gold_i
-    gold_n = named.gold_map[coded.codes["gold"]]
+    wide = len(coded.declared["gold"]) > 0
+    code_n, where = (coded.declared, coded.where_declared) if wide else (coded.codes, coded.where)
+    gold_n = named.gold_map[code_n["gold"]]
+    item_n = items.declared_n if wide else items.code_n
 
     def refuse(earlier: int, later: int) -> None:
         raise DataError(
-            f"{coded.where(later)}, column {coded.table.columns['gold']!r}: item {items.values[items.code_n[later]]!r} "
+            f"{where(later)}, column {coded.table.columns['gold']!r}: item {items.values[item_n[later]]!r} "
             f"has gold label {named.labels[gold_n[later]]!r}, but {named.labels[gold_n[earlier]]!r} in "
-            f"{coded.where(earlier)}. Give each item one gold label."
+            f"{where(earlier)}. Give each item one gold label."
         )
 
-    return one_per_item(items.code_n, gold_n, len(items.values), refuse)
+    return one_per_item(item_n, gold_n, len(items.values), refuse)
 
 
 def _abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:

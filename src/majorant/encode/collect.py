@@ -38,29 +38,42 @@ class Coded:
     table: Table
     n_rows: int
     codes: dict[str, Codes]
+    declared: dict[str, Codes]  # the same for what a wide table says of its items, voted on or not
     known: dict[str, Known]
     seconds_n: NDArray[np.float64] | None
     spans: Sequence[Span]
+    declared_spans: Sequence[Span]
 
     def where(self, n: int) -> str:
         """The place of entry n in the user's words."""
-        span = self.spans[bisect_right([span.start for span in self.spans], n) - 1]
-        row = span.first_row + n - span.start if span.row_n is None else int(span.row_n[n - span.start])
-        return f"{span.source}, {span.unit} {row}"
+        return _where(self.spans, n)
+
+    def where_declared(self, n: int) -> str:
+        """The place of the n-th item of a wide table."""
+        return _where(self.declared_spans, n)
 
 
-def collect(table: Table, *, max_classes: int, progress: Progress | None) -> Coded:
+def _where(spans: Sequence[Span], n: int) -> str:
+    span = spans[bisect_right([span.start for span in spans], n) - 1]
+    row = span.first_row + n - span.start if span.row_n is None else int(span.row_n[n - span.start])
+    return f"{span.source}, {span.unit} {row}"
+
+
+def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) -> Coded:
     """Read the table; encoding runs beside the reading, in one thread, at most two parts behind."""
     coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
     spans: list[Span] = []
+    declared_spans: list[Span] = []
     seconds: list[NDArray[np.float64]] = []
-    n_rows = 0
+    n_rows = n_declared = 0
     behind: deque[Future[None]] = deque()
     with ThreadPoolExecutor(max_workers=1) as pool:
         for part in table.parts:
             span = Span(n_rows, part.source, part.unit, part.first_row, part.row_n)
             spans.append(span)
+            declared_spans.append(Span(n_declared, part.source, part.unit, part.first_row, None))
             n_rows += part.n_rows
+            n_declared += column_length(part.declared["item"]) if part.declared else 0
             if "seconds" in part.columns:
                 seconds.append(_seconds(part, span, table))
             behind.append(pool.submit(_encode, part, span, coders, table.columns, max_classes))
@@ -70,17 +83,19 @@ def collect(table: Table, *, max_classes: int, progress: Progress | None) -> Cod
                 progress(n_rows)
         for job in behind:
             job.result()
-    if not n_rows and not any(len(coder) or coder.waiting for coder in coders.values()):
+    if not n_rows and not n_declared:
         what = "has a header but no rows" if table.kind == "text" else "holds no rows"
         raise DataError(f"{table.source} {what}. Check that the export that wrote it finished.")
     finished = {role: coder.finish() for role, coder in coders.items()}
     return Coded(
         table=table,
         n_rows=n_rows,
-        codes={role: code_n for role, (code_n, _) in finished.items()},
-        known={role: known for role, (_, known) in finished.items()},
+        codes={role: code_n for role, (code_n, _, _) in finished.items()},
+        declared={role: declared_n for role, (_, declared_n, _) in finished.items()},
+        known={role: known for role, (_, _, known) in finished.items()},
         seconds_n=np.concatenate(seconds) if seconds else None,
         spans=spans,
+        declared_spans=declared_spans,
     )
 
 
@@ -88,6 +103,8 @@ def _encode(part: Part, span: Span, coders: Mapping[str, Coder], names: Mapping[
     for role, column in part.declared.items():
         coders[role].declare(column)
     for role, coder in coders.items():
+        if role not in part.columns and role in part.declared:
+            continue
         if role not in part.columns:  # this file lacks a column that another one has
             coder.add(Objects(np.full(part.n_rows, -1, dtype=np.int32), ()))
             continue

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.account import Note
-from majorant.encode.collect import Coded, collect
+from majorant.encode.collect import Coded, collect_codes
 from majorant.encode.values import decode, is_empty, numbers_if_all
 from majorant.encode.vocabulary import Codes
 from majorant.errors import DataError
@@ -41,7 +41,7 @@ def one_per_item(item_n: Codes, gold_n: Codes, n_items: int, refuse: Callable[[i
 def read_gold(source: Any, how: Opening, items: Sequence[Any], *, empty: frozenset[str], max_classes: int) -> Gold:
     """Gold labels from a file of their own, matched to the items by value, and by text where the types differ."""
     with open_table(source, how) as table:
-        coded = collect(table, max_classes=max_classes, progress=None)
+        coded = collect_codes(table, max_classes=max_classes, progress=None)
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]
     own_items = decode(coded.known["item"], table.kind)
     values = _gold_values(coded, empty)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from majorant.encode.collect import Coded
-from majorant.encode.values import decode, is_empty
+from majorant.encode.values import decode, empty_codes, is_plain
 from majorant.encode.vocabulary import Codes
 from majorant.errors import DataError
 from majorant.load.frames import kind_key
@@ -20,25 +20,30 @@ class Ids:
     """Items or workers: a code per row, and their values."""
 
     code_n: Codes
+    declared_n: Codes  # of the items of a wide table
     values: list[Hashable]
 
 
 def identify(coded: Coded, role: str) -> Ids:
     """The ids of a role; an empty one is an error, for no row may lose its item or worker."""
     name = coded.table.columns[role]
-    code_n = coded.codes[role]
-    values = decode(coded.known[role], coded.table.kind)
-    bad = [code for code, value in enumerate(values) if is_empty(value)]
+    code_n, declared_n = coded.codes[role], coded.declared[role]
+    known = coded.known[role]
+    values = decode(known, coded.table.kind)
+    # JSON texts are plain as JSON, not as values: "" is two quotes there, and 1 equals 1.0.
+    plain = is_plain(known) and coded.table.kind != "json"
+    bad = empty_codes(known if plain else values, values)
     empty_n = np.isin(code_n, [-1, *bad]) if bad else code_n < 0
-    if empty_n.any():
+    empty_m = np.isin(declared_n, [-1, *bad])
+    if empty_m.any() or empty_n.any():
+        place = coded.where_declared(int(np.argmax(empty_m))) if empty_m.any() else coded.where(int(np.argmax(empty_n)))
         raise DataError(
-            f"{coded.where(int(np.argmax(empty_n)))}, column {name!r}: the {role} is empty. "
-            f"Every row needs one; fill it in or remove the row."
+            f"{place}, column {name!r}: the {role} is empty. Every row needs one; fill it in or remove the row."
         )
-    if coded.table.kind == "text":
-        return Ids(code_n=code_n, values=values)
+    if plain or (set(map(type, values)) == {str} and len(set(values)) == len(values)):
+        return Ids(code_n=code_n, declared_n=declared_n, values=values)
     first, remap = distinct(coded, role, values)
-    return Ids(code_n=code_n if len(first) == len(values) else remap[code_n], values=first)
+    return Ids(code_n=remap[code_n], declared_n=remap[declared_n], values=first)
 
 
 def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any], Codes]:

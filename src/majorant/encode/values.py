@@ -14,58 +14,16 @@ from majorant.encode.vocabulary import Known, as_list
 from majorant.load.frames import kind_key
 
 NOT_AVAILABLE = frozenset(["na", "n/a", "none", "null", "nan"])
-VOTED = frozenset(
-    [
-        "ok",
-        "okay",
-        "success",
-        "successful",
-        "succeeded",
-        "done",
-        "complete",
-        "completed",
-        "valid",
-        "submitted",
-        "answered",
-        "voted",
-        "approved",
-        "true",
-    ]
-)
-NO_VOTE = frozenset(
-    [
-        "abstain",
-        "abstained",
-        "abstention",
-        "error",
-        "errored",
-        "parseerror",
-        "parsingerror",
-        "refused",
-        "refusal",
-        "failed",
-        "failure",
-        "fail",
-        "skipped",
-        "skip",
-        "timeout",
-        "timedout",
-        "cancelled",
-        "canceled",
-        "invalid",
-        "rejected",
-        "noanswer",
-        "novote",
-        "missing",
-        "unscored",
-        "empty",
-        "draft",
-        "discarded",
-        "pending",
-        "unanswered",
-        "false",
-    ]
-)
+VOTED = frozenset((
+    "ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted",
+    "answered", "voted", "approved", "true",
+))  # fmt: skip
+NO_VOTE = frozenset((
+    "abstain", "abstained", "abstention", "error", "errored", "parseerror", "parsingerror", "refused", "refusal",
+    "failed", "failure", "fail", "skipped", "skip", "timeout", "timedout", "cancelled", "canceled", "invalid",
+    "rejected", "noanswer", "novote", "missing", "unscored", "empty", "draft", "discarded", "pending", "unanswered",
+    "false",
+))  # fmt: skip
 KIND_ORDER = {"bool": 0, "number": 1, "text": 2}
 SIXTY_FOUR_BITS = range(-(2**63), 2**64)
 
@@ -80,9 +38,30 @@ def decode(known: Known, kind: str) -> list[Any]:
     if kind == "json":
         values = json.loads("[" + ",".join(values) + "]")
         return [str(v) if type(v) is int and v not in SIXTY_FOUR_BITS else v for v in values]
-    if kind == "typed":
+    if kind == "typed" and not is_plain(known):
         return [_whole(v) if isinstance(v, Decimal) else v for v in values]
     return values
+
+
+def is_plain(known: Known) -> bool:
+    """Whether all values are text, or all are integers: then they differ from one another as they stand."""
+    import pyarrow as pa
+
+    return not isinstance(known, list) and (pa.types.is_large_string(known.type) or pa.types.is_integer(known.type))
+
+
+def empty_codes(known: Known, values: Sequence[Any]) -> list[int]:
+    """The positions of empty values; large vocabularies of plain text are checked by Arrow."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_plain(known):
+        if pa.types.is_integer(known.type):
+            return []
+        shortest = pc.min(pc.binary_length(pc.utf8_trim_whitespace(known))).as_py()
+        if shortest is None or shortest > 0:
+            return []
+    return [code for code, value in enumerate(values) if is_empty(value)]
 
 
 def _whole(value: Decimal) -> Any:

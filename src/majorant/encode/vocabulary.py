@@ -29,6 +29,7 @@ class Coder:
         self.waiting: list[tuple[int, Known]] = []  # (number of the part, its values)
         self.n_waiting = 0
         self.part_codes: list[Codes] = []
+        self.declared: set[int] = set()  # parts whose values are listed but stand in no row
 
     def add(self, column: Column) -> None:
         """Encode one part."""
@@ -40,9 +41,9 @@ class Coder:
             self.merge()
 
     def declare(self, column: Column) -> None:
-        """List values although no row of the table holds them."""
+        """List values although no vote may hold them; their codes are kept apart."""
+        self.declared.add(len(self.part_codes))
         self.add(column)
-        self.part_codes[-1] = np.empty(0, dtype=np.int32)
 
     def __len__(self) -> int:
         return 0 if self.known is None else len(self.known)
@@ -107,17 +108,25 @@ class Coder:
         self.known = known
         return np.array(found, dtype=np.int32)
 
-    def finish(self) -> tuple[Codes, Known]:
-        """All codes, one per row, and the values."""
+    def finish(self) -> tuple[Codes, Codes, Known]:
+        """All codes, one per row; the codes of what was declared; the values."""
         self.merge()
         parts, self.part_codes = self.part_codes, []
-        code_n = np.empty(sum(map(len, parts)), dtype=np.int32)
-        start = 0
-        for number, part in enumerate(parts):
-            code_n[start : start + len(part)] = part
-            start += len(part)
-            parts[number] = code_n[:0]  # give the part back at once: both copies together would double the memory
-        return code_n, [] if self.known is None else self.known
+        declared_n = _join([part for number, part in enumerate(parts) if number in self.declared])
+        parts = [part for number, part in enumerate(parts) if number not in self.declared]
+        return _join(parts), declared_n, [] if self.known is None else self.known
+
+
+def _join(parts: list[Codes]) -> Codes:
+    """The parts in a row; each is let go once copied, for both copies together would double the memory."""
+    code_n = np.empty(sum(map(len, parts)), dtype=np.int32)
+    start = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        code_n[start : start + len(part)] = part
+        start += len(part)
+    return code_n
 
 
 def _is_identity(remap: Codes, n_values: int) -> bool:

@@ -46,7 +46,7 @@ class Dialect:
 def open_delimited(file: File, choice: Choice, stack: ExitStack, *, delimiter: str | None, threads: int | None) -> Rows:
     """The rows of a delimited text file."""
     lines = _head_lines(file)
-    dialect = _dialect(file, lines, delimiter, choice)
+    dialect = _dialect(lines, delimiter, choice)
     first = next(dialect.reader(lines, strict=False), None)
     if first is None:
         raise DataError(f"{file.name} holds only blank lines. Check that the export that wrote it finished.")
@@ -87,7 +87,7 @@ def _head_lines(file: File) -> list[str]:
     return lines[:-1] if rest and len(lines) > 1 else lines
 
 
-def _dialect(file: File, lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
+def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
     if delimiter is not None:
         sign = SPELT.get(delimiter, delimiter)
         if len(sign) != 1 or sign in '"\r\n':
@@ -155,17 +155,18 @@ def _stream(
     """The chosen columns; where DuckDB refuses a row, Python's csv goes on, and names the row if it is wrong."""
     import duckdb
 
-    done = 0
+    done, refused = 0, False
     try:
-        path = as_utf8(file, stack, keep_packed=True)
-        for batch in batches(
-            _sql(path, file.packing if path == file.path else "", dialect, n_columns, positions), threads
-        ):
+        path = as_utf8(file, stack)
+        packing = file.packing if path == file.path else ""
+        for batch in batches(_sql(path, packing, dialect, n_columns, positions), threads):
             skip = 1 if header and done == 0 else 0  # DuckDB's own header option trips over blank lines above it
             done += batch.num_rows
             if batch.num_rows > skip:
                 yield [column.slice(skip) for column in batch.columns]
     except (duckdb.Error, UnicodeDecodeError, EOFError, OSError):
+        refused = True  # left here first, so that the message below does not drag DuckDB's along
+    if refused:
         yield from _slow_stream(file, dialect, n_columns, positions, skip=max(done, int(header)))
 
 
@@ -175,7 +176,8 @@ def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: 
     return (
         f"SELECT {wanted} FROM read_csv({path_literal(path)}, auto_detect = false, header = false, "
         f"delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)}, escape = {literal(dialect.escape)}, "
-        f"compression = {literal(packing or 'none')}, columns = {{{columns}}}, strict_mode = true, null_padding = false)"
+        f"compression = {literal(packing or 'none')}, columns = {{{columns}}}, "
+        "strict_mode = true, null_padding = false)"
     )
 
 

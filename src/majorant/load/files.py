@@ -79,7 +79,7 @@ def find_files(source: str | os.PathLike[str] | Sequence[Any], stack: ExitStack)
         )
     path = Path(name).expanduser()
     if not path.exists() and glob.has_magic(name):
-        matches = sorted(glob.glob(str(path), recursive=True))
+        matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
         if not matches:
             raise DataError(f"{name}: no file matches. Check the folder and the pattern.")
         return [(match, Path(match)) for match in matches if not Path(match).is_dir()]
@@ -107,7 +107,7 @@ def temporary(stack: ExitStack) -> Path:
 def identify(name: str, path: Path, *, encoding: str | None, format: str | None) -> File:
     """What the file holds, by its first bytes; an error where its ending says otherwise."""
     if path.is_dir():
-        raise DataError(f"{name} is a directory. Name the files in it, e.g. {os.path.join(name, '*.csv')!r}.")
+        raise DataError(f"{name} is a directory. Name the files in it, e.g. {str(Path(name) / '*.csv')!r}.")
     with _guarded(name, path) as stream:
         raw = stream.read(HEAD_BYTES)
     if not raw:
@@ -218,13 +218,12 @@ def _content(name: str, head: bytes, encoding: str) -> str:
     return "json" if re.match(r"\{\s*[\"}]|\[\s*[\[{\]]|\[\s*$", text) else "csv"
 
 
-def as_utf8(file: File, stack: ExitStack, *, keep_packed: bool) -> Path:
-    """A file with the same text in plain UTF-8 without a mark: itself if it is one, else a temporary copy.
+def as_utf8(file: File, stack: ExitStack) -> Path:
+    """A file with the same text in UTF-8 without a mark: itself (packed or not) if it is one, else a temporary copy.
 
     Raises UnicodeDecodeError where the bytes are not what the encoding says.
     """
-    plain = codecs.lookup(file.encoding).name in ("utf-8", "ascii")
-    if plain and (keep_packed or not file.packing):
+    if file.encoding == "utf-8":
         return file.path
     path = temporary(stack)
     with file.open() as raw, path.open("w", encoding="utf-8", newline="") as out:

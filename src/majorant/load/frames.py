@@ -1,8 +1,9 @@
-"""Tables that are in memory: pandas, polars, pyarrow and DuckDB frames, a dict of columns, lists of triples or dicts."""
+"""Tables in memory: pandas, polars, pyarrow and DuckDB frames, a dict of columns, lists of triples or dicts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -143,11 +144,9 @@ def kind_key(value: Any) -> tuple[str, Any]:
     >>> kind_key(1) == kind_key(1.0), kind_key(1) == kind_key(True), kind_key(1) == kind_key("1")
     (True, False, False)
     """
-    import numbers
-
     if isinstance(value, bool):
         return "bool", value
-    if isinstance(value, numbers.Number):
+    if isinstance(value, Number):
         return "number", value
     return ("text" if isinstance(value, str) else type(value).__name__), value
 

@@ -21,7 +21,7 @@ def open_json(file: File, stack: ExitStack, *, threads: int | None) -> Rows:
     import duckdb
 
     try:
-        path = as_utf8(file, stack, keep_packed=True)
+        path = as_utf8(file, stack)
     except UnicodeDecodeError:
         _refuse_bytes(file)
         raise

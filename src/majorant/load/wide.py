@@ -58,10 +58,10 @@ def _part(rows: Rows, head: dict[str, Column], cells: list[Column], names: Any, 
     labels = _interleave(cells, rows)
     filled = np.flatnonzero(_filled(labels))
     row_n, worker_n = np.divmod(filled, len(cells))
-    columns: dict[str, Column] = {role: _take(column, row_n) for role, column in head.items()}
+    columns: dict[str, Column] = {"item": _take(head["item"], row_n)}
     columns["worker"] = _take(names, worker_n)
     columns["label"] = _take(labels, filled)
-    declared: dict[str, Column] = {"item": head["item"], "worker": names}
+    declared: dict[str, Column] = {**head, "worker": names}
     return Part(
         source=rows.source, unit=rows.unit, first_row=first, n_rows=len(filled), columns=columns,
         row_n=row_n + first, declared=declared,

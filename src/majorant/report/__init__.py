@@ -1,1 +1,1 @@
-"""What a person sees: a summary as plain data, and text and JSON made from it."""
+"""What a person sees: a summary as plain data, and text, JSON and figures made from it."""

@@ -140,13 +140,12 @@ def gold_lines(gold: dict[str, Any] | None, level: float) -> list[str]:
     ]
 
 
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of text as aligned columns, the first to the left, the others to the right."""
+def columns(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,), indent: str = "         ") -> list[str]:
+    """Rows of text as aligned columns, those in `left` to the left, the others to the right."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     return [
-        "         "
-        + "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
-        for row in rows
+        indent + "  ".join(cell.ljust(w) if c in left else cell.rjust(w) for c, (cell, w) in cells).rstrip()
+        for cells in (enumerate(zip(row, widths, strict=True)) for row in rows)
     ]
 
 

@@ -1,0 +1,1 @@
+"""Is majority vote optimal for these votes: proved, supported, refuted, or not to be told."""

@@ -1,0 +1,63 @@
+"""Certificate: what was claimed about majority vote, on which evidence, under which assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from majorant.interval import Estimate
+
+Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
+ClaimKind = Literal["anonymous", "named", "gold"]
+NOT_ESTIMATED = Estimate(None, reason="not estimated")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """An assumption put to the test; `passed` is None where these data cannot test it."""
+
+    name: str
+    passed: bool | None
+    p_value: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Majority vote is as good as any rule of a kind, and how far the data bear it out.
+
+    `anonymous`: no rule that ignores who voted beats it.  `named`: no rule at all does, under a confusion matrix per
+    worker.  `gold`: the anonymous claim, from gold labels alone, without a model.  A `void` claim keeps its numbers,
+    which then hold only "if votes were independent".
+    """
+
+    kind: ClaimKind
+    verdict: Verdict
+    why: str  # one sentence
+    by_votes: Mapping[int, Verdict] = field(default_factory=dict)  # the verdict for each number of votes on an item
+    margin: float | None = None  # nats; > 0: majority vote is optimal at the estimate
+    handicap: float | None = None  # votes, two classes
+    loss: Estimate = NOT_ESTIMATED  # accuracy given away against the best rule of the kind
+    items_certified: float | None = None  # share of items decided as the best rule would
+    evidence: Mapping[str, float] = field(default_factory=dict)  # e-value, likelihood ratio, ...
+    model: str = ""  # independent votes, item difficulty, named workers, none
+    gates: tuple[Gate, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    more_items: int | None = None  # further items that would decide
+
+    def __post_init__(self) -> None:
+        for name in ("by_votes", "evidence"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """The claims at one level, and one sentence that says it all."""
+
+    level: float
+    why: str
+    anonymous: Claim
+    named: Claim | None = None
+    gold: Claim | None = None

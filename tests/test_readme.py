@@ -1,0 +1,35 @@
+"""Every example in the README and the docs is run: transcripts must print what they show, Python blocks must work."""
+
+import re
+
+import pytest
+
+from transcripts import BLOCK, PAGES, ROOT, run_command, transcript
+
+
+def pages_with_examples():
+    return [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", pages_with_examples(), ids=lambda page: page.name)
+def test_the_examples_of_a_page_run_as_shown(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for kind, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "console":
+            for command, printed in transcript(block):
+                assert run_command(command, tmp_path) == printed, command
+        else:
+            exec(compile(block, page.name, "exec"), names)
+
+
+def test_the_readme_has_a_transcript_and_links_that_lead_somewhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "$ majorant check" in text
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_check_can_fail(tmp_path):
+    assert run_command("echo other", tmp_path) != "shown\n"
+    assert transcript("$ a\nx\ny\n$ b\n") == [("a", "x\ny\n"), ("b", "")]
