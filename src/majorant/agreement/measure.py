@@ -15,6 +15,7 @@ from majorant.agreement.resample import FEWEST_UNITS, resampled_coefficients, un
 from majorant.agreement.result import Agreement, PairKappas
 from majorant.errors import ConfigError
 from majorant.interval import Estimate
+from majorant.randomness import as_generator
 from majorant.tally import Patterns, counts, distinct_counts
 from majorant.votes import IntArray, Votes
 
@@ -80,7 +81,7 @@ def _resampling(rng: int | np.random.Generator | None, n_boot: int, level: float
         raise ConfigError(f"level must lie between 0 and 1, not {level!r}.")
     if n_boot < 100:
         raise ConfigError(f"n_boot must be at least 100 to give percentiles, not {n_boot!r}.")
-    return Resampling(None if rng is None else np.random.default_rng(rng), n_boot, level)
+    return Resampling(None if rng is None else as_generator(rng), n_boot, level)
 
 
 def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -> tuple[list[int], str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
+from majorant.frozen import lock
 from majorant.kernels import FloatArray
+from majorant.randomness import as_generator
 from majorant.votes import IntArray
 
 Ties = Literal["flag", "first", "random", "prior"]
@@ -53,11 +55,7 @@ class Fit:
     n_iter: int = 0
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            if isinstance(array := getattr(self, one.name), np.ndarray):
-                array = array.view()
-                array.flags.writeable = False
-                object.__setattr__(self, one.name, array)
+        lock(self)
 
     @property
     def tied_i(self) -> NDArray[np.bool_]:
@@ -115,7 +113,7 @@ def _break_ties(
     if ties == "random":
         if rng is None:
             raise ConfigError("ties='random' draws: give rng, an int or a numpy Generator.")
-        draw_tk = np.random.default_rng(rng).random(best_tk.shape)
+        draw_tk = as_generator(rng).random(best_tk.shape)
         return np.asarray(np.where(best_tk, draw_tk, -1.0).argmax(axis=1), dtype=np.int32)
     if ties == "prior":
         first_t, n_best_t = leaders(np.where(best_tk, prior_k, -1.0))
