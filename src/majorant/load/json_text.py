@@ -70,10 +70,11 @@ def _options(packing: str, shape: str) -> str:
 
 def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[str, ...]:
     """Every key that occurs, in order of first use: a status may well stand on the failed votes only."""
-    sql = (
-        f"SELECT unnest(json_keys(json)) AS key, min(row) AS row FROM (SELECT json, row_number() OVER () AS row "
-        f"FROM read_json_objects({path_literal(path)}, {_options(packing, shape)})) GROUP BY key ORDER BY row"
-    )
+    objects = f"read_json_objects({path_literal(path)}, {_options(packing, shape)})"
+    sql = f"""SELECT key, min(row * 1000000 + place) AS first FROM (
+        SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, row
+        FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS row FROM {objects})
+    ) GROUP BY key ORDER BY first"""
     connection = connect(threads)
     try:
         return tuple(key for key, _ in connection.sql(sql).fetchall())
