@@ -13,6 +13,7 @@ from majorant.load.scan import batches, connect, hashed_columns, literal, path_l
 from majorant.load.table import Column, Rows
 
 LARGEST_OBJECT = 1 << 28
+TAIL_BYTES = 1 << 12
 DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
 
 
@@ -33,6 +34,10 @@ def open_json(file: File, stack: ExitStack, *, threads: int | None) -> Rows:
         names = _keys(path, packing, shape, threads)
     except duckdb.Error as error:
         raise _diagnose(file, shape, str(error)) from None
+    if shape == "array" and not _is_closed(file):  # DuckDB takes an array that ends after a whole object
+        raise DataError(
+            f"{file.name}: the array is never closed; the file is cut off after an object. Export it again."
+        )
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
@@ -60,6 +65,16 @@ def _shape(file: File) -> str:
     except ValueError:
         return "unstructured" if text.startswith(("{\n", "{\r")) else "newline_delimited"
     return "newline_delimited"
+
+
+def _is_closed(file: File) -> bool:
+    tail = b""
+    with file.open() as raw:
+        if not file.packing:
+            raw.seek(max(file.path.stat().st_size - TAIL_BYTES, 0))
+        while block := raw.read(1 << 20):
+            tail = (tail + block)[-TAIL_BYTES:]
+    return tail.replace(b"\0", b"").rstrip().endswith(b"]")  # the zeros of UTF-16
 
 
 def _options(packing: str, shape: str) -> str:
