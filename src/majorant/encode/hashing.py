@@ -32,6 +32,15 @@ class HashTable:
 
     def encode(self, key_n: Keys, check_n: Checks) -> tuple[Codes, NDArray[np.intp]]:
         """The code of each key, and the places at which keys appear for the first time."""
+        # Tables are often sorted by item: then one look per run of equal keys is enough.
+        heads = np.flatnonzero((key_n[1:] != key_n[:-1]) | (check_n[1:] != check_n[:-1])) + 1
+        if len(heads) > len(key_n) // 2:
+            return self._encode(key_n, check_n)
+        heads = np.concatenate([[0], heads])[: len(key_n)]
+        code_r, new = self._encode(key_n[heads], check_n[heads])
+        return np.repeat(code_r, np.diff(heads, append=len(key_n))), heads[new]
+
+    def _encode(self, key_n: Keys, check_n: Checks) -> tuple[Codes, NDArray[np.intp]]:
         seen_n = self.slots[self._home(key_n)]
         code_n: Codes = seen_n["code"].copy()
         rest = np.flatnonzero((seen_n["key"] != key_n) | (seen_n["check"] != check_n) | (code_n < 0))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from majorant.encode.hashing import HashTable
 from majorant.errors import DataError
 from majorant.load.frames import kind_key
-from majorant.load.table import ArrowArray, Column, Hashed, Objects, Plain
+from majorant.load.table import ArrowArray, Column, Hashed, Objects, Plain, arrow_view, numpy_view
 
 Codes = NDArray[np.int32]
 Known = Any  # an Arrow array, or a list of Python values where types differ
@@ -55,14 +55,12 @@ class Coder:
         self.add(column)
 
     def _look_up(self, column: Hashed, table: HashTable) -> Codes:
-        import pyarrow as pa
-
-        given = None if not column.values.null_count else column.values.is_valid().to_numpy(zero_copy_only=False)
+        given = None if not column.values.null_count else numpy_view(column.values.is_valid(), np.bool_)
         keys = (column.key_n, column.check_n) if given is None else (column.key_n[given], column.check_n[given])
         found_n, new = table.encode(*keys)
         if len(new):
             texts = column.values if given is None else column.values.drop_null()
-            self.texts.append(plain_text(texts.take(pa.array(new))))
+            self.texts.append(plain_text(texts.take(arrow_view(new))))
         if given is None:
             return found_n
         code_n = np.full(len(given), -1, dtype=np.int32)
@@ -96,8 +94,10 @@ class Coder:
             raise DataError(
                 f"{self.source}: column {self.column!r} holds {column.type}, not single values. Give one row per vote."
             ) from None
-        indices = encoded.indices if not encoded.indices.null_count else encoded.indices.fill_null(-1)
-        return indices.to_numpy(zero_copy_only=False), encoded.dictionary
+        code_n = numpy_view(encoded.indices, np.int32)
+        if encoded.indices.null_count:
+            code_n = np.where(numpy_view(encoded.indices.is_valid(), np.bool_), code_n, np.int32(-1))
+        return code_n, encoded.dictionary
 
     def merge(self) -> None:
         """Make the waiting values known and put the final codes into their parts."""
@@ -126,7 +126,7 @@ class Coder:
             return np.arange(len(pieces[0]), dtype=np.int32)
         encoded = pa.concat_arrays(pieces if self.known is None else [self.known, *pieces]).dictionary_encode()
         self.known = encoded.dictionary
-        codes: Codes = encoded.indices.to_numpy(zero_copy_only=False)[n_known:]
+        codes: Codes = numpy_view(encoded.indices, np.int32)[n_known:]
         return codes
 
     def _merge_python(self, pieces: list[Known]) -> Codes:

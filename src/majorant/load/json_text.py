@@ -13,6 +13,7 @@ from majorant.load.scan import batches, connect, hashed_columns, literal, path_l
 from majorant.load.table import Column, Rows
 
 LARGEST_OBJECT = 1 << 28
+TAIL_BYTES = 1 << 12
 DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
 
 
@@ -33,6 +34,10 @@ def open_json(file: File, stack: ExitStack, *, threads: int | None) -> Rows:
         names = _keys(path, packing, shape, threads)
     except duckdb.Error as error:
         raise _diagnose(file, shape, str(error)) from None
+    if shape == "array" and not _is_closed(file):  # DuckDB takes an array that ends after a whole object
+        raise DataError(
+            f"{file.name}: the array is never closed; the file is cut off after an object. Export it again."
+        )
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
@@ -62,6 +67,16 @@ def _shape(file: File) -> str:
     return "newline_delimited"
 
 
+def _is_closed(file: File) -> bool:
+    tail = b""
+    with file.open() as raw:
+        if not file.packing:
+            raw.seek(max(file.path.stat().st_size - TAIL_BYTES, 0))
+        while block := raw.read(1 << 20):
+            tail = (tail + block)[-TAIL_BYTES:]
+    return tail.replace(b"\0", b"").rstrip().endswith(b"]")  # the zeros of UTF-16
+
+
 def _options(packing: str, shape: str) -> str:
     return (
         f"format = {literal(shape)}, compression = {literal(packing or 'none')}, maximum_object_size = {LARGEST_OBJECT}"
@@ -70,10 +85,11 @@ def _options(packing: str, shape: str) -> str:
 
 def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[str, ...]:
     """Every key that occurs, in order of first use: a status may well stand on the failed votes only."""
-    sql = (
-        f"SELECT unnest(json_keys(json)) AS key, min(row) AS row FROM (SELECT json, row_number() OVER () AS row "
-        f"FROM read_json_objects({path_literal(path)}, {_options(packing, shape)})) GROUP BY key ORDER BY row"
-    )
+    objects = f"read_json_objects({path_literal(path)}, {_options(packing, shape)})"
+    sql = f"""SELECT key, min(row * 1000000 + place) AS first FROM (
+        SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, row
+        FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS row FROM {objects})
+    ) GROUP BY key ORDER BY first"""
     connection = connect(threads)
     try:
         return tuple(key for key, _ in connection.sql(sql).fetchall())

@@ -37,4 +37,4 @@ def open_parquet(file: File, *, threads: int | None) -> Rows:
 
 
 def _damaged(file: File, error: Exception) -> DataError:
-    return DataError(f"{file.name} is damaged or cut off: {str(error).splitlines()[0]} Copy or export it again.")
+    return DataError(f"{file.name} is damaged or cut off ({str(error).splitlines()[0]}). Copy or export it again.")

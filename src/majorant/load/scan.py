@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from majorant.load.table import Column, Hashed
+import numpy as np
+
+from majorant.load.table import Column, Hashed, numpy_view
 
 BATCH_ROWS = 1 << 18
 
@@ -62,5 +64,6 @@ def hashed_columns(arrays: Sequence[Any], n_columns: int) -> list[Column]:
     """The columns of a batch that was asked for with `wanted`."""
     columns: list[Column] = list(arrays[:n_columns])
     for position, start in enumerate(range(n_columns, len(arrays), 2)):
-        columns[position] = Hashed(columns[position], arrays[start].to_numpy(), arrays[start + 1].to_numpy())
+        key_n, check_n = numpy_view(arrays[start], np.uint64), numpy_view(arrays[start + 1], np.uint32)
+        columns[position] = Hashed(columns[position], key_n, check_n)
     return columns

@@ -82,3 +82,20 @@ def column_length(column: Column) -> int:
     if isinstance(column, Hashed):
         return len(column.key_n)
     return len(column.code_n) if isinstance(column, Objects) else len(column)
+
+
+def numpy_view(array: ArrowArray, dtype: type[Any]) -> NDArray[Any]:
+    """The numbers (or truth values) of an Arrow array without nulls; Arrow's own to_numpy would import pandas."""
+    if dtype is np.bool_:
+        array, dtype = array.cast("uint8"), np.uint8
+        return numpy_view(array, dtype).view(np.bool_)
+    if not len(array):
+        return np.empty(0, dtype=dtype)
+    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * np.dtype(dtype).itemsize)
+
+
+def arrow_view(index_n: NDArray[np.intp]) -> ArrowArray:
+    """Positions as an Arrow array; Arrow's own array() would import pandas."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.int64(), len(index_n), [None, pa.py_buffer(index_n.astype(np.int64, copy=False))])

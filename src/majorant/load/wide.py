@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from majorant.errors import ConfigError, DataError
 from majorant.load.columns import ALIASES, Choice, find_roles
 from majorant.load.frames import coded, plain
-from majorant.load.table import Objects, Part, Plain, Rows, Table, column_length
+from majorant.load.table import Objects, Part, Plain, Rows, Table, column_length, numpy_view
 
 
 def wide_roles(rows: Rows, choice: Choice) -> dict[str, int]:
@@ -56,7 +56,7 @@ def _refuse_workers(rows: Rows, names: Sequence[str]) -> None:
 
 def _part(rows: Rows, head: dict[str, Plain], cells: list[Plain], names: Any, first: int) -> Part:
     labels = _interleave(cells, rows)
-    filled = np.flatnonzero(_filled(labels))
+    filled = np.flatnonzero(_filled(labels, json=rows.kind == "json"))
     row_n, worker_n = np.divmod(filled, len(cells))
     columns: dict[str, Plain] = {"item": _take(head["item"], row_n)}
     columns["worker"] = _take(names, worker_n)
@@ -94,7 +94,7 @@ def _values(cell: Plain) -> list[Any]:
     return values
 
 
-def _filled(labels: Plain) -> NDArray[np.bool_]:
+def _filled(labels: Plain, *, json: bool) -> NDArray[np.bool_]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -105,8 +105,10 @@ def _filled(labels: Plain) -> NDArray[np.bool_]:
     if pa.types.is_floating(labels.type):
         filled = pc.and_(filled, pc.invert(pc.fill_null(pc.is_nan(labels), True)))
     elif pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type):
-        filled = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(labels), ""), False)
-    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=bool)
+        bare = pc.utf8_trim_whitespace(labels)
+        filled = pc.and_(pc.not_equal(bare, ""), pc.not_equal(bare, '""' if json else ""))
+        filled = pc.fill_null(filled, False)
+    return numpy_view(filled, np.bool_)
 
 
 def _take(column: Plain, index_n: NDArray[np.intp]) -> Plain:
