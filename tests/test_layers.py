@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge",
     "certify": "theory tally estimate.fit votes",
-    "decide": "certify estimate tally votes theory",
+    "decide": "certify estimate tally votes theory kernels",
     "plan": "theory certify votes",
     "engines": "blocks tally estimate certify votes",
     "pipeline": BELOW_PIPELINE,

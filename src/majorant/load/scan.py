@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from majorant.load.table import Column, Hashed, numpy_view
+from majorant.threads import thread_count
 
 BATCH_ROWS = 1 << 18
 
@@ -19,12 +19,11 @@ def connect(threads: int | None) -> Any:
     """A private in-memory DuckDB that downloads no extensions and keeps rows in order."""
     import duckdb
 
-    count = threads or int(os.environ.get("MAJORANT_THREADS") or 0) or os.cpu_count() or 1
     settings: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "preserve_insertion_order": "true",
-        "threads": str(count),
+        "threads": str(thread_count(threads)),
     }
     return duckdb.connect(":memory:", config=settings)
 
