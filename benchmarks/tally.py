@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
 
+from clock import REPEATS, by_turns, seconds
 from majorant.agreement import agreement
 from majorant.tally import counts, distinct_counts, pair_counts, tally, tied, votes_by_worker
 from majorant.votes import Votes
 
 VOTES_PER_ITEM = 5
-REPEATS = 5
 DESIGNS = {"panel": 5, "crowd": None}  # workers; a crowd has a worker per 1,000 votes
 
 
@@ -65,25 +64,18 @@ AGREEMENT: dict[str, Callable[[Votes], object]] = {
 }
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """How long one call takes."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def measure(name: str, design: str, n_votes: int, n_classes: int) -> dict[str, float]:
     """Best of a few runs by turns with the yardstick: nanoseconds per vote, ratio, bytes per vote at the peak."""
     votes = simulated(n_votes, n_classes, DESIGNS[design] or n_votes // 1000)
     work = (COUNTING | AGREEMENT)[name]
-    tracemalloc.start()  # sees every array, and the votes were there before
-    first = seconds(lambda: work(votes))
+    first = seconds(lambda: work(votes))  # imports what it needs
+    tracemalloc.start()  # sees every array from here on: not the votes
+    work(votes)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     yardstick = (bincount if name in COUNTING else package_alpha)(votes)
     repeats = REPEATS if first < 1 else 2
-    taken = [(seconds(lambda: work(votes)), seconds(yardstick)) for _ in range(repeats)]
-    ours, theirs = (min(column) for column in zip(*taken, strict=True))
+    ours, theirs = by_turns(lambda: work(votes), yardstick, repeats=repeats)
     return {"ns": ours / n_votes * 1e9, "ratio": ours / theirs, "bytes": peak / n_votes}
 
 

@@ -5,24 +5,10 @@ python benchmarks/theory.py        a few seconds; best of five
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 
+from clock import best_seconds
 from majorant.theory import crew_margin, gap, majority_margin, majority_margins
-
-REPEATS = 5
-
-
-def best_seconds(run: Callable[[], object]) -> float:
-    """The shortest of a few runs."""
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def informative(rng: np.random.Generator, n_classes: int, *lead: int) -> np.ndarray:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
+from clock import best_seconds
 from majorant.theory.accuracy import gap, map_accuracy
 from majorant.theory.crew_accuracy import crew_accuracy
 from majorant.theory.lattice import crew_accuracy_bracket
 from majorant.theory.monte_carlo import estimate_gap
-
-
-def best_of_five(call: Callable[[], object]) -> float:
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def crew(n_voters: int, n_classes: int) -> np.ndarray:
@@ -42,13 +33,13 @@ def main() -> None:
         "estimate_gap, 10 classes, 101 votes": lambda: estimate_gap(ten, crew(1, 10)[0], 101, rng=0),
     }
     for name, call in calls.items():
-        print(f"{name:58} {best_of_five(call):9.4f} s")
+        print(f"{name:58} {best_seconds(call):9.4f} s")
     print(f"\n{'bracket of the optimal rule: unequal voters':44} {'cells':>8} {'width':>9} {'seconds':>9}")
     for n_voters in (20, 101, 1001):
         for n_cells in (2**12, 2**16):
             voters = 0.4 + 0.2 * crew(n_voters, 2)
             bracket = crew_accuracy_bracket(two, voters, n_cells)
-            seconds = best_of_five(lambda voters=voters, n_cells=n_cells: crew_accuracy_bracket(two, voters, n_cells))
+            seconds = best_seconds(lambda voters=voters, n_cells=n_cells: crew_accuracy_bracket(two, voters, n_cells))
             print(f"{n_voters:44} {n_cells:8} {bracket.high - bracket.low:9.1e} {seconds:9.4f}")
 
 

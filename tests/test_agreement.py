@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from majorant.agreement import Agreement, Estimate, agreement
+from majorant.agreement import Agreement, Estimate
+from majorant.agreement import agreement as measure_agreement
 from majorant.agreement import cohen as cohen_module
 from majorant.agreement import resample as resample_module
 from majorant.errors import ConfigError
@@ -18,6 +19,11 @@ from majorant.votes import Votes
 from oracles import agreement as oracle
 
 NAMES = ("percent", "cohen", "fleiss", "krippendorff", "krippendorff_ordinal", "gwet")
+
+
+def agreement(votes, **settings):
+    """All pairs of workers averaged, so that small tables serve."""
+    return measure_agreement(votes, **({"min_common": 1} | settings))
 
 
 def from_matrix(matrix, labels=None):
@@ -295,9 +301,9 @@ def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, dense, m
     monkeypatch.setattr(cohen_module, "DENSE_ENTRIES", 10**9 if dense else 0)
     monkeypatch.setattr(cohen_module, "weights", lambda *_: iter([weight_i[votes.votes_i > 0][None].astype(float)]))
     monkeypatch.setattr(cohen_module, "ENTRIES_AT_ONCE", 50)
-    mean_b, _ = cohen_module.resampled_mean(votes, 1, rng)
+    mean_b, _ = cohen_module.resampled_mean(votes, 1, 1, rng)
     expected = agreement(repeated)
-    assert expected.pairs.n_defined < expected.pairs.n_pairs
+    assert expected.pairs.n_averaged < expected.pairs.n_pairs
     assert mean_b.tolist() == [pytest.approx(expected.cohen.value, abs=1e-12)]
 
 
@@ -306,10 +312,23 @@ def test_cohen_interval_is_centred_where_pairs_share_few_items():
     rng = np.random.default_rng(0)
     said = rng.random((1000, 40)) < rng.choice([0.1, 0.9], size=(1000, 1))
     votes = from_matrix(np.where(rng.random((1000, 40)) < 0.9, -1, said))
-    resampled_b, _ = cohen_module.resampled_mean(votes, 200, rng)
+    resampled_b, _ = cohen_module.resampled_mean(votes, 1, 200, rng)
     found = agreement(votes, rng=0, n_boot=200).cohen
     assert resampled_b.mean() < found.value - 0.015
     assert (found.low + found.high) / 2 == pytest.approx(found.value, abs=0.2 * (found.high - found.low))
+
+
+def test_pairs_with_few_common_items_are_left_out_of_the_mean():
+    """Workers 0 and 1 share 12 items; 2 meets them on one, where a kappa can only be 0 or undefined."""
+    matrix = np.column_stack([[0, 1] * 6, [0, 1] * 5 + [1, 1], [1] + [-1] * 11])
+    found = measure_agreement(from_matrix(matrix), rng=0)
+    assert (found.pairs.n_pairs, found.pairs.n_averaged) == (3, 1)
+    assert found.cohen.value == pytest.approx(oracle.cohen({(0, 0): 5, (0, 1): 1, (1, 1): 6}))
+    assert found.cohen.low > 0.3
+    assert agreement(from_matrix(matrix)).cohen.value < found.cohen.value
+    none = measure_agreement(from_matrix(matrix), min_common=13).cohen
+    assert none.value is None
+    assert "13 items in common" in none.reason
 
 
 def test_too_much_work_is_said_not_done(monkeypatch):

@@ -1,26 +1,43 @@
 """`majorant theory`: the numbers of the library, in words and as JSON."""
 
+import io
 import json
-import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from majorant import theory
+from majorant import cli, theory
 
 PRIOR, CONFUSION = [0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]]
 MODEL = ["--prior", ".6,.4", "--confusion", ".7,.3;.2,.8"]
 CREW = {"Ann": [[0.9, 0.1], [0.1, 0.9]], "Bob": [[0.6, 0.4], [0.4, 0.6]], "Cy": [[0.6, 0.4], [0.4, 0.6]]}
 
 
-def run(*arguments, cwd, text=None):
-    command = [sys.executable, "-m", "majorant", "theory", *arguments]
-    return subprocess.run(command, cwd=cwd, input=text, capture_output=True, text=True, timeout=120, check=False)
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
 
 
-def test_the_table_the_witness_and_the_map(tmp_path):
-    done = run(*MODEL, "--votes", "3,4,7", "--labels", "cat,dog", "--map", "map.svg", cwd=tmp_path)
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """The command line in this process, inside an empty folder."""
+
+    def call(*arguments, text=""):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["majorant", "theory", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return Done(stop.value.code, *capsys.readouterr())
+
+    return call
+
+
+def test_the_table_the_witness_and_the_map(tmp_path, run):
+    done = run(*MODEL, "--votes", "3,4,7", "--labels", "cat,dog", "--map", "map.svg")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
         "votes  verdict           margin  majority  optimal rule     gap     handicap  radius\n"
@@ -44,8 +61,8 @@ def test_the_table_the_witness_and_the_map(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["map.svg"]
 
 
-def test_json_holds_the_numbers_of_the_library(tmp_path):
-    done = run(*MODEL, "--votes", "4", "--ties", "random", "--json", cwd=tmp_path)
+def test_json_holds_the_numbers_of_the_library(run):
+    done = run(*MODEL, "--votes", "4", "--ties", "random", "--json")
     facts = json.loads(done.stdout)["by_votes"][0]
     wanted = theory.describe(PRIOR, CONFUSION, 4, "random")
     assert facts["margin"] == theory.majority_margin(PRIOR, CONFUSION, 4, "random") == wanted.margin
@@ -57,26 +74,26 @@ def test_json_holds_the_numbers_of_the_library(tmp_path):
     assert facts["witness"]["counts"] == [2, 2]
 
 
-def test_a_crew_by_name_from_a_file_or_from_standard_input(tmp_path):
+def test_a_crew_by_name_from_a_file_or_from_standard_input(tmp_path, run):
     (tmp_path / "crew.json").write_text(json.dumps(CREW))
     arguments = ["--prior", ".5,.5", "--labels", "cat,dog", "--crew"]
-    by_file = run(*arguments, "crew.json", cwd=tmp_path)
-    by_stdin = run(*arguments, "-", cwd=tmp_path, text=json.dumps(CREW))
+    by_file = run(*arguments, "crew.json")
+    by_stdin = run(*arguments, "-", text=json.dumps(CREW))
     assert (by_file.returncode, by_file.stdout) == (0, by_stdin.stdout)
     assert "cat from Bob Cy, dog from Ann: majority says cat, the optimal rule says dog" in by_file.stdout
     assert "-1.386 nats" in by_file.stdout
-    unnamed = run(*arguments, "-", "--json", cwd=tmp_path, text=json.dumps(list(CREW.values())))
+    unnamed = run(*arguments, "-", "--json", text=json.dumps(list(CREW.values())))
     assert json.loads(unnamed.stdout)["by_votes"][0]["witness"]["ballot"] == [1, 0, 0]
 
 
-def test_certainty_is_infinite_and_still_json(tmp_path):
-    done = run("--prior", ".5,.5", "--confusion", "1,0/0,1", "--votes", "3", "--json", cwd=tmp_path)
+def test_certainty_is_infinite_and_still_json(run):
+    done = run("--prior", ".5,.5", "--confusion", "1,0/0,1", "--votes", "3", "--json")
     assert json.loads(done.stdout)["by_votes"][0]["margin"] == "inf"
 
 
-def test_what_is_too_large_is_marked(tmp_path):
+def test_what_is_too_large_is_marked(run):
     rows = "/".join(",".join(".5" if k == l else str(0.5 / 9) for l in range(10)) for k in range(10))
-    done = run("--prior", ",".join([".1"] * 10), "--confusion", rows, "--votes", "101", cwd=tmp_path)
+    done = run("--prior", ",".join([".1"] * 10), "--confusion", rows, "--votes", "101")
     assert done.returncode == 0
     assert "?: too many vote patterns to enumerate" in done.stdout
 
@@ -98,11 +115,11 @@ def test_what_is_too_large_is_marked(tmp_path):
         (["--prior", ".5,.5", "--crew", "crew.json", "--map", "map.svg"], "leave out --crew"),
     ],
 )
-def test_a_wrong_call_is_one_sentence_and_writes_nothing(tmp_path, arguments, message):
+def test_a_wrong_call_is_one_sentence_and_writes_nothing(tmp_path, run, arguments, message):
     inputs = {"crew.json": json.dumps(CREW), "bad.json": "{", "number.json": "3"}
     for name, text in inputs.items():
         (tmp_path / name).write_text(text)
-    done = run(*arguments, cwd=tmp_path)
+    done = run(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,5 +1,6 @@
 """Every example in the README and the docs is run: transcripts must print what they show, Python blocks must work."""
 
+import doctest
 import re
 
 import pytest
@@ -19,6 +20,10 @@ def test_the_examples_of_a_page_run_as_shown(page, tmp_path, monkeypatch):
         if kind == "console":
             for command, printed in transcript(block):
                 assert run_command(command, tmp_path) == printed, command
+        elif block.startswith(">>> "):
+            example = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+            assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, clear_globs=False).failed == 0
+            names = example.globs
         else:
             exec(compile(block, page.name, "exec"), names)
 

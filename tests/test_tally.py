@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import majorant.tally.items as items_module
 from majorant.errors import ConfigError
 from majorant.tally import (
     by_votes,
@@ -20,6 +19,7 @@ from majorant.tally import (
     tied,
     votes_by_worker,
 )
+from majorant.tally import items as items_module
 from majorant.votes import Votes
 from oracles.agreement import pair_tables
 

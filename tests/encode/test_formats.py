@@ -6,6 +6,10 @@ import csv
 import gzip
 import io
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -17,9 +21,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import majorant
 from majorant.encode import from_matrix, read
 from majorant.errors import ConfigError, DataError
 
+SRC = str(Path(majorant.__file__).parents[1])
 VOTES = [("q1", "ana", "yes"), ("q2", "bo", "no"), ("q1", "bo", "yes"), ("q3", "ana", "no")]
 ROLES = ("item", "worker", "label")
 COLUMNS = {role: [vote[p] for vote in VOTES] for p, role in enumerate(ROLES)}
@@ -211,6 +217,25 @@ def test_wide_rows_are_named_by_their_row(tmp_path):
     (tmp_path / "v.csv").write_text("item,ana,bo\nq1,yes,yes\nq2,,no\nq1,no,yes\n")
     with pytest.raises(DataError, match=r"v\.csv, row 4: worker 'ana' .*'no' after 'yes' in row 2"):
         read(tmp_path / "v.csv", wide=True)
+
+
+def test_wide_json(tmp_path):
+    (tmp_path / "v.json").write_text('[{"item": "a", "x\\"y": 1, "bo": ""}, {"item": "b", "bo": "1"}]')
+    votes = read(tmp_path / "v.json", wide=True)
+    assert triples(votes) == [("a", 'x"y', 1), ("b", "bo", "1")]
+    assert votes.account.rows == 2
+
+
+def test_files_are_read_without_importing_pandas(tmp_path):
+    (tmp_path / "v.csv").write_text("item,worker,label,gold,seconds\na,b,1,1,3\na,c,,,\n")
+    (tmp_path / "v.jsonl").write_text(
+        '{"item": "a", "worker": 1, "label": null}\n{"item": "a", "worker": 2, "label": 3}\n'
+    )
+    pq.write_table(pa.table({"item": ["a", "b"], "worker": [1, 2], "label": [None, "x"]}), tmp_path / "v.parquet")
+    program = "import sys; from majorant.encode import read; [read(path) for path in sys.argv[1:]]; "
+    program += "sys.exit('pandas' in sys.modules)"
+    command = [sys.executable, "-c", program, *map(str, tmp_path.iterdir())]
+    assert subprocess.run(command, env=os.environ | {"PYTHONPATH": SRC}).returncode == 0
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, dict])

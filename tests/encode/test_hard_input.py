@@ -184,6 +184,13 @@ def test_cut_off_json(write):
     refused(write(whole[:-60], "votes.json"), "votes.json, line", "column", "cut off")
 
 
+@pytest.mark.parametrize("name", ["votes.json", "votes.json.gz"])
+@pytest.mark.parametrize("end", ["", ",", ", \n", "\n"])
+def test_json_cut_off_between_objects(write, name, end):
+    content = ('[{"item": 1, "worker": "ana", "label": "yes"}' + end).encode()
+    refused(write(gzip.compress(content) if name.endswith("gz") else content, name), name, "cut off")
+
+
 def test_cut_off_json_lines(write):
     line = '{"item": 1, "worker": "ana", "label": "yes"}\n'
     refused(write(line * 3 + line[:20], "votes.jsonl"), "votes.jsonl, line 4, column")

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from majorant.encode import read, vocabulary
+from majorant.encode.hashing import HashTable
 from majorant.encode.vocabulary import Coder, as_list
 from majorant.errors import ConfigError, DataError
 from majorant.load.columns import Choice, find_roles
@@ -172,3 +173,28 @@ def test_codes_of_parts_equal_codes_of_the_whole(parts):
         vocabulary.MERGE_AT = before
     assert code_n.tolist() == expected.code_n.tolist()
     assert [(type(v), v) for v in as_list(known)] == [(type(v), v) for v in expected.values]
+
+
+@settings(max_examples=200, deadline=None)
+@given(batches=st.lists(st.lists(st.tuples(st.sampled_from([0, 1, 4096, 8192, 2**63, 2**64 - 1]), st.integers(0, 3)))))
+def test_hash_table_against_a_dict(batches):
+    """Keys that fall into one slot, keys that differ in the check only, and keys that come again."""
+    table, expected = HashTable(), {}
+    for batch in batches:
+        before = len(expected)
+        codes = [expected.setdefault(pair, len(expected)) for pair in batch]
+        found, new = table.encode(
+            np.array([k for k, _ in batch], np.uint64), np.array([c for _, c in batch], np.uint32)
+        )
+        assert found.tolist() == codes
+        assert [codes[at] for at in new] == list(range(before, len(expected)))
+
+
+def test_hash_table_grows():
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, 50_000, 200_000).astype(np.uint64) << np.uint64(8)  # low bits equal: long searches
+    table = HashTable()
+    codes = np.concatenate([table.encode(part, np.zeros(len(part), np.uint32))[0] for part in np.split(keys, 8)])
+    first = {}
+    assert codes.tolist() == [first.setdefault(key, len(first)) for key in keys.tolist()]
+    assert table.n_keys == len(first)

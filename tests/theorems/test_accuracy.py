@@ -156,8 +156,10 @@ def test_gap_keeps_nine_digits_next_to_the_boundary(n_votes, nudge):
     assert gap(*model) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
-@pytest.mark.parametrize("n_votes", [1_000_000, 1_000_001])
-@pytest.mark.parametrize(("p", "a", "b"), [(0.9, 0.52, 0.51), (0.99, 0.505, 0.501), (0.3, 0.501, 0.5003)])
+@pytest.mark.parametrize(
+    ("p", "a", "b", "n_votes"),
+    [(0.9, 0.52, 0.51, 1_000_000), (0.99, 0.505, 0.501, 1_000_001), (0.3, 0.501, 0.5003, 1_000_001)],
+)
 def test_gap_keeps_eleven_digits_at_a_million_votes(p, a, b, n_votes):
     """Nine are promised; log-gamma functions would lose the tenth (1.1e-9 off), so their return would show here."""
     model = [p, 1 - p], [[a, 1 - a], [1 - b, b]], n_votes
@@ -193,6 +195,15 @@ def test_golden_two_classes(case):
     assert majority_accuracy(*two_class(case)) == pytest.approx(case["mv_random_ties"], abs=1e-13)
     assert map_accuracy(*two_class(case)) == pytest.approx(case["omap"], abs=1e-13)
     assert gap(*two_class(case)) == pytest.approx(case["gap_random_ties"], abs=1e-13)
+
+
+@pytest.mark.parametrize("case", GOLDEN["test_vectors"]["binary_shared"])
+def test_golden_margin_is_negative_iff_majority_gives_something_away(case):
+    prior, confusion, n_votes = two_class(case)
+    if case["ties"] == "class1":  # name the classes the other way round
+        prior, confusion = prior[::-1], [row[::-1] for row in confusion[::-1]]
+    ties = "first" if case["ties"] in ("class0", "class1") else case["ties"]
+    assert (gap(prior, confusion, n_votes, ties) > 0) == (case["margin"] < 0)
 
 
 TABLES = [*GOLDEN["synthetic_table"].values(), *GOLDEN["estimated_table"]]
@@ -266,7 +277,7 @@ CALLS = [majority_accuracy, map_accuracy, gap, majority_confusion, map_confusion
 @pytest.mark.parametrize("call", CALLS)
 def test_bad_input_is_refused_by_name(call):
     good = [[0.8, 0.2], [0.3, 0.7]]
-    with pytest.raises(ConfigError, match="ties must be one of random, first, prior, exclude, not 'coin'"):
+    with pytest.raises(ConfigError, match="ties must be one of exclude, first, prior, random, not 'coin'"):
         call([0.5, 0.5], good, 3, "coin")
     with pytest.raises(ConfigError, match=r"confusion\[1\] sums to 0.9"):
         call([0.5, 0.5], [[0.8, 0.2], [0.3, 0.6]], 3)

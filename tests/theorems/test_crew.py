@@ -54,6 +54,20 @@ def test_margin_is_the_smallest_log_odds_over_all_ballots(n_classes, n_votes, n_
         assert_same(margins(prior_bk, confusion_bhkl), oracle.crew_margin(prior_bk, confusion_bhkl))
 
 
+@pytest.mark.parametrize(("n_classes", "n_votes"), [(2, 3), (2, 4), (3, 3), (3, 4), (3, 5), (4, 3), (4, 4)])
+def test_labels_that_a_voter_never_gives(n_classes, n_votes):
+    # Zeros at random rule out a class and end in -inf; a label missing for every class only binds the ballots.
+    rng = np.random.default_rng(n_classes + n_votes)
+    prior_bk, confusion_bhkl = oracle.draw_models(rng, 150, n_classes, n_votes)
+    never_bhl = rng.random((150, n_votes, n_classes)) < 0.3
+    never_bhl &= never_bhl.sum(axis=2, keepdims=True) < n_classes
+    confusion_bhkl = np.where(never_bhl[:, :, None, :], 0.0, confusion_bhkl + 1e-3)
+    confusion_bhkl /= confusion_bhkl.sum(axis=3, keepdims=True)
+    wanted_b = oracle.crew_margin(prior_bk, confusion_bhkl)
+    assert np.isfinite(wanted_b).mean() > 0.9
+    assert_same(margins(prior_bk, confusion_bhkl), wanted_b)
+
+
 @given(data=st.data(), n_classes=st.integers(2, 3), n_votes=st.integers(1, 5), ties=st.sampled_from(TIES))
 def test_margin_of_rough_crews(data, n_classes, n_votes, ties):
     ties = ties if n_classes == 2 else "exclude"

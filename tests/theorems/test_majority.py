@@ -217,7 +217,7 @@ def test_the_witness_in_words():
         (([1.0], [[1.0]], 3), "two or more classes"),
         (([0.5, 0.5], np.eye(2), 0), "n_votes"),
         (([0.5, 0.5], np.eye(2), 2.5), "n_votes"),
-        (([0.5, 0.5], np.eye(2), 3, "coin"), "ties must be one of exclude, first, prior, random"),
+        (([0.5, 0.5], np.eye(2), 3, "coin"), "ties must be one of random, first, prior, exclude"),
         (([0.2, 0.3, 0.5], np.eye(3), 3, "first"), "two classes"),
         ((["a", "b"], np.eye(2), 3), "prior must be"),
     ],

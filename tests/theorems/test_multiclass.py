@@ -92,6 +92,20 @@ def test_uniform_noise_does_not_depend_on_the_number_of_votes():
     assert uniform_noise_margin([0.2, 0.3, 0.5], 0.3, 2) > margins.pop()
 
 
+@pytest.mark.parametrize("n_classes", [3, 4, 5])
+def test_labels_that_nobody_gives(n_classes):
+    rng = np.random.default_rng(n_classes)
+    for n_votes in range(1, 9):
+        prior_bk, confusion_bkl = oracle.draw_models(rng, 100, n_classes)
+        never_bl = rng.random((100, n_classes)) < 0.3
+        never_bl &= never_bl.sum(axis=1, keepdims=True) < n_classes
+        confusion_bkl = np.where(never_bl[:, None, :], 0.0, confusion_bkl + 1e-3)
+        confusion_bkl /= confusion_bkl.sum(axis=2, keepdims=True)
+        wanted_b = oracle.shared_margin(prior_bk, confusion_bkl, n_votes)
+        assert np.isfinite(wanted_b).all()
+        assert_same(majority_margins(prior_bk, confusion_bkl, n_votes), wanted_b)
+
+
 def test_classes_that_never_occur():
     confusion = [[0.8, 0.2, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]]
     assert majority_margin([0.5, 0.5, 0.0], confusion, 3) == pytest.approx(np.log(4))

@@ -27,27 +27,29 @@ ENTRIES_AT_ONCE = 2_000_000
 KEY_LIMIT = 1 << 62
 
 
-def pair_kappas(votes: Votes) -> tuple[float | None, PairKappas]:
+def pair_kappas(votes: Votes, min_common: int) -> tuple[float | None, PairKappas]:
     """The mean kappa over pairs of workers (None if no pair defines one) and the pairs with most items in common.
 
     A pair counts in the mean with its number of pairs of votes: the items in common, unless workers repeat votes.
+    Those with fewer than `min_common` are left out: with one item kappa is 0 for a different label and not defined for
+    the same one, so that a mean over all pairs would be far too low.
     """
-    weighted_sum, weight, n_pairs, n_defined = 0.0, 0.0, 0, 0
+    weighted_sum, weight, n_pairs, n_averaged = 0.0, 0.0, 0, 0
     listed: list[NDArray[Any]] = [np.zeros(0, np.int64)] * 3 + [np.zeros(0)] * 2
     for pairs in pair_counts(votes):
         total_p, agreed_p, chance_p = _pair_sums(pairs)
         kappa_p = kappa(total_p, agreed_p, chance_p)
-        defined_p = ~np.isnan(kappa_p)
-        weighted_sum += float(total_p[defined_p] @ kappa_p[defined_p])
-        weight += float(total_p[defined_p].sum())
-        n_pairs, n_defined = n_pairs + len(kappa_p), n_defined + int(defined_p.sum())
+        averaged_p = ~np.isnan(kappa_p) & (total_p >= min_common)
+        weighted_sum += float(total_p[averaged_p] @ kappa_p[averaged_p])
+        weight += float(total_p[averaged_p].sum())
+        n_pairs, n_averaged = n_pairs + len(kappa_p), n_averaged + int(averaged_p.sum())
         found = (pairs.worker_a_p, pairs.worker_b_p, pairs.items_p, agreed_p / total_p, kappa_p)
         listed = [np.concatenate(both) for both in zip(listed, found, strict=True)]
         kept_p = np.sort(np.argsort(-listed[2], kind="stable")[:PAIRS_LISTED])
         listed = [column_p[kept_p] for column_p in listed]
     mean = weighted_sum / weight if weight else None
     a_p, b_p, items_p, share_p, kappa_p = listed
-    return mean, PairKappas(a_p, b_p, items_p, share_p, kappa_p, ~np.isnan(kappa_p), n_pairs, n_defined)
+    return mean, PairKappas(a_p, b_p, items_p, share_p, kappa_p, ~np.isnan(kappa_p), n_pairs, n_averaged)
 
 
 def kappa(total: FloatArray, agreed: FloatArray, chance: FloatArray) -> FloatArray:
@@ -71,7 +73,9 @@ def too_many_pairs(votes: Votes) -> str:
     return f"not computed: {n_pairs:.1e} pairs of votes on the same item, more than {MOST_VOTE_PAIRS:.0e}"
 
 
-def resampled_mean(votes: Votes, n_boot: int, rng: np.random.Generator) -> tuple[FloatArray | None, str]:
+def resampled_mean(
+    votes: Votes, min_common: int, n_boot: int, rng: np.random.Generator
+) -> tuple[FloatArray | None, str]:
     """The mean kappa in resamples of the items that hold votes; None where there is too much work, and the reason.
 
     Within bounded work: as many resamples as fit, at least FEWEST_RESAMPLES, or none at all.
@@ -86,20 +90,21 @@ def resampled_mean(votes: Votes, n_boot: int, rng: np.random.Generator) -> tuple
         return None, f"no interval: {n_pairs:.1e} pairs of votes on the same item are too many to resample"
     cell_c, entry_cu = (_dense_cells if dense else _sparse_cells)(votes, bag_i, n_bags)
     sums = _cell_sums(cell_c, n_workers, n_classes)
+    averaged_p = sums[0] @ entry_cu.sum(axis=1) >= min_common  # the same pairs in every resample
     at_once = max(1, ENTRIES_AT_ONCE // max(len(cell_c), n_bags))
     draws = weights(np.ones(n_bags, dtype=np.int64), n_fit, at_once, rng)
-    mean_b = np.concatenate([_mean_kappa(entry_cu @ weight_bu.T, sums) for weight_bu in draws])
+    mean_b = np.concatenate([_mean_kappa(entry_cu @ weight_bu.T, sums, averaged_p) for weight_bu in draws])
     bagged = n_bags < np.count_nonzero(votes.votes_i)
     return mean_b, f"{n_fit} resamples of {n_bags} {'bags of items' if bagged else 'items'}"
 
 
-def _mean_kappa(cell_cb: FloatArray, sums: list[csr_array[Any]]) -> FloatArray:
+def _mean_kappa(cell_cb: FloatArray, sums: list[csr_array[Any]], averaged_p: NDArray[np.bool_]) -> FloatArray:
     """The weighted mean over pairs in each resample, from the cells of their tables; NaN where no kappa is defined."""
     total_pb, agreed_pb, row_qb, column_qb = (matrix @ cell_cb for matrix in sums)
     row_qb *= column_qb
     chance_pb = row_qb.reshape(len(total_pb), -1, cell_cb.shape[1]).sum(axis=1)
     kappa_pb = kappa(total_pb, agreed_pb, chance_pb)
-    total_pb[np.isnan(kappa_pb)] = 0
+    total_pb[np.isnan(kappa_pb) | ~averaged_p[:, None]] = 0
     weight_b = total_pb.sum(axis=0)
     above_b = np.einsum("pb,pb->b", total_pb, np.nan_to_num(kappa_pb))
     return np.asarray(np.divide(above_b, weight_b, out=np.full(len(weight_b), np.nan), where=weight_b > 0))

@@ -15,6 +15,7 @@ from majorant.agreement.resample import FEWEST_UNITS, resampled_coefficients, un
 from majorant.agreement.result import Agreement, PairKappas
 from majorant.errors import ConfigError
 from majorant.interval import Estimate
+from majorant.randomness import as_generator
 from majorant.tally import Patterns, counts, distinct_counts
 from majorant.votes import IntArray, Votes
 
@@ -39,6 +40,7 @@ def agreement(
     level: float = 0.95,
     n_boot: int = 1000,
     order: Sequence[Hashable] | None = None,
+    min_common: int = 10,
 ) -> Agreement:
     """How well workers agree: percent, Cohen, Fleiss, Krippendorff (nominal, ordinal) and Gwet's AC1.
 
@@ -46,7 +48,8 @@ def agreement(
     they are; without `rng` nothing is drawn.  With up to 4,096 different rows of counts (for Cohen: items) that is the
     exact bootstrap; beyond, items go by lot into 4,096 bags, and bags are drawn.  Cohen's resamples are centred on the
     value, and are fewer, or none, where pairs of votes are very many; `resampling` and `reason` say what was done.  The
-    ordinal alpha needs labels that are numbers, or `order`, the labels from lowest to highest.
+    ordinal alpha needs labels that are numbers, or `order`, the labels from lowest to highest.  Cohen's kappa is
+    averaged over workers with `min_common` items in common: with fewer it is biased downwards.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1, 2, 2], [0, 1] * 3, [0, 0, 1, 1, 0, 1],
     ...                          items="abc", workers="wx", labels=("no", "yes"))
@@ -60,7 +63,7 @@ def agreement(
     class_k, no_order = _class_order(votes.labels, order)
     patterns, used_k = _votes_only(distinct_counts(counts(votes)), class_k)
     found, drawn = _from_counts(patterns, [votes.labels[k] for k in used_k], no_order, how)
-    cohen, pairs, drawn_pairs = _cohen(votes, how)
+    cohen, pairs, drawn_pairs = _cohen(votes, min_common, how)
     return Agreement(
         **found,
         cohen=cohen,
@@ -78,7 +81,7 @@ def _resampling(rng: int | np.random.Generator | None, n_boot: int, level: float
         raise ConfigError(f"level must lie between 0 and 1, not {level!r}.")
     if n_boot < 100:
         raise ConfigError(f"n_boot must be at least 100 to give percentiles, not {n_boot!r}.")
-    return Resampling(None if rng is None else np.random.default_rng(rng), n_boot, level)
+    return Resampling(None if rng is None else as_generator(rng), n_boot, level)
 
 
 def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -> tuple[list[int], str]:
@@ -159,19 +162,19 @@ def _why_undefined(labels: list[Hashable]) -> str:
     return "all votes on items with two or more are for one label: there is no chance agreement to correct for"
 
 
-def _cohen(votes: Votes, how: Resampling) -> tuple[Estimate, PairKappas | None, str]:
+def _cohen(votes: Votes, min_common: int, how: Resampling) -> tuple[Estimate, PairKappas | None, str]:
     """Cohen's kappa averaged over pairs of workers, the pairs, and how it was resampled."""
     if reason := too_many_pairs(votes):
         return Estimate(None, reason=reason), None, ""
-    value, pairs = pair_kappas(votes)
+    value, pairs = pair_kappas(votes, min_common)
     if value is None:
         reason = "no two workers have an item in common"
         if pairs.n_pairs:
-            reason = "every two workers gave one and the same label to all their common items"
+            reason = f"no two workers with {min_common} items in common, or these all got one and the same label"
         return Estimate(None, reason=reason), pairs, ""
     if how.rng is None:
         return Estimate(value, reason=NO_RNG), pairs, ""
-    resampled_b, text = resampled_mean(votes, how.n_boot, how.rng)
+    resampled_b, text = resampled_mean(votes, min_common, how.n_boot, how.rng)
     if resampled_b is None:
         return Estimate(value, reason=text), pairs, ""
     # Drawing an item twice makes two workers' table look surer than it is: with few items in common all resamples lie

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.frozen import lock
 from majorant.interval import Estimate
 from majorant.votes import IntArray
 
@@ -25,15 +26,10 @@ class PairKappas:
     kappa_p: NDArray[np.float64]
     defined_p: NDArray[np.bool_]
     n_pairs: int  # pairs with an item in common, of which the largest are listed
-    n_defined: int  # pairs whose kappa is defined, over which Cohen's kappa is averaged
+    n_averaged: int  # pairs with a defined kappa and enough common items: Cohen's kappa is their mean
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                view = value.view()
-                view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
+        lock(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal
 
+from majorant.frozen import lock
 from majorant.interval import Estimate
 
 Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
@@ -48,8 +48,7 @@ class Claim:
     more_items: int | None = None  # further items that would decide
 
     def __post_init__(self) -> None:
-        for name in ("by_votes", "evidence"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        lock(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

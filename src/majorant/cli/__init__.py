@@ -16,6 +16,7 @@ from majorant.errors import MajorantError
 COMMANDS = {
     "check": "Read votes, measure agreement, and write the labels.",
     "aggregate": "Write one label per item.",
+    "workers": "Who is good: accuracy with intervals, agreement, confusion and flags of each worker.",
     "agreement": "How well the workers agree, beyond chance.",
     "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
     "simulate": "Draw votes from a crowd or a panel with known truth.",

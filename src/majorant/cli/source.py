@@ -45,7 +45,9 @@ _INPUT_OPTIONS = (
     click.option("--item", metavar="COLUMN", help="The column that names the item."),
     click.option("--worker", metavar="COLUMN", help="The column that names the worker or judge."),
     click.option("--label", metavar="COLUMN", help="The column that holds the label."),
-    click.option("--gold", metavar="COLUMN", help="The column that holds the true label, where it is known."),
+    click.option(
+        "--gold", metavar="COLUMN", help="The column that holds the true label, where it is known; none ignores it."
+    ),
     click.option("--gold-file", metavar="FILE", help="A second table with the columns item and gold."),
     click.option("--status", metavar="COLUMN", help="The column that says ok, abstain or error; none ignores it."),
     click.option("--seconds", metavar="COLUMN", help="The column that says how long each vote took."),
@@ -80,6 +82,8 @@ def input_options(command: Command) -> Command:
         if (threads := values.pop("threads")) is not None:
             os.environ[THREADS_VARIABLE] = str(threads)  # for all that this command does
         settings = {name: values.pop(name) for name in _READ_SETTINGS}
+        for name in ("gold", "status", "seconds"):
+            settings[name] = "" if settings[name] == "none" else settings[name]
         return command(source=Source(values.pop("file"), settings, values["quiet"]), **values)
 
     with_source.__name__, with_source.__doc__ = command.__name__, f"{command.__doc__}\n\n    {ABOUT_FILE}"

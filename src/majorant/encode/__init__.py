@@ -56,24 +56,26 @@ def read(
     one vote per worker and item, or choose with --repeats first|last|each.
     """
     check_policy(repeats)
-    if isinstance(empty, str):
-        empty = (empty,)
     choice = Choice.of(columns, item=item, worker=worker, label=label, gold=gold, status=status, seconds=seconds)
     how = Opening(choice=choice, encoding=encoding, delimiter=delimiter, format=format, wide=wide, threads=threads)
     with open_table(source, how) as table:
         if gold_file is not None and "gold" in table.columns:
-            raise ConfigError(
-                f"gold labels stand both in column {table.columns['gold']!r} and in the gold file. "
-                "Leave one out: --gold none ignores the column."
-            )
+            _refuse_two_golds(table.columns["gold"])
         coded = collect_codes(table, max_classes=max_classes, progress=progress)
     items = identify(coded, "item")
-    no_vote = frozenset(map(str, empty))
+    no_vote = frozenset([empty] if isinstance(empty, str) else map(str, empty))
     truth = None
     if gold_file is not None:
         gold_how = Opening(choice=Choice(named={}, needed=GOLD_ROLES), encoding=encoding, threads=threads)
         truth = read_gold(gold_file, gold_how, items.values, empty=no_vote, max_classes=max_classes)
     return build_votes(coded, items, truth, repeats=repeats, empty=no_vote)
+
+
+def _refuse_two_golds(column: str) -> None:
+    raise ConfigError(
+        f"gold labels stand both in column {column!r} and in the gold file. "
+        "Leave one out: --gold none ignores the column."
+    )
 
 
 def from_matrix(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.encode.vocabulary import Coder, Codes, Known, plain_text
+from majorant.encode.vocabulary import Coder, Codes, Known, as_list
 from majorant.errors import DataError
-from majorant.load.frames import plain
-from majorant.load.table import Column, Objects, Part, Table
+from majorant.load.table import Objects, Part, Table, column_length
 
 Progress = Callable[[int], None]  # told how many rows have been read so far
 
@@ -126,40 +125,18 @@ def _refuse_many(coder: Coder, span: Span, role: str, name: str, max_classes: in
 
 def _seconds(part: Part, span: Span, table: Table) -> NDArray[np.float64]:
     """The seconds column as floats, NaN where empty."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = part.columns["seconds"]
-    array = _object_array(column) if isinstance(column, Objects) else plain_text(plain(column))
-    if pa.types.is_large_string(array.type):
-        array = pc.utf8_trim(array, ' \t"')  # the quotes of a number that JSON holds as text
-        array = pc.if_else(pc.equal(array, ""), pa.scalar(None, pa.large_string()), array)
-    try:
-        floats = array.cast(pa.float64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        _refuse_seconds(array, span, table)
-        raise
-    return np.asarray(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _object_array(column: Objects) -> Any:
-    import pyarrow as pa
-
-    return pa.array([None if c < 0 else str(column.values[c]) for c in column.code_n.tolist()], pa.large_string())
-
-
-def _refuse_seconds(array: Any, span: Span, table: Table) -> None:
-    for n, value in enumerate(array.to_pylist()):
+    coder = Coder(span.source, table.columns["seconds"])
+    coder.add(part.columns["seconds"])
+    code_n, _, known = coder.finish()
+    seconds = [math.nan]
+    for code, value in enumerate(as_list(known)):
         try:
-            float(value) if value is not None else None
-        except (TypeError, ValueError):
-            row = span.first_row + n if span.row_n is None else int(span.row_n[n])
+            text = str(value).strip(' \t"')  # JSON may hold a number as text
+            seconds.insert(code, float(text) if text else math.nan)
+        except ValueError:
+            n = int(np.argmax(code_n == code))
             raise DataError(
-                f"{span.source}, {span.unit} {row}, column {table.columns['seconds']!r}: {value!r} is not a number of "
-                "seconds. Correct it, or leave the column out with --seconds none."
+                f"{_where([replace(span, start=0)], n)}, column {table.columns['seconds']!r}: {text!r} is not a number "
+                "of seconds. Correct it, or leave the column out with --seconds none."
             ) from None
-
-
-def column_length(column: Column) -> int:
-    """How many entries a column holds."""
-    return len(column.code_n) if isinstance(column, Objects) else len(column)
+    return np.array(seconds)[code_n]

@@ -49,7 +49,7 @@ def make_account(
 def _row_notes(abstained: int, resolved: Resolved, repeats: str) -> list[Note]:
     notes = []
     if abstained:
-        text = f"{_n(abstained, 'row')} without a vote (empty label or failed status) count as abstentions."
+        text = f"{_n(abstained, 'abstention')}: rows with an empty label, or with a status that says there is no vote."
         notes.append(Note("abstained", text))
     if resolved.merged:
         notes.append(Note("merged", f"{_n(resolved.merged, 'exact copy', 'exact copies')} of earlier votes merged."))

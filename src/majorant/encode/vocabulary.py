@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.encode.hashing import HashTable
 from majorant.errors import DataError
 from majorant.load.frames import kind_key
-from majorant.load.table import ArrowArray, Column, Objects
+from majorant.load.table import ArrowArray, Column, Hashed, Objects, Plain, arrow_view, numpy_view
 
 Codes = NDArray[np.int32]
 Known = Any  # an Arrow array, or a list of Python values where types differ
@@ -19,8 +20,8 @@ MERGE_AT = 1 << 20
 class Coder:
     """Collects one column; `finish` gives its codes (-1 where nothing stands) and its values in order of appearance.
 
-    Each part is encoded on its own; the values of the parts wait, and are merged when they outnumber the known ones.
-    So every value is merged a bounded number of times, and no more wait than are known.
+    Parts with hashes go through one table, which gives final codes at once.  Other parts are encoded one by one; their
+    values wait, and are merged when they outnumber the known ones: so every value is merged a bounded number of times.
     """
 
     def __init__(self, source: str, column: str) -> None:
@@ -29,10 +30,18 @@ class Coder:
         self.waiting: list[tuple[int, Known]] = []  # (number of the part, its values)
         self.n_waiting = 0
         self.part_codes: list[Codes] = []
+        self.table: HashTable | None = HashTable()  # None once a part came without hashes
+        self.texts: list[ArrowArray] = []  # what the table knows
         self.declared: set[int] = set()  # parts whose values are listed but stand in no row
 
     def add(self, column: Column) -> None:
         """Encode one part."""
+        if isinstance(column, Hashed):
+            if self.table is not None:
+                self.part_codes.append(self._look_up(column, self.table))
+                return
+            column = column.values
+        self._leave_table()
         code_n, values = self._encode(column)
         self.waiting.append((len(self.part_codes), values))
         self.part_codes.append(code_n)
@@ -45,10 +54,32 @@ class Coder:
         self.declared.add(len(self.part_codes))
         self.add(column)
 
+    def _look_up(self, column: Hashed, table: HashTable) -> Codes:
+        given = None if not column.values.null_count else numpy_view(column.values.is_valid(), np.bool_)
+        keys = (column.key_n, column.check_n) if given is None else (column.key_n[given], column.check_n[given])
+        found_n, new = table.encode(*keys)
+        if len(new):
+            texts = column.values if given is None else column.values.drop_null()
+            self.texts.append(plain_text(texts.take(arrow_view(new))))
+        if given is None:
+            return found_n
+        code_n = np.full(len(given), -1, dtype=np.int32)
+        code_n[given] = found_n
+        return code_n
+
+    def _leave_table(self) -> None:
+        import pyarrow as pa
+
+        if self.table is not None and self.texts:
+            self.known = pa.concat_arrays(self.texts)
+        self.table, self.texts = None, []
+
     def __len__(self) -> int:
+        if self.table is not None:
+            return self.table.n_keys
         return 0 if self.known is None else len(self.known)
 
-    def _encode(self, column: Column) -> tuple[Codes, Known]:
+    def _encode(self, column: Plain) -> tuple[Codes, Known]:
         import pyarrow as pa
 
         if isinstance(column, Objects):
@@ -63,8 +94,10 @@ class Coder:
             raise DataError(
                 f"{self.source}: column {self.column!r} holds {column.type}, not single values. Give one row per vote."
             ) from None
-        indices = encoded.indices if not encoded.indices.null_count else encoded.indices.fill_null(-1)
-        return indices.to_numpy(zero_copy_only=False), encoded.dictionary
+        code_n = numpy_view(encoded.indices, np.int32)
+        if encoded.indices.null_count:
+            code_n = np.where(numpy_view(encoded.indices.is_valid(), np.bool_), code_n, np.int32(-1))
+        return code_n, encoded.dictionary
 
     def merge(self) -> None:
         """Make the waiting values known and put the final codes into their parts."""
@@ -93,7 +126,7 @@ class Coder:
             return np.arange(len(pieces[0]), dtype=np.int32)
         encoded = pa.concat_arrays(pieces if self.known is None else [self.known, *pieces]).dictionary_encode()
         self.known = encoded.dictionary
-        codes: Codes = encoded.indices.to_numpy(zero_copy_only=False)[n_known:]
+        codes: Codes = numpy_view(encoded.indices, np.int32)[n_known:]
         return codes
 
     def _merge_python(self, pieces: list[Known]) -> Codes:
@@ -110,6 +143,7 @@ class Coder:
 
     def finish(self) -> tuple[Codes, Codes, Known]:
         """All codes, one per row; the codes of what was declared; the values."""
+        self._leave_table()
         self.merge()
         parts, self.part_codes = self.part_codes, []
         declared_n = _join([part for number, part in enumerate(parts) if number in self.declared])

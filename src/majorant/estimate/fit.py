@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
+from majorant.frozen import lock
 from majorant.kernels import FloatArray
+from majorant.randomness import as_generator
 from majorant.votes import IntArray
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 Ties = Literal["flag", "first", "random", "prior"]
 TIE_TOLERANCE = 1e-9  # probabilities closer than this are equal: sums in another order differ by far less
 NO_LABEL = -1
+LEADER_ENTRIES = 1 << 17  # rows are looked at in blocks that stay in the cache
 
 
 class Estimator(Protocol):
@@ -57,11 +60,7 @@ class Fit:
     online: State | None = None  # what an online method goes on from when new votes come
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            if isinstance(array := getattr(self, one.name), np.ndarray):
-                array = array.view()
-                array.flags.writeable = False
-                object.__setattr__(self, one.name, array)
+        lock(self)
 
     @property
     def tied_i(self) -> NDArray[np.bool_]:
@@ -102,15 +101,14 @@ class Fit:
 def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """For each row its first best class, and how many classes share the best score (within TIE_TOLERANCE)."""
     n_items, n_classes = score_ik.shape
-    least_i = score_ik[:, 0].copy()
-    for k in range(1, n_classes):
-        np.maximum(least_i, score_ik[:, k], out=least_i)
-    least_i -= TIE_TOLERANCE
-    first_i, n_best_i = np.zeros(n_items, dtype=np.int32), np.zeros(n_items, dtype=np.int32)
-    for k in reversed(range(n_classes)):
-        best_i = score_ik[:, k] >= least_i
-        first_i[best_i] = k
-        n_best_i += best_i
+    first_i, n_best_i = np.empty(n_items, dtype=np.int32), np.empty(n_items, dtype=np.int32)
+    step = max(1, LEADER_ENTRIES // max(n_classes, 1))
+    for start in range(0, n_items, step):
+        rows = slice(start, start + step)
+        score_ki = np.ascontiguousarray(score_ik[rows].T)  # reductions along the long axis are many times faster
+        best_ki = score_ki >= score_ki.max(axis=0) - TIE_TOLERANCE
+        first_i[rows] = best_ki.argmax(axis=0)
+        n_best_i[rows] = best_ki.sum(axis=0, dtype=np.int32)
     return first_i, n_best_i
 
 
@@ -125,7 +123,7 @@ def _break_ties(
     if ties == "random":
         if rng is None:
             raise ConfigError("ties='random' draws: give rng, an int or a numpy Generator.")
-        draw_tk = np.random.default_rng(rng).random(best_tk.shape)
+        draw_tk = as_generator(rng).random(best_tk.shape)
         return np.asarray(np.where(best_tk, draw_tk, -1.0).argmax(axis=1), dtype=np.int32)
     if ties == "prior":
         first_t, n_best_t = leaders(np.where(best_tk, prior_k, -1.0))

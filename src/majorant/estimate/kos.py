@@ -12,6 +12,7 @@ from majorant.estimate.binary import item_weights, require_two_classes, sign_sha
 from majorant.estimate.fit import Fit
 from majorant.estimate.streaming import class_shares
 from majorant.kernels import FloatArray
+from majorant.randomness import as_generator
 from majorant.votes import Votes
 
 
@@ -68,7 +69,7 @@ class Kos:
 
     def _start(self, votes: Votes, rng: int | np.random.Generator) -> FloatArray:
         """One draw for each vote, the same whatever the order in which an item's votes are stored."""
-        draw_n = np.random.default_rng(rng).normal(1.0, 1.0, size=votes.n_votes)
+        draw_n = as_generator(rng).normal(1.0, 1.0, size=votes.n_votes)
         start_n = np.empty(votes.n_votes)
         start_n[np.lexsort((votes.label_n, votes.worker_n, votes.item_n))] = draw_n
         return start_n

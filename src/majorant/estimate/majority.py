@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.estimate.fit import Fit
-from majorant.kernels import gather, shares
+from majorant.kernels import FloatArray, gather, shares
 from majorant.tally import counts
 from majorant.votes import Votes
 
@@ -37,17 +37,25 @@ class Majority:
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Shares of the votes of each item; an item without votes gets the same share for every class."""
-        _, n_workers, n_classes = votes.shape
-        if engine is None:
-            count_ik = counts(votes).astype(float)
+        count_ik = counts(votes) if engine is None else _engine_counts(engine)
+        if weights is None:
+            label_votes_k = np.einsum("ik->k", count_ik, dtype=float)
         else:
-            one_hot = np.tile(np.eye(n_classes), (n_workers, 1))
-            count_ik = np.concatenate(list(engine.map_blocks(lambda block: gather(block, one_hot))))
-        weight_i = np.ones(len(votes.items)) if weights is None else np.asarray(weights, dtype=float)
+            label_votes_k = np.einsum("i,ik->k", np.asarray(weights, dtype=float), count_ik)
+        votes_i = votes.votes_i
+        share_ik = count_ik / np.maximum(votes_i, 1)[:, None]
+        share_ik[votes_i == 0] = 1 / len(votes.labels)
         return Fit(
             method=self.name,
-            prior=shares(weight_i @ count_ik),
-            posterior=shares(count_ik),
-            votes_i=votes.votes_i,
+            prior=shares(label_votes_k),
+            posterior=share_ik,
+            votes_i=votes_i,
             label_values=votes.labels,
         )
+
+
+def _engine_counts(engine: Engine) -> FloatArray:
+    """Votes by item and label from blocks, wherever they live."""
+    _, n_workers, n_classes = engine.shape
+    one_hot = np.tile(np.eye(n_classes), (n_workers, 1))
+    return np.concatenate(list(engine.map_blocks(lambda block: gather(block, one_hot))))

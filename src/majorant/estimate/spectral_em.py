@@ -16,6 +16,7 @@ from majorant.estimate.start import ConfusionParams, confusion_tables, params_of
 from majorant.estimate.tables import Counts, Tables, expect
 from majorant.estimate.tensor import Moments, view_means
 from majorant.kernels import Block, FloatArray, gather, scatter, shares
+from majorant.randomness import as_generator
 from majorant.votes import IntArray, Votes
 
 GROUPS = 3
@@ -82,7 +83,7 @@ class SpectralEm:
         prepared = prepare(votes, engine, weights, clamp_gold=False)
         begin = params_of(start, votes)
         if begin is None:
-            begin = self._best_start(prepared, np.random.default_rng(rng))
+            begin = self._best_start(prepared, as_generator(rng))
         solution = run_em(self, prepared, begin, progress)
         confusion_jkl, prior_k = solution.params
         return table_fit(self, votes, prepared, solution, confusion=confusion_jkl, prior=prior_k)

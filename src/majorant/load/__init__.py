@@ -15,7 +15,7 @@ from majorant.load.files import File, find_files, identify
 from majorant.load.frames import open_frame
 from majorant.load.json_text import open_json
 from majorant.load.parquet import open_parquet
-from majorant.load.table import Objects, Part, Rows, Table
+from majorant.load.table import Part, Rows, Table, column_length
 from majorant.load.wide import wide_parts, wide_roles
 
 
@@ -109,8 +109,9 @@ def _parts(rows: Rows, roles: dict[str, int], wide: bool) -> Iterator[Part]:
         yield from wide_parts(rows, roles)
         return
     first = rows.first_row
-    for columns in rows.stream(list(roles.values())):
-        n_rows = len(columns[0].code_n) if isinstance(columns[0], Objects) else len(columns[0])
+    hashed = [role in ("item", "worker") for role in roles].index(False)  # ids come first, and may be many
+    for columns in rows.stream(list(roles.values()), hashed):
+        n_rows = column_length(columns[0])
         yield Part(
             source=rows.source, unit=rows.unit, first_row=first, n_rows=n_rows,
             columns=dict(zip(roles, columns, strict=True)),

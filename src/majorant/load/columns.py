@@ -95,7 +95,7 @@ def _by_position(choice: Choice, source: str) -> dict[str, int]:
     missing = [role for role in choice.needed if role not in roles]
     if missing:
         raise ConfigError(f"{source}: --columns {','.join(roles)} lacks {' and '.join(missing)}.")
-    return {role: position for position, role in enumerate(roles) if role != SKIP}
+    return {role: roles.index(role) for role in ALIASES if role in roles}
 
 
 def _by_word(names: Sequence[str], role: str, word: str, source: str) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from majorant.errors import ConfigError, DataError
 from majorant.load.columns import Choice, find_roles, looks_like_header
 from majorant.load.files import File, as_utf8
-from majorant.load.scan import BATCH_ROWS, batches, literal, path_literal
+from majorant.load.scan import BATCH_ROWS, batches, hashed_columns, literal, path_literal, wanted
 from majorant.load.table import ArrowArray, Column, Rows
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
@@ -58,8 +58,8 @@ def open_delimited(file: File, choice: Choice, stack: ExitStack, *, delimiter: s
     else:
         names = _positions(file, first, choice)
 
-    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
-        return _stream(file, dialect, len(names), positions, header=header, stack=stack, threads=threads)
+    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        return _stream(file, dialect, len(names), positions, hashed, header=header, stack=stack, threads=threads)
 
     packed = f", {file.packing}" if file.packing else ""
     spelt = DELIMITERS.get(dialect.delimiter, f"{dialect.delimiter!r}")
@@ -149,7 +149,7 @@ def _positions(file: File, first: Sequence[str], choice: Choice) -> tuple[str, .
 
 
 def _stream(
-    file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], *,
+    file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], hashed: int, *,
     header: bool, stack: ExitStack, threads: int | None,
 ) -> Iterator[list[Column]]:  # fmt: skip
     """The chosen columns; where DuckDB refuses a row, Python's csv goes on, and names the row if it is wrong."""
@@ -159,22 +159,22 @@ def _stream(
     try:
         path = as_utf8(file, stack)
         packing = file.packing if path == file.path else ""
-        for batch in batches(_sql(path, packing, dialect, n_columns, positions), threads):
+        for batch in batches(_sql(path, packing, dialect, n_columns, positions, hashed), threads):
             skip = 1 if header and done == 0 else 0  # DuckDB's own header option trips over blank lines above it
             done += batch.num_rows
             if batch.num_rows > skip:
-                yield [column.slice(skip) for column in batch.columns]
+                yield hashed_columns([column.slice(skip) for column in batch.columns], len(positions))
     except (duckdb.Error, UnicodeDecodeError, EOFError, OSError):
         refused = True  # left here first, so that the message below does not drag DuckDB's along
     if refused:
         yield from _slow_stream(file, dialect, n_columns, positions, skip=max(done, int(header)))
 
 
-def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: Sequence[int]) -> str:
+def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: Sequence[int], hashed: int) -> str:
     columns = ", ".join(f"'c{p}': 'VARCHAR'" for p in range(n_columns))
-    wanted = ", ".join(f"c{p}" for p in positions)
+    select = wanted([f"c{p}" for p in positions], hashed)
     return (
-        f"SELECT {wanted} FROM read_csv({path_literal(path)}, auto_detect = false, header = false, "
+        f"SELECT {select} FROM read_csv({path_literal(path)}, auto_detect = false, header = false, "
         f"delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)}, escape = {literal(dialect.escape)}, "
         f"compression = {literal(packing or 'none')}, columns = {{{columns}}}, "
         "strict_mode = true, null_padding = false)"

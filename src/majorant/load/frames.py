@@ -11,7 +11,7 @@ import numpy as np
 from majorant.errors import ConfigError, DataError
 from majorant.load.columns import VOTE_ROLES, Choice
 from majorant.load.scan import BATCH_ROWS
-from majorant.load.table import ArrowArray, Column, Objects, Rows
+from majorant.load.table import ArrowArray, Column, Objects, Plain, Rows, column_length
 
 SIMPLE = (str, int, float, bool)
 
@@ -48,7 +48,7 @@ def _open_columns(name: str, names: Sequence[Any], source: Any) -> Rows:
         spelt = ", ".join(f"{key!r} has {length}" for key, length in lengths.items())
         raise DataError(f"{name}: columns differ in length: {spelt}. Every row needs all its fields.")
 
-    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
+    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
         yield from _batched([_column(source[names[p]], name, str(names[p])) for p in positions])
 
     return Rows(source=name, names=tuple(map(str, names)), kind="typed", format=name, stream=stream, first_row=0)
@@ -60,7 +60,7 @@ def _open_stream(source: Any, module: str) -> Rows:
     name = f"{module.lstrip('_')} {type(source).__name__}"
     reader = pa.RecordBatchReader.from_stream(source)
 
-    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
+    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
         for batch in reader:
             yield from _batched([batch.column(p) for p in positions])
 
@@ -90,7 +90,7 @@ def _open_records(records: list[Any], choice: Choice) -> Rows:
     )
 
 
-def _column(values: Any, source: str, name: str) -> Column:
+def _column(values: Any, source: str, name: str) -> Plain:
     """A column as Arrow if its values share one plain type, else as coded Python values, which merge nothing."""
     import pyarrow as pa
 
@@ -151,14 +151,13 @@ def kind_key(value: Any) -> tuple[str, Any]:
     return ("text" if isinstance(value, str) else type(value).__name__), value
 
 
-def _batched(columns: list[Column]) -> Iterator[list[Column]]:
+def _batched(columns: list[Plain]) -> Iterator[list[Column]]:
     """Columns of equal length in batches, plain arrays all of them."""
-    n_rows = len(columns[0].code_n) if isinstance(columns[0], Objects) else len(columns[0])
-    for start in range(0, n_rows, BATCH_ROWS):
+    for start in range(0, column_length(columns[0]), BATCH_ROWS):
         yield [_slice(column, start) for column in columns]
 
 
-def _slice(column: Column, start: int) -> Column:
+def _slice(column: Plain, start: int) -> Plain:
     if isinstance(column, Objects):
         return Objects(column.code_n[start : start + BATCH_ROWS], column.values)
     return plain(column.slice(start, BATCH_ROWS))

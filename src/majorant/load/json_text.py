@@ -9,10 +9,11 @@ from pathlib import Path
 
 from majorant.errors import DataError
 from majorant.load.files import File, as_utf8
-from majorant.load.scan import batches, connect, literal, path_literal
+from majorant.load.scan import batches, connect, hashed_columns, literal, path_literal, wanted
 from majorant.load.table import Column, Rows
 
 LARGEST_OBJECT = 1 << 28
+TAIL_BYTES = 1 << 12
 DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
 
 
@@ -33,13 +34,17 @@ def open_json(file: File, stack: ExitStack, *, threads: int | None) -> Rows:
         names = _keys(path, packing, shape, threads)
     except duckdb.Error as error:
         raise _diagnose(file, shape, str(error)) from None
+    if shape == "array" and not _is_closed(file):  # DuckDB takes an array that ends after a whole object
+        raise DataError(
+            f"{file.name}: the array is never closed; the file is cut off after an object. Export it again."
+        )
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
-    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
+    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
         try:
-            for batch in batches(_sql(path, packing, shape, [names[p] for p in positions]), threads):
-                yield list(batch.columns)
+            for batch in batches(_sql(path, packing, shape, [names[p] for p in positions], hashed), threads):
+                yield hashed_columns(batch.columns, len(positions))
         except duckdb.Error as error:
             raise _diagnose(file, shape, str(error)) from None
 
@@ -62,6 +67,16 @@ def _shape(file: File) -> str:
     return "newline_delimited"
 
 
+def _is_closed(file: File) -> bool:
+    tail = b""
+    with file.open() as raw:
+        if not file.packing:
+            raw.seek(max(file.path.stat().st_size - TAIL_BYTES, 0))
+        while block := raw.read(1 << 20):
+            tail = (tail + block)[-TAIL_BYTES:]
+    return tail.replace(b"\0", b"").rstrip().endswith(b"]")  # the zeros of UTF-16
+
+
 def _options(packing: str, shape: str) -> str:
     return (
         f"format = {literal(shape)}, compression = {literal(packing or 'none')}, maximum_object_size = {LARGEST_OBJECT}"
@@ -70,10 +85,11 @@ def _options(packing: str, shape: str) -> str:
 
 def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[str, ...]:
     """Every key that occurs, in order of first use: a status may well stand on the failed votes only."""
-    sql = (
-        f"SELECT unnest(json_keys(json)) AS key, min(row) AS row FROM (SELECT json, row_number() OVER () AS row "
-        f"FROM read_json_objects({path_literal(path)}, {_options(packing, shape)})) GROUP BY key ORDER BY row"
-    )
+    objects = f"read_json_objects({path_literal(path)}, {_options(packing, shape)})"
+    sql = f"""SELECT key, min(row * 1000000 + place) AS first FROM (
+        SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, row
+        FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS row FROM {objects})
+    ) GROUP BY key ORDER BY first"""
     connection = connect(threads)
     try:
         return tuple(key for key, _ in connection.sql(sql).fetchall())
@@ -81,11 +97,11 @@ def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[st
         connection.close()
 
 
-def _sql(path: Path, packing: str, shape: str, keys: Sequence[str]) -> str:
+def _sql(path: Path, packing: str, shape: str, keys: Sequence[str], hashed: int) -> str:
     columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
-    wanted = ", ".join('"' + key.replace('"', '""') + '"' for key in keys)
+    quoted = ['"' + key.replace('"', '""') + '"' for key in keys]
     return (
-        f"SELECT {wanted} FROM read_json({path_literal(path)}, {_options(packing, shape)}, "
+        f"SELECT {wanted(quoted, hashed)} FROM read_json({path_literal(path)}, {_options(packing, shape)}, "
         f"records = 'true', columns = {{{columns}}})"
     )
 

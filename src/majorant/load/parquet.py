@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from majorant.errors import DataError
 from majorant.load.files import File
-from majorant.load.scan import batches, connect, path_literal
+from majorant.load.scan import batches, connect, hashed_columns, path_literal, wanted
 from majorant.load.table import Column, Rows
 
 
@@ -17,16 +17,19 @@ def open_parquet(file: File, *, threads: int | None) -> Rows:
     scan = f"read_parquet({path_literal(file.path)})"
     try:
         connection = connect(threads)
-        names = tuple(connection.sql(f"SELECT * FROM {scan}").columns)
+        relation = connection.sql(f"SELECT * FROM {scan}")
+        names, types = tuple(relation.columns), [str(kind) for kind in relation.types]
         connection.close()
     except duckdb.Error as error:
         raise _damaged(file, error) from None
 
-    def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
-        wanted = ", ".join('"' + names[p].replace('"', '""') + '"' for p in positions)
+    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        quoted = ['"' + names[p].replace('"', '""') + '"' for p in positions]
+        if any(types[p] != "VARCHAR" for p in positions[:hashed]):
+            hashed = 0
         try:
-            for batch in batches(f"SELECT {wanted} FROM {scan}", threads):
-                yield list(batch.columns)
+            for batch in batches(f"SELECT {wanted(quoted, hashed)} FROM {scan}", threads):
+                yield hashed_columns(batch.columns, len(positions))
         except duckdb.Error as error:
             raise _damaged(file, error) from None
 
@@ -34,4 +37,4 @@ def open_parquet(file: File, *, threads: int | None) -> Rows:
 
 
 def _damaged(file: File, error: Exception) -> DataError:
-    return DataError(f"{file.name} is damaged or cut off: {str(error).splitlines()[0]} Copy or export it again.")
+    return DataError(f"{file.name} is damaged or cut off ({str(error).splitlines()[0]}). Copy or export it again.")

@@ -20,7 +20,17 @@ class Objects:
     values: tuple[Any, ...]
 
 
-Column = ArrowArray | Objects
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A column of text with hashes that DuckDB took while it parsed, so that codes need no look at the text."""
+
+    values: ArrowArray
+    key_n: NDArray[np.uint64]
+    check_n: NDArray[np.uint32]
+
+
+Plain = ArrowArray | Objects
+Column = Plain | Hashed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +45,8 @@ class Rows:
     names: tuple[str, ...]
     kind: str
     format: str
-    stream: Callable[[Sequence[int]], Iterator[list[Column]]]  # positions of columns -> those columns, batch by batch
+    # Positions of columns -> those columns, batch by batch; the first `hashed` of them as Hashed if that is cheap.
+    stream: Callable[[Sequence[int], int], Iterator[list[Column]]]
     first_row: int = 1  # what the user would call the first row
     unit: str = "row"
     named: bool = True  # False: columns have positions only
@@ -64,3 +75,27 @@ class Table:
     columns: Mapping[str, str]  # role -> the user's column name
     ignored: tuple[str, ...]
     parts: Iterator[Part]
+
+
+def column_length(column: Column) -> int:
+    """How many entries a column holds."""
+    if isinstance(column, Hashed):
+        return len(column.key_n)
+    return len(column.code_n) if isinstance(column, Objects) else len(column)
+
+
+def numpy_view(array: ArrowArray, dtype: type[Any]) -> NDArray[Any]:
+    """The numbers (or truth values) of an Arrow array without nulls; Arrow's own to_numpy would import pandas."""
+    if dtype is np.bool_:
+        array, dtype = array.cast("uint8"), np.uint8
+        return numpy_view(array, dtype).view(np.bool_)
+    if not len(array):
+        return np.empty(0, dtype=dtype)
+    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * np.dtype(dtype).itemsize)
+
+
+def arrow_view(index_n: NDArray[np.intp]) -> ArrowArray:
+    """Positions as an Arrow array; Arrow's own array() would import pandas."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.int64(), len(index_n), [None, pa.py_buffer(index_n.astype(np.int64, copy=False))])

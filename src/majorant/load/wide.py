@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from majorant.errors import ConfigError, DataError
 from majorant.load.columns import ALIASES, Choice, find_roles
 from majorant.load.frames import coded, plain
-from majorant.load.table import Column, Objects, Part, Rows, Table
+from majorant.load.table import Objects, Part, Plain, Rows, Table, column_length, numpy_view
 
 
 def wide_roles(rows: Rows, choice: Choice) -> dict[str, int]:
@@ -37,10 +37,10 @@ def wide_parts(rows: Rows, roles: dict[str, int]) -> Iterator[Part]:
     if rows.kind == "json":
         names = pa.array(['"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names.to_pylist()])
     first = rows.first_row
-    for columns in rows.stream([*roles.values(), *workers]):
+    for columns in rows.stream([*roles.values(), *workers], 0):
         head, cells = columns[: len(roles)], columns[len(roles) :]
         part = _part(rows, dict(zip(roles, head, strict=True)), cells, names, first)
-        first += len(cells[0].code_n) if isinstance(cells[0], Objects) else len(cells[0])
+        first += column_length(cells[0])
         yield part
 
 
@@ -54,21 +54,21 @@ def _refuse_workers(rows: Rows, names: Sequence[str]) -> None:
         raise DataError(f"{rows.source}: a column without a name. Name every worker's column.")
 
 
-def _part(rows: Rows, head: dict[str, Column], cells: list[Column], names: Any, first: int) -> Part:
+def _part(rows: Rows, head: dict[str, Plain], cells: list[Plain], names: Any, first: int) -> Part:
     labels = _interleave(cells, rows)
-    filled = np.flatnonzero(_filled(labels))
+    filled = np.flatnonzero(_filled(labels, json=rows.kind == "json"))
     row_n, worker_n = np.divmod(filled, len(cells))
-    columns: dict[str, Column] = {"item": _take(head["item"], row_n)}
+    columns: dict[str, Plain] = {"item": _take(head["item"], row_n)}
     columns["worker"] = _take(names, worker_n)
     columns["label"] = _take(labels, filled)
-    declared: dict[str, Column] = {**head, "worker": names}
+    declared: dict[str, Plain] = {**head, "worker": names}
     return Part(
         source=rows.source, unit=rows.unit, first_row=first, n_rows=len(filled), columns=columns,
         row_n=row_n + first, declared=declared,
     )  # fmt: skip
 
 
-def _interleave(cells: list[Column], rows: Rows) -> Column:
+def _interleave(cells: list[Plain], rows: Rows) -> Plain:
     """All cells row by row."""
     import pyarrow as pa
 
@@ -87,14 +87,14 @@ def _interleave(cells: list[Column], rows: Rows) -> Column:
     return coded(flat, rows.source, "label")
 
 
-def _values(cell: Column) -> list[Any]:
+def _values(cell: Plain) -> list[Any]:
     if isinstance(cell, Objects):
         return [None if code < 0 else cell.values[code] for code in cell.code_n.tolist()]
     values: list[Any] = cell.to_pylist()
     return values
 
 
-def _filled(labels: Column) -> NDArray[np.bool_]:
+def _filled(labels: Plain, *, json: bool) -> NDArray[np.bool_]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -105,11 +105,13 @@ def _filled(labels: Column) -> NDArray[np.bool_]:
     if pa.types.is_floating(labels.type):
         filled = pc.and_(filled, pc.invert(pc.fill_null(pc.is_nan(labels), True)))
     elif pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type):
-        filled = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(labels), ""), False)
-    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=bool)
+        bare = pc.utf8_trim_whitespace(labels)
+        filled = pc.and_(pc.not_equal(bare, ""), pc.not_equal(bare, '""' if json else ""))
+        filled = pc.fill_null(filled, False)
+    return numpy_view(filled, np.bool_)
 
 
-def _take(column: Column, index_n: NDArray[np.intp]) -> Column:
+def _take(column: Plain, index_n: NDArray[np.intp]) -> Plain:
     import pyarrow as pa
 
     if isinstance(column, Objects):
@@ -190,7 +192,7 @@ def _is_vote(cell: Any) -> bool:
     return not (isinstance(cell, (int, float)) and not isinstance(cell, bool) and (cell != cell or cell == -1))
 
 
-def _label_values(labels: NDArray[Any]) -> Column:
+def _label_values(labels: NDArray[Any]) -> Plain:
     """Labels as the user's values; whole numbers that only a NaN elsewhere made floats are integers again."""
     import pyarrow as pa
 

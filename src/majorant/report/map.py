@@ -38,12 +38,13 @@ def draw_map(regions: Sequence[Region], path: str | Path) -> Path:
 
     # A fixed salt and no date: same model, same bytes.
     with mpl.rc_context({"svg.hashsalt": "majorant", "svg.fonttype": "none", "font.size": 10}):
-        figure = Figure(figsize=(4.4 * len(regions) + 0.2, 5.0), layout="constrained")
+        legend_columns = 1 if len(regions) == 1 else 3
+        figure = Figure(figsize=(4.4 * len(regions) + 0.2, 5.5 if legend_columns == 1 else 5.0), layout="constrained")
         FigureCanvasAgg(figure)
         figure.suptitle("Where majority vote is the optimal rule", fontsize=13, fontweight="bold")
         for axes, region in zip(figure.subplots(1, len(regions), squeeze=False)[0], regions, strict=True):
             _draw_region(axes, region)
-        figure.legend(handles=_legend(regions), loc="outside lower center", ncols=3, frameon=False)
+        figure.legend(handles=_legend(regions), loc="outside lower center", ncols=legend_columns, frameon=False)
         with whole_file(target) as part:
             figure.savefig(part, format=ending, dpi=150, metadata=NO_DATE[ending])
     return target
@@ -51,7 +52,8 @@ def draw_map(regions: Sequence[Region], path: str | Path) -> Path:
 
 def _draw_region(axes: Axes, region: Region) -> None:
     margin_yx = region.margin_yx.clip(-1, 1)  # it may be infinite, and only its sign is drawn
-    axes.contourf(region.x_j, region.y_i, margin_yx, levels=[-2, 0, 2], colors=[DIFFERENT, OPTIMAL])
+    axes.set_facecolor(DIFFERENT)
+    axes.contourf(region.x_j, region.y_i, margin_yx, levels=[0, 2], colors=[OPTIMAL])
     axes.contour(region.x_j, region.y_i, margin_yx, levels=[0], colors=[LINE], linewidths=1.5)
     if region.point is not None:
         axes.plot(*region.point, **MARKER, clip_on=False, zorder=5)

@@ -10,13 +10,14 @@ import numpy as np
 from majorant import __version__
 from majorant.account import Account
 from majorant.agreement import Agreement
+from majorant.decide.workers import Workers
 from majorant.estimate.fit import Fit
 from majorant.pipeline import Result
 from majorant.votes import Votes
 
 SCHEMA = 1  # rises when a field changes its meaning or goes
 COEFFICIENTS = ("percent", "krippendorff", "krippendorff_ordinal", "fleiss", "cohen", "gwet")
-PAIRS_SHOWN = 10
+PAIRS_SHOWN = WORKERS_SHOWN = 10
 
 
 def result_summary(result: Result) -> dict[str, Any]:
@@ -105,6 +106,35 @@ def labels_summary(fit: Fit) -> dict[str, Any]:
             {"label": plain(label), "items": int(n)} for label, n in zip(fit.label_values, items_k, strict=True)
         ],
     }
+
+
+def workers_summary(votes: Votes, workers: Workers, method: str) -> dict[str, Any]:
+    """How many workers stand out and how, and the ones with the most votes."""
+    flags = [flag for one in workers.flags for flag in one]
+    busiest = np.argsort(-workers.votes_j, kind="stable")[:WORKERS_SHOWN]
+    return {
+        "method": method,
+        "level": workers.level,
+        "workers": len(votes.workers),
+        "flagged": {flag: flags.count(flag) for flag in dict.fromkeys(flags)},
+        "busiest": [
+            {
+                "worker": plain(votes.workers[j]),
+                "votes": int(workers.votes_j[j]),
+                "accuracy": number(workers.accuracy_j[j]),
+                "low": number(workers.low_j[j]),
+                "high": number(workers.high_j[j]),
+                "agreement": number(workers.agreement_j[j]),
+                "flags": list(workers.flags[j]),
+            }
+            for j in busiest
+        ],
+    }
+
+
+def number(value: float) -> float | None:
+    """A number as JSON can hold it; None for NaN."""
+    return None if np.isnan(value) else float(value)
 
 
 def plain(value: Any) -> Any:

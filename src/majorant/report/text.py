@@ -140,6 +140,28 @@ def gold_lines(gold: dict[str, Any] | None, level: float) -> list[str]:
     ]
 
 
+def workers_lines(workers: dict[str, Any]) -> list[str]:
+    """The workers with the most votes, and how many stand out."""
+    flagged = ", ".join(f"{flag} {number:,}" for flag, number in workers["flagged"].items())
+    rows = [
+        (
+            shown(one["worker"]),
+            f"{one['votes']:,}",
+            "-" if one["accuracy"] is None else percent(one["accuracy"]),
+            "" if one["accuracy"] is None else interval(one, percent).strip(),
+            "-" if one["agreement"] is None else percent(one["agreement"]),
+            "; ".join(one["flags"]),
+        )
+        for one in workers["busiest"]
+    ]
+    head = ("worker", "votes", "accuracy", f"{percent(workers['level'], 0)} interval", "agreement", "stands out")
+    return [
+        f"Workers  {count(workers['workers'], 'worker')} by {workers['method']}; stand out: {flagged or 'none'}.",
+        f"         Those with the most votes, {len(rows)} of {workers['workers']:,}:",
+        *columns([head, *rows], left=(0, 5)),
+    ]
+
+
 def columns(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,), indent: str = "         ") -> list[str]:
     """Rows of text as aligned columns, those in `left` to the left, the others to the right."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
+from majorant.randomness import as_generator
 from majorant.theory.checks import FloatArray, as_confusion, as_crew
 
 
@@ -90,15 +91,6 @@ def whole_numbers(name: str, values: ArrayLike, low: int) -> NDArray[np.int64]:
     if len(bad):
         raise ConfigError(f"{name} must be a whole number of at least {low}, not {bad[0]:g}.")
     return number.astype(np.int64)
-
-
-def as_generator(rng: int | np.random.Generator) -> np.random.Generator:
-    """The generator itself, or one from a seed; a missing seed is refused, so that every result can be repeated."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise ConfigError(f"rng must be a whole number of at least 0 or a numpy Generator, not {rng!r}.")
-    return np.random.default_rng(rng)
 
 
 def _as_square(confusion: ArrayLike) -> FloatArray:

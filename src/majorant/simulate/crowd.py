@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.account import Account
 from majorant.errors import ConfigError
-from majorant.simulate.crews import as_generator, numbers, whole_numbers
+from majorant.randomness import as_generator
+from majorant.simulate.crews import numbers, whole_numbers
 from majorant.simulate.draws import DECK_CARDS, Codes, Counts, Indices, distinct_workers, quantile, thresholds, urn
 from majorant.theory.checks import FloatArray, as_confusion, as_crew, as_prior
 from majorant.votes import Votes

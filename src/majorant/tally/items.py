@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from types import MappingProxyType
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
+from majorant.frozen import lock
 from majorant.votes import IntArray, Votes
 
 VOTES_PER_BLOCK = 1 << 18  # a block of votes and its counts stay in the processor's cache
@@ -25,7 +25,7 @@ class Patterns:
     items_p: IntArray
 
     def __post_init__(self) -> None:
-        _make_read_only(self)
+        lock(self)
 
     @property
     def votes_p(self) -> NDArray[np.int64]:
@@ -48,7 +48,7 @@ class Tally:
     votes_jl: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        _make_read_only(self)
+        lock(self)
 
     @property
     def votes_j(self) -> NDArray[np.int64]:
@@ -243,14 +243,3 @@ def _ranked_row_keys(counts_ik: IntArray, base: int) -> NDArray[np.int64]:
 def _row_sums(count_rk: IntArray) -> NDArray[np.int64]:
     """Sums along the short axis as a product, which is many times faster than a reduction."""
     return np.asarray(count_rk @ np.ones(count_rk.shape[1], dtype=np.int64), dtype=np.int64)
-
-
-def _make_read_only(value: Patterns | Tally) -> None:
-    for field in fields(value):
-        array = getattr(value, field.name)
-        if isinstance(array, np.ndarray):
-            array = array.view()
-            array.flags.writeable = False
-            object.__setattr__(value, field.name, array)
-        elif isinstance(array, Mapping):
-            object.__setattr__(value, field.name, MappingProxyType(dict(array)))

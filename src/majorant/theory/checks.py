@@ -11,7 +11,7 @@ from majorant.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
 SUM_TOLERANCE = 1e-9
-Ties = Literal["exclude", "first", "prior", "random"]  # left out; to class 0; to the larger prior; drawn
+Ties = Literal["random", "first", "prior", "exclude"]  # drawn; to class 0; to the larger prior; left out
 
 
 def as_prior(prior: ArrayLike) -> FloatArray:

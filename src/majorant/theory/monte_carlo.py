@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
+from majorant.randomness import as_generator
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.bracket import Bracket
 from majorant.theory.checks import FloatArray, Ties, as_ties, as_vote_count, safe_log
@@ -149,7 +150,7 @@ def _simulate(prior_k: FloatArray, vote: Vote, rule: Rule, ties: Ties, rng: Rng,
         raise ConfigError(f"n_draws must be at least 2, not {n_draws}.")
     if not 0 < level < 1:
         raise ConfigError(f"level must lie between 0 and 1, not {level:g}.")
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     scores = []
     for start in range(0, n_draws, BLOCK):
         truth_b = generator.choice(len(prior_k), size=min(BLOCK, n_draws - start), p=prior_k)

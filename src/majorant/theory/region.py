@@ -11,7 +11,7 @@ from majorant.errors import ConfigError
 from majorant.theory.checks import FloatArray, as_confusion, as_prior, as_vote_count
 from majorant.theory.margin import majority_margin, majority_margins
 
-GRID = 301  # points along each axis, ends included
+GRID = 601  # points along each axis, ends included: thin ends of the region stay whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,41 @@
+"""`majorant workers`: how good each worker is."""
+
+from __future__ import annotations
+
+import click
+
+from majorant.cli.options import common_options, level_option
+from majorant.cli.source import Source, input_options
+
+
+@click.command()
+@input_options
+@click.option("--method", default="hierarchical", show_default=True, help="The model behind the estimates.")
+@click.option("--out", default="workers.csv", show_default=True, help="CSV, or Parquet by its ending; - prints CSV.")
+@level_option
+@common_options
+def workers(source: Source, method: str, out: str, level: float, seed: int, as_json: bool, quiet: bool) -> None:
+    """Who is good: accuracy with intervals, agreement, confusion and flags of each worker."""
+    from majorant.decide.workers import assess_workers, worker_table
+    from majorant.errors import ConfigError
+    from majorant.output import print_table, write_table
+    from majorant.pipeline import aggregate
+    from majorant.report.summary import account_summary, workers_summary
+    from majorant.report.text import input_lines, to_json, workers_lines
+
+    if as_json and out == "-":
+        raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
+    votes = source.read()
+    fit = aggregate(votes, method, rng=seed)
+    found = assess_workers(votes, fit, level=level)
+    table = worker_table(votes, fit, found)
+    if out == "-":
+        print_table(table)
+    else:
+        write_table(out, table)
+    account, summary = account_summary(votes.account), workers_summary(votes, found, method)
+    if as_json:
+        click.echo(to_json({"input": account, "workers": summary, "out": out}), nl=False)
+    elif not quiet:
+        lines = [*input_lines(account), *workers_lines(summary), f"Wrote    {out}"]
+        click.echo("\n".join(lines), err=out == "-")

@@ -1,0 +1,16 @@
+"""Randomness is an argument: a seed or a generator, never a hidden default."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from majorant.errors import ConfigError
+
+
+def as_generator(rng: int | np.random.Generator) -> np.random.Generator:
+    """The generator itself, or one from a seed; a missing seed is refused, so that every result can be repeated."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise ConfigError(f"rng must be a whole number of at least 0 or a numpy Generator, not {rng!r}.")
+    return np.random.default_rng(rng)
