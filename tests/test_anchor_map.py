@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from crowds import random_votes
+from majorant.blocks import in_memory
 from majorant.errors import ConfigError
 from majorant.estimate.anchor_map import AnchorMap
 from majorant.merge import take_items
@@ -55,6 +56,14 @@ def test_a_weighted_item_leaves_its_copies_behind(shared):
     model = AnchorMap(shared=shared, leave_one_out=True)
     weighted, copied = model.fit(votes, weights=weights), model.fit(copies)
     np.testing.assert_allclose(weighted.posterior, copied.posterior[np.cumsum(weights) - weights], atol=1e-9)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_merged_items_are_left_out_one_at_a_time(shared):
+    votes = random_votes(np.random.default_rng(0), n_items=5_000, n_workers=3, n_votes=8_000, n_classes=2, gold=True)
+    model = AnchorMap(shared=shared, leave_one_out=True)
+    merged, apart = model.fit(votes), model.fit(votes, engine=in_memory(votes))
+    np.testing.assert_allclose(merged.posterior, apart.posterior, atol=1e-9)
 
 
 def test_in_sample_accuracy_of_guessers_is_too_good_and_leaving_one_out_is_not():

@@ -7,7 +7,7 @@ from crowds import random_votes
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.em import prepare
-from majorant.estimate.spectral_em import SpectralEm, spectral_start
+from majorant.estimate.spectral_em import SpectralEm, _turned, spectral_start
 from majorant.estimate.tensor import Moments, view_means
 from majorant.simulate import simulate
 from majorant.votes import Votes
@@ -21,10 +21,11 @@ def test_exact_moments_give_exact_means(n_classes):
     pair = {(a, b): np.einsum("k,ka,kb->ab", prior, view[a], view[b]) for a in range(3) for b in range(3)}
     triple = np.einsum("k,ka,kb,kc->abc", prior, *view)
     moments = Moments(*(10 * m for m in (pair[0, 1], pair[0, 2], pair[1, 2], triple)), 10.0)
-    mean, share = view_means(moments, np.random.default_rng(0))
-    order = mean.argmax(axis=1).argsort()
-    np.testing.assert_allclose(mean[order], view[2], atol=1e-6)
-    np.testing.assert_allclose(share[order], prior, atol=1e-6)
+    for turn in range(3):  # each view has its turn at being the third
+        mean, share = view_means(_turned(moments, turn), np.random.default_rng(0))
+        order = mean.argmax(axis=1).argsort()
+        np.testing.assert_allclose(mean[order], view[(2 + turn) % 3], atol=1e-6)
+        np.testing.assert_allclose(share[order], prior, atol=1e-6)
 
 
 def unlike_crew(rng, n_workers, n_classes):

@@ -54,3 +54,5 @@ def test_wrong_settings_are_named():
         WeightedMajority(accuracy=[0.5, 0.5, 1.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]).fit(votes)
     with pytest.raises(ConfigError, match="prior has 2 classes"):
         WeightedMajority(accuracy=[0.5] * 9, prior=[0.5, 0.5]).fit(votes)
+    with pytest.raises(ConfigError, match="not 'silver'"):
+        WeightedMajority(accuracy=[0.5] * 9, prior="silver").fit(random_votes(np.random.default_rng(0), gold=True))

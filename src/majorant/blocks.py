@@ -85,7 +85,7 @@ def in_memory(
     >>> in_memory(votes, block_items=1).map_sum(lambda block: block.matrix.sum(axis=0)).tolist()
     [1.0, 1.0, 0.0, 1.0]
     """
-    weight_i = None if weights is None else _as_weights(weights, len(votes.items))
+    weight_i = None if weights is None else as_weights(weights, len(votes.items))
     column_n = vote_columns(votes)
     bounds = _block_bounds(votes, block_items)
     longest = max((int(votes.offsets_i[b] - votes.offsets_i[a]) for a, b in bounds), default=0)
@@ -172,7 +172,8 @@ def _block(
     )
 
 
-def _as_weights(weights: ArrayLike, n_items: int) -> FloatArray:
+def as_weights(weights: ArrayLike, n_items: int) -> FloatArray:
+    """How often each item counts, as an array (I,), refused where a number is negative or not finite."""
     weight_i = np.asarray(weights, dtype=float)
     if weight_i.shape != (n_items,):
         raise ConfigError(f"weights must have shape ({n_items},), one per item, not {weight_i.shape}.")

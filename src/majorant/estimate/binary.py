@@ -47,15 +47,6 @@ def signs(votes: Votes) -> FloatArray:
     return np.where(votes.label_n == 1, 1.0, -1.0)
 
 
-def item_weights(votes: Votes, weights: ArrayLike | None) -> FloatArray:
-    """How often each item counts: once by default."""
-    n_items = len(votes.items)
-    weight_i = np.ones(n_items) if weights is None else np.asarray(weights, dtype=float)
-    if weight_i.shape != (n_items,) or not (np.isfinite(weight_i) & (weight_i >= 0)).all():
-        raise ConfigError(f"weights must be {n_items} finite numbers of at least 0, one per item.")
-    return weight_i
-
-
 def item_worker(votes: Votes, value_n: FloatArray) -> csr_array[Any]:
     """A sparse matrix, items x workers, of one value for each vote; repeated votes add up."""
     from scipy.sparse import csr_array

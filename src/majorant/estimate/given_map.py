@@ -13,8 +13,9 @@ from majorant.errors import ConfigError
 from majorant.estimate.em import prepare
 from majorant.estimate.fit import Fit
 from majorant.estimate.start import confusion_tables
+from majorant.estimate.weighted import class_prior
 from majorant.kernels import FloatArray
-from majorant.theory.checks import as_confusion, as_crew, as_prior
+from majorant.theory.checks import as_confusion, as_crew
 from majorant.votes import Votes
 
 
@@ -46,9 +47,7 @@ class GivenMap:
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """The posterior of each item; nothing is learned."""
         _, n_workers, n_classes = votes.shape
-        prior_k = np.full(n_classes, 1 / n_classes) if self.prior is None else as_prior(self.prior)
-        if len(prior_k) != n_classes:
-            raise ConfigError(f"prior has {len(prior_k)} classes, these votes have {n_classes}: {votes.labels!r}.")
+        prior_k = class_prior(self.prior, votes)
         confusion = self._matrices(n_workers, n_classes)
         prepared = prepare(votes, engine, weights, clamp_gold=False)
         each_jkl = np.broadcast_to(confusion, (n_workers, n_classes, n_classes))

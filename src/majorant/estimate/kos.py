@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.estimate.binary import item_weights, require_two_classes, sign_shares, signs
+from majorant.estimate.binary import require_two_classes, sign_shares, signs
 from majorant.estimate.fit import Fit
-from majorant.estimate.streaming import class_shares
+from majorant.estimate.weighted import class_shares, item_weights
 from majorant.kernels import FloatArray
 from majorant.randomness import as_generator
 from majorant.votes import Votes
@@ -45,7 +45,7 @@ class Kos:
     def fit(self, votes: Votes, *, rng: int | np.random.Generator, weights: ArrayLike | None = None) -> Fit:
         """Scores as probabilities: each class's share of the messages that an item's workers send it."""
         require_two_classes(self.name, votes)
-        weight_n = item_weights(votes, weights)[votes.item_n]
+        weight_n = item_weights(weights, len(votes.items))[votes.item_n]
         message_n = self._start(votes, rng)
         converged, n_iter = False, 0
         while not converged and n_iter < self.max_iter:

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from majorant.estimate.fit import Fit
 from majorant.estimate.online import State
-from majorant.estimate.streaming import class_shares, run_pass
+from majorant.estimate.streaming import run_pass
+from majorant.estimate.weighted import class_shares
 from majorant.kernels import shares
 from majorant.votes import Votes
 

@@ -48,7 +48,10 @@ def update(state: State, new_votes: Votes) -> Fit:
     """
     from majorant.estimate import ESTIMATORS
 
-    return ESTIMATORS[state.method]().fit(new_votes, state=state)
+    estimator = ESTIMATORS.get(state.method)
+    if not getattr(estimator, "online", False) or estimator is None:
+        raise ConfigError(f"state: {state.method!r} is not an online method.")
+    return estimator().fit(new_votes, state=state)
 
 
 def save_state(state: State, path: str | Path) -> None:
@@ -72,8 +75,11 @@ def load_state(path: str | Path) -> State:
         raise DataError(f"{path}: not a state file; save_state writes them.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"{path}: not a state file; save_state writes them.")
-    if content["version"] != VERSION:
-        raise DataError(f"{path}: state version {content['version']}, this majorant reads version {VERSION}.")
+    if content.get("version") != VERSION:
+        raise DataError(f"{path}: state version {content.get('version')}, this majorant reads version {VERSION}.")
+    missing = {"method", "workers", "labels", "arrays"} - content.keys()
+    if missing:
+        raise DataError(f"{path}: the state lacks {', '.join(sorted(missing))}.")
     return State(
         method=content["method"],
         workers=tuple(_decode(value) for value in content["workers"]),

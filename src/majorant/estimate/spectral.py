@@ -12,7 +12,6 @@ from majorant.errors import ConfigError
 from majorant.estimate.binary import (
     Agreement,
     agreement,
-    item_weights,
     item_worker,
     leading_vector,
     require_two_classes,
@@ -20,7 +19,7 @@ from majorant.estimate.binary import (
     signs,
 )
 from majorant.estimate.fit import Fit
-from majorant.estimate.streaming import class_shares
+from majorant.estimate.weighted import class_shares, item_weights
 from majorant.kernels import FloatArray
 from majorant.votes import Votes
 
@@ -59,7 +58,7 @@ class Spectral:
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
         """Skills, and the posterior of each item."""
         require_two_classes(self.name, votes)
-        weight_i = item_weights(votes, weights)
+        weight_i = item_weights(weights, len(votes.items))
         if self.variant == "dalvi":
             skill_j = agreement_skill(agreement(self.name, votes, weight_i))
         else:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from majorant.errors import ConfigError
 from majorant.estimate.fit import TIE_TOLERANCE
 from majorant.estimate.online import State
-from majorant.kernels import FloatArray, shares
+from majorant.estimate.weighted import item_weights
+from majorant.kernels import FloatArray
 from majorant.votes import IntArray, Votes
 
 VISITS_PER_CHUNK = 65_536  # visits whose votes are held as Python lists at a time
@@ -67,11 +68,7 @@ def visits(n_items: int, weights: ArrayLike | None, order: ArrayLike | None) -> 
     item_i = np.arange(n_items) if order is None else np.asarray(order)
     if not np.array_equal(np.sort(item_i), np.arange(n_items)):
         raise ConfigError(f"order must hold each item code 0..{n_items - 1} once.")
-    if weights is None:
-        return item_i, np.ones(n_items)
-    weight_i = np.asarray(weights, dtype=float)
-    if weight_i.shape != (n_items,) or not (np.isfinite(weight_i) & (weight_i >= 0)).all():
-        raise ConfigError(f"weights must be {n_items} finite numbers of at least 0, one per item.")
+    weight_i = item_weights(weights, n_items)
     copies_v = np.maximum(np.ceil(weight_i), 1).astype(int)[item_i]
     item_v = np.repeat(item_i, copies_v)
     times_v = np.ones(len(item_v))
@@ -123,9 +120,3 @@ def _ballots(votes: Votes, item_v: IntArray, times_v: FloatArray) -> Iterator[tu
 def _joined(known: tuple[Hashable, ...], new: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
     seen = set(known)
     return (*known, *(value for value in new if value not in seen))
-
-
-def class_shares(posterior_ik: FloatArray, votes: Votes, weights: ArrayLike | None) -> FloatArray:
-    """The mean probability of each class over the items with votes."""
-    weight_i = np.ones(len(votes.items)) if weights is None else np.asarray(weights, dtype=float)
-    return shares((weight_i * (votes.votes_i > 0)) @ posterior_ik)

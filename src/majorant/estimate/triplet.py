@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import NotIdentified
-from majorant.estimate.binary import Agreement, agreement, item_weights, most, require_two_classes, theta_fit
+from majorant.estimate.binary import Agreement, agreement, most, require_two_classes, theta_fit
 from majorant.estimate.fit import Fit
+from majorant.estimate.weighted import item_weights
 from majorant.kernels import FloatArray
 from majorant.votes import IntArray, Votes
 
@@ -49,7 +50,7 @@ class Triplet:
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
         """theta of each worker, and the posterior of each item; NotIdentified without three workers who overlap."""
         require_two_classes(self.name, votes)
-        found = agreement(self.name, votes, item_weights(votes, weights))
+        found = agreement(self.name, votes, item_weights(weights, len(votes.items)))
         size_j = sizes(found)
         if np.isnan(size_j).all():
             raise NotIdentified(

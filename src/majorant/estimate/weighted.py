@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from majorant.blocks import as_weights
 from majorant.errors import ConfigError
 from majorant.estimate.em import Prepared
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
 from majorant.estimate.tables import Tables, posterior
 from majorant.kernels import Block, FloatArray, gather, scatter, shares, weighted_sum
+from majorant.theory.checks import as_prior
 from majorant.votes import Votes
 
 
@@ -26,6 +29,28 @@ def item_rows(prepared: Prepared, rows: Callable[[Block], FloatArray]) -> tuple[
     row_ik = np.concatenate([row for row, _ in parts])
     total_k = np.sum([total for _, total in parts], axis=0)
     return (row_ik if prepared.pattern_i is None else row_ik[prepared.pattern_i]), shares(total_k)
+
+
+def item_weights(weights: ArrayLike | None, n_items: int) -> FloatArray:
+    """How often each item counts: once by default."""
+    return np.ones(n_items) if weights is None else as_weights(weights, n_items)
+
+
+def class_shares(posterior_ik: FloatArray, votes: Votes, weights: ArrayLike | None) -> FloatArray:
+    """The mean probability of each class over the items with votes."""
+    weight_i = item_weights(weights, len(votes.items))
+    return shares((weight_i * (votes.votes_i > 0)) @ posterior_ik)
+
+
+def class_prior(prior: ArrayLike | None, votes: Votes) -> FloatArray:
+    """A given prior over the classes of these votes, uniform by default."""
+    n_classes = len(votes.labels)
+    if prior is None:
+        return np.full(n_classes, 1 / n_classes)
+    prior_k = as_prior(prior)
+    if len(prior_k) != n_classes:
+        raise ConfigError(f"prior has {len(prior_k)} classes, these votes have {n_classes}: {votes.labels!r}.")
+    return prior_k
 
 
 def weight_table(weight_j: FloatArray, n_classes: int) -> FloatArray:

@@ -15,9 +15,8 @@ from majorant.estimate.em import Prepared, prepare
 from majorant.estimate.fit import Fit
 from majorant.estimate.start import confusion_tables
 from majorant.estimate.tables import posterior
-from majorant.estimate.weighted import coin_confusions, item_rows
+from majorant.estimate.weighted import class_prior, coin_confusions, item_rows
 from majorant.kernels import FloatArray, shares
-from majorant.theory.checks import as_prior
 from majorant.votes import Votes
 
 
@@ -78,15 +77,11 @@ class WeightedMajority:
         return np.asarray((right_j + self.smoothing * crowd) / (given_j + self.smoothing))
 
     def _class_shares(self, prepared: Prepared, votes: Votes) -> FloatArray:
-        n_classes = len(votes.labels)
-        if self.prior is None:
-            return np.full(n_classes, 1 / n_classes)
-        if isinstance(self.prior, str):
-            return shares(gold_counts(prepared, votes).items_g + self.smoothing / n_classes)
-        prior_k = as_prior(self.prior)
-        if len(prior_k) != n_classes:
-            raise ConfigError(f"prior has {len(prior_k)} classes, these votes have {n_classes}: {votes.labels!r}.")
-        return prior_k
+        if not isinstance(self.prior, str):
+            return class_prior(self.prior, votes)
+        if self.prior != "gold":
+            raise ConfigError(f"prior must be probabilities or 'gold', not {self.prior!r}.")
+        return shares(gold_counts(prepared, votes).items_g + self.smoothing / len(votes.labels))
 
 
 def _as_accuracy(accuracy: ArrayLike, n_workers: int) -> FloatArray:
