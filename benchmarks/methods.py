@@ -1,0 +1,105 @@
+"""How fast are the methods beside crowd-kit, and beside plain dictionaries where crowd-kit has none?
+
+python benchmarks/methods.py            1e5 votes, a few minutes; crowd-kit comes with pip install 'majorant[long]'
+python benchmarks/methods.py 1000000    1e6 votes, without the peers that would take hours
+
+Both sides start from votes in memory (codes here, a frame of integers there) and take the same number of steps where
+the peer lets us say so; `same labels` is the share of items that both label alike, ties left out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clock import best_seconds, seconds
+from majorant.estimate import ESTIMATORS, Fit
+from majorant.simulate import one_coin_crew, simulate
+from majorant.votes import Votes
+
+VOTES_PER_ITEM = 5
+TOO_SLOW = {"GLAD", "MACE", "ZeroBasedSkill"}  # at 1e6 votes: minutes to hours
+
+
+def crowd(n_votes: int, n_classes: int) -> Votes:
+    """Five votes per item, a worker per 1,000 votes, skills from .5 to .95."""
+    n_workers = max(10, n_votes // 1000)
+    crew = one_coin_crew(np.random.default_rng(0).uniform(0.5, 0.95, n_workers), n_classes)
+    return simulate(np.full(n_classes, 1 / n_classes), crew, n_votes // VOTES_PER_ITEM, VOTES_PER_ITEM, rng=0).votes
+
+
+def panel(n_votes: int, n_classes: int) -> Votes:
+    """Five judges who label everything."""
+    crew = one_coin_crew([0.95, 0.85, 0.8, 0.7, 0.6], n_classes)
+    return simulate(np.full(n_classes, 1 / n_classes), crew, n_votes // VOTES_PER_ITEM, VOTES_PER_ITEM, rng=0).votes
+
+
+def ten_steps(name: str, **settings: Any) -> Callable[[Votes], Fit]:
+    """The method with exactly ten plain steps."""
+    model = ESTIMATORS[name](max_iter=10, tol=0.0, **settings)  # type: ignore[call-arg]
+    return lambda votes: model.fit(votes)
+
+
+def default(name: str) -> Callable[[Votes], Fit]:
+    """The method as it comes, to convergence."""
+    estimator = ESTIMATORS[name]
+    return lambda votes: estimator().fit(votes, **({"rng": 0} if estimator.stochastic else {}))
+
+
+ROWS: list[tuple[str, Callable[[Votes], Fit], str, dict[str, Any]]] = [
+    ("majority", default("majority"), "MajorityVote", {}),
+    ("wawa", default("wawa"), "Wawa", {}),
+    ("zero-based-skill", default("zero-based-skill"), "ZeroBasedSkill", {}),
+    ("kos", default("kos"), "KOS", {}),
+    ("dawid-skene, 10 steps", ten_steps("dawid-skene", accelerate=False), "DawidSkene", {"n_iter": 10, "tol": 0}),
+    ("dawid-skene, converged", default("dawid-skene"), "DawidSkene", {}),
+    ("one-coin, 10 steps", ten_steps("one-coin", accelerate=False), "OneCoinDawidSkene", {"n_iter": 10, "tol": 0}),
+    ("glad, converged", default("glad"), "GLAD", {}),
+    ("mace, converged", default("mace"), "MACE", {"n_restarts": 1}),
+]
+
+
+def peer_fit(name: str, settings: dict[str, Any], frame: Any) -> Any:
+    """crowd-kit's labels by item."""
+    method = getattr(importlib.import_module("crowdkit.aggregation"), name)
+    return method(**settings).fit_predict(frame)
+
+
+def alike(fit: Fit, theirs: Any) -> float:
+    """The share of items with the same label on both sides, where ours is not tied."""
+    ours = fit.codes()
+    their_code = theirs.reindex(range(len(ours))).to_numpy(dtype=float)
+    return float((ours == their_code)[ours >= 0].mean())
+
+
+def main(n_votes: int) -> None:
+    """Print a row per method, design and number of classes."""
+    import pandas as pd
+
+    print(f"{n_votes:,} votes")
+    head = f"{'method':<24}{'design':<7}{'K':>3}{'ours, s':>10}{'steps':>7}"
+    print(f"{head}{'crowd-kit, s':>14}{'ratio':>9}{'same labels':>13}")
+    for design in (crowd, panel):
+        for n_classes in (2, 10):
+            votes = design(n_votes, n_classes)
+            frame = pd.DataFrame({"task": votes.item_n, "worker": votes.worker_n, "label": votes.label_n})
+            for name, run, peer, settings in ROWS:
+                if (peer == "KOS" and n_classes > 2) or (peer in TOO_SLOW and n_votes > 100_000):
+                    continue
+                fit = run(votes)
+                ours = best_seconds(lambda r=run, v=votes: r(v), 3)
+                found: list[Any] = []
+                theirs = seconds(lambda p=peer, s=settings, f=frame, to=found: to.append(peer_fit(p, s, f)))
+                print(
+                    f"{name:<24}{design.__name__:<7}{n_classes:>3}{ours:>10.4f}{fit.n_iter:>7}{theirs:>14.2f}"
+                    f"{theirs / ours:>8.0f}x{alike(fit, found[0]):>12.2%}",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
