@@ -11,6 +11,7 @@ from majorant.votes import Votes
 
 pytestmark = pytest.mark.parametrize("name", list(ESTIMATORS))
 EXACT = {"rtol": 0, "atol": 1e-9}
+ROUNDED = {"rtol": 0, "atol": 1e-7}  # sums in another order: on pure noise a flat likelihood widens their last digits
 
 
 def n_classes_for(name, wanted=3):
@@ -80,7 +81,7 @@ def test_the_order_of_votes_does_not_matter(name):
         pytest.skip("declared as depending on the order")
     votes = crowd(name)
     shuffled = recoded(votes, order=np.random.default_rng(1).permutation(votes.n_votes))
-    np.testing.assert_allclose(fit(name, shuffled).posterior, fit(name, votes).posterior, **EXACT)
+    np.testing.assert_allclose(fit(name, shuffled).posterior, fit(name, votes).posterior, **ROUNDED)
 
 
 def test_names_do_not_matter(name):
@@ -91,9 +92,9 @@ def test_names_do_not_matter(name):
     if not ESTIMATORS[name].order_free:
         item_of = np.arange(votes.shape[0])  # other item codes would be another order
     original, renamed = fit(name, votes), fit(name, recoded(votes, item_of, worker_of, label_of))
-    np.testing.assert_allclose(renamed.posterior[item_of][:, label_of], original.posterior, **EXACT)
+    np.testing.assert_allclose(renamed.posterior[item_of][:, label_of], original.posterior, **ROUNDED)
     if original.skill is not None:
-        np.testing.assert_allclose(renamed.skill[worker_of], original.skill, **EXACT)
+        np.testing.assert_allclose(renamed.skill[worker_of], original.skill, **ROUNDED)
 
 
 def test_the_objective_never_falls(name):
@@ -111,7 +112,7 @@ def test_block_size_and_threads_do_not_matter(name):
     expected = fit(name, votes).posterior
     for block_items, threads in ((1, 1), (7, 2), (60, 3)):
         engine = in_memory(votes, block_items=block_items, threads=threads)
-        np.testing.assert_allclose(fit(name, votes, engine=engine).posterior, expected, **EXACT)
+        np.testing.assert_allclose(fit(name, votes, engine=engine).posterior, expected, **ROUNDED)
 
 
 @pytest.mark.parametrize(

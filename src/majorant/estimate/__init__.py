@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.ibcc import IBCC
+from majorant.estimate.mace import MACE
 from majorant.estimate.majority import Majority
+from majorant.estimate.one_coin import OneCoin
+from majorant.estimate.shared import SharedConfusion
 
-ESTIMATORS: dict[str, type[Estimator]] = {estimator.name: estimator for estimator in (Majority, DawidSkene)}
+METHODS: tuple[type[Estimator], ...] = (
+    Majority,
+    DawidSkene,
+    OneCoin,
+    SharedConfusion,
+    MACE,
+    IBCC,
+)
+ESTIMATORS: dict[str, type[Estimator]] = {method.name: method for method in METHODS}
 
 __all__ = ["ESTIMATORS", "Estimator", "Fit"]

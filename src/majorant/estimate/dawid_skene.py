@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
-from majorant.errors import ConfigError
 from majorant.estimate.em import Progress, prepare, run_em, table_fit
 from majorant.estimate.fit import Fit
+from majorant.estimate.start import ConfusionParams, confusion_tables, params_of
 from majorant.estimate.tables import Counts, Tables
-from majorant.kernels import FloatArray, shares
-from majorant.theory.checks import safe_log
+from majorant.kernels import shares
 from majorant.votes import Votes
-
-
-class ConfusionParams(NamedTuple):
-    """P(label l | class k) of each worker, (J, K, K), and the probability of each class, (K,)."""
-
-    confusion_jkl: FloatArray
-    prior_k: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +46,7 @@ class DawidSkene:
 
     def tables(self, params: ConfusionParams) -> Tables:
         """Log-probabilities of each vote under each class."""
-        n_workers, n_classes, n_labels = params.confusion_jkl.shape
-        log_vote_cg = safe_log(params.confusion_jkl).transpose(0, 2, 1).reshape(n_workers * n_labels, n_classes)
-        return Tables(log_vote_cg, safe_log(params.prior_k))
+        return confusion_tables(*params)
 
     def m_step(self, counts: Counts, params: ConfusionParams | None) -> ConfusionParams:  # noqa: ARG002
         """Shares of the expected votes, smoothed."""
@@ -82,16 +72,3 @@ class DawidSkene:
         solution = run_em(self, prepared, params_of(start, votes), progress)
         confusion_jkl, prior_k = solution.params
         return table_fit(self, votes, prepared, solution, confusion=confusion_jkl, prior=prior_k)
-
-
-def params_of(start: Fit | None, votes: Votes) -> ConfusionParams | None:
-    """The parameters of an earlier fit for the same workers and classes, to start from."""
-    if start is None:
-        return None
-    _, n_workers, n_classes = votes.shape
-    if start.confusion is None or start.confusion.shape[-1] != n_classes:
-        raise ConfigError(f"start: a {start.method} fit has no confusion matrices for these {n_classes} classes.")
-    shape = (n_workers, n_classes, n_classes)
-    if start.confusion.ndim == 3 and start.confusion.shape != shape:
-        raise ConfigError(f"start: was fitted to {len(start.confusion)} workers, these votes have {n_workers}.")
-    return ConfusionParams(np.broadcast_to(start.confusion, shape), start.prior)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -48,6 +49,7 @@ class Fit:
     label_values: tuple[Hashable, ...]  # the user's own value of each class
     confusion: FloatArray | None = None  # (workers, classes, labels), or (classes, labels) shared by all
     skill: FloatArray | None = None  # (workers,)
+    learned: Mapping[str, FloatArray] = field(default_factory=dict)  # what this method alone learns, by name
     trace: tuple[float, ...] = ()  # the objective after each step
     converged: bool = True
     n_iter: int = 0
@@ -55,9 +57,9 @@ class Fit:
     def __post_init__(self) -> None:
         for one in fields(self):
             if isinstance(array := getattr(self, one.name), np.ndarray):
-                array = array.view()
-                array.flags.writeable = False
-                object.__setattr__(self, one.name, array)
+                object.__setattr__(self, one.name, _read_only(array))
+        learned = {name: _read_only(array) for name, array in self.learned.items()}
+        object.__setattr__(self, "learned", MappingProxyType(learned))
 
     @property
     def tied_i(self) -> NDArray[np.bool_]:
@@ -87,6 +89,12 @@ class Fit:
         value_k = np.empty(len(self.label_values) + 1, dtype=object)
         value_k[:] = [*self.label_values, None]
         return list(value_k[code_i])
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    array = array.view()
+    array.flags.writeable = False
+    return array
 
 
 def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -1,0 +1,62 @@
+"""Where a fit starts: the vote shares, or the confusion matrices of an earlier fit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from majorant.errors import ConfigError
+from majorant.estimate.em import Prepared
+from majorant.estimate.fit import Fit
+from majorant.estimate.tables import Counts, Tables, expect, share_counts
+from majorant.kernels import FloatArray
+from majorant.theory.checks import safe_log
+from majorant.votes import Votes
+
+
+class ConfusionParams(NamedTuple):
+    """P(label l | class k) of each worker, (J, K, K), and the probability of each class, (K,)."""
+
+    confusion_jkl: FloatArray
+    prior_k: FloatArray
+
+
+def confusion_tables(confusion_jkl: FloatArray, prior_k: FloatArray) -> Tables:
+    """Log-probabilities of each vote under each class, and of the classes."""
+    return Tables(vote_rows(safe_log(confusion_jkl)), safe_log(prior_k))
+
+
+def vote_rows(value_jgl: FloatArray) -> FloatArray:
+    """An array by worker, latent class and label as a table: a row for each (worker, label), a column per class."""
+    n_workers, n_latent, n_labels = value_jgl.shape
+    return value_jgl.transpose(0, 2, 1).reshape(n_workers * n_labels, n_latent)
+
+
+def start_counts(start: Fit | None, votes: Votes, prepared: Prepared) -> Counts:
+    """Expected counts under the confusion matrices of an earlier fit, by default under the vote shares."""
+    params = params_of(start, votes)
+    if params is None:
+        return share_counts(prepared.engine, prepared.totals)
+    return expect(prepared.engine, confusion_tables(*params), prepared.totals)
+
+
+def params_of(start: Fit | None, votes: Votes) -> ConfusionParams | None:
+    """The parameters of an earlier fit for the same workers and classes, to start from."""
+    if start is None:
+        return None
+    _, n_workers, n_classes = votes.shape
+    if start.confusion is None or start.confusion.shape[-1] != n_classes:
+        raise ConfigError(f"start: a {start.method} fit has no confusion matrices for these {n_classes} classes.")
+    shape = (n_workers, n_classes, n_classes)
+    if start.confusion.ndim == 3 and start.confusion.shape != shape:
+        raise ConfigError(f"start: was fitted to {len(start.confusion)} workers, these votes have {n_workers}.")
+    return ConfusionParams(np.broadcast_to(start.confusion, shape), start.prior)
+
+
+def learned_of(start: Fit | None, method: str, votes: Votes, *names: str) -> tuple[FloatArray, ...] | None:
+    """What an earlier fit of the same method learned, by name; None where there is no such fit to go on from."""
+    if start is None or start.method != method:
+        return None
+    params_of(start, votes)  # refuses other workers and classes
+    return tuple(start.learned[name] for name in names)
