@@ -18,8 +18,10 @@ def n_classes_for(name, wanted=3):
     return ESTIMATORS[name].classes or wanted
 
 
-def fit(name, votes, **settings):
-    return ESTIMATORS[name]().fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}), **settings)
+def fit(name, votes, *, tight=False, **settings):
+    """The answer by default settings; `tight`: iterated until nothing moves, where paths differ but ends must not."""
+    model = ESTIMATORS[name](tol=1e-10) if tight and hasattr(ESTIMATORS[name], "tol") else ESTIMATORS[name]()
+    return model.fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}), **settings)
 
 
 def crowd(name, seed=0, **sizes):
@@ -91,7 +93,8 @@ def test_names_do_not_matter(name):
     item_of, worker_of, label_of = (rng.permutation(n) for n in votes.shape)
     if not ESTIMATORS[name].order_free:
         item_of = np.arange(votes.shape[0])  # other item codes would be another order
-    original, renamed = fit(name, votes), fit(name, recoded(votes, item_of, worker_of, label_of))
+    original = fit(name, votes, tight=True)
+    renamed = fit(name, recoded(votes, item_of, worker_of, label_of), tight=True)
     np.testing.assert_allclose(renamed.posterior[item_of][:, label_of], original.posterior, **ROUNDED)
     if original.skill is not None:
         np.testing.assert_allclose(renamed.skill[worker_of], original.skill, **ROUNDED)
@@ -108,9 +111,9 @@ def test_the_objective_never_falls(name):
 def test_block_size_and_threads_do_not_matter(name):
     if not ESTIMATORS[name].distributed:
         pytest.skip("declared as not running on blocks")
-    votes = crowd(name)
+    votes = crowd(name, n_items=20, n_votes=100)
     expected = fit(name, votes).posterior
-    for block_items, threads in ((1, 1), (7, 2), (60, 3)):
+    for block_items, threads in ((1, 1), (7, 2), (20, 3)):
         engine = in_memory(votes, block_items=block_items, threads=threads)
         np.testing.assert_allclose(fit(name, votes, engine=engine).posterior, expected, **ROUNDED)
 
@@ -146,9 +149,9 @@ def test_an_item_that_counts_twice_equals_two_items(name):
     votes = crowd(name, n_items=30, n_votes=150)
     weights = np.random.default_rng(3).integers(1, 4, size=30)
     copies = take_items(votes, np.repeat(np.arange(30), weights))
-    weighted, copied = fit(name, votes, weights=weights), fit(name, copies)
     if ESTIMATORS[name].stochastic:
         pytest.skip("draws depend on positions")
+    weighted, copied = fit(name, votes, tight=True, weights=weights), fit(name, copies, tight=True)
     first = np.cumsum(weights) - weights
     np.testing.assert_allclose(weighted.posterior, copied.posterior[first], rtol=0, atol=1e-6)
 

@@ -13,7 +13,7 @@ from majorant.blocks import Engine, in_memory
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import Counts, Tables, Totals, count_totals, expect, posterior, share_counts
-from majorant.kernels import FloatArray
+from majorant.kernels import Block, FloatArray
 from majorant.merge import Merged, merge_equal_items
 from majorant.votes import Votes
 
@@ -79,7 +79,11 @@ class Prepared(NamedTuple):
 
     def posterior(self, tables: Tables) -> FloatArray:
         """The probability of each latent class for each of the user's items."""
-        rows = np.concatenate(list(self.engine.map_blocks(lambda block: posterior(block, tables))))
+        return self.rows(lambda block: posterior(block, tables))
+
+    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
+        """What `fn` says about each item of a block, for each of the user's items."""
+        rows = np.concatenate(list(self.engine.map_blocks(fn)))
         return rows if self.pattern_i is None else rows[self.pattern_i]
 
 

@@ -55,8 +55,14 @@ def params_of(start: Fit | None, votes: Votes) -> ConfusionParams | None:
 
 
 def learned_of(start: Fit | None, method: str, votes: Votes, *names: str) -> tuple[FloatArray, ...] | None:
-    """What an earlier fit of the same method learned, by name; None where there is no such fit to go on from."""
+    """What an earlier fit of the same method learned, by name, the first with a row per worker; None without one."""
     if start is None or start.method != method:
         return None
-    params_of(start, votes)  # refuses other workers and classes
-    return tuple(start.learned[name] for name in names)
+    learned = tuple(start.learned[name] for name in names)
+    if len(start.label_values) != len(votes.labels):
+        raise ConfigError(
+            f"start: was fitted to {len(start.label_values)} classes, these votes have {len(votes.labels)}."
+        )
+    if len(learned[0]) != len(votes.workers):
+        raise ConfigError(f"start: was fitted to {len(learned[0])} workers, these votes have {len(votes.workers)}.")
+    return learned
