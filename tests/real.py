@@ -15,13 +15,13 @@ NAMES = ("SP", "SP_amt", "ZenCrowd_in", "CF_amt", "MS", "D-Product")
 
 
 @cache
-def load(name):
-    """Votes with gold; in ZenCrowd_in each row counts, in CF_amt exact copies are merged."""
+def load(name, copies=None):
+    """Votes with gold; exact copies of a vote are merged in CF_amt, or where `copies` says "merged"; else all count."""
     folder = os.environ.get("MAJORANT_DATA")
     if not folder or not Path(folder).is_dir():
         pytest.skip("MAJORANT_DATA does not name the folder of the real data sets")
     triples, truth = _product(Path(folder)) if name == "D-Product" else _toolkit(Path(folder), name)
-    if name == "CF_amt":
+    if name == "CF_amt" or copies == "merged":
         triples = list(dict.fromkeys(triples))
     items, workers = (list(dict.fromkeys(t[c] for t in triples)) for c in (0, 1))
     labels = sorted({t[2] for t in triples} | {truth[i] for i in items if i in truth})

@@ -159,15 +159,17 @@ def climb_ease(ease_i: FloatArray, gain_i: FloatArray, cost_i: FloatArray, mean:
         scale_i = np.exp(b_i)
         return np.asarray((gain_i - cost_i * scale_i) * scale_i - (b_i - mean) ** 2 / 2)
 
-    best_i = value(ease_i)
+    best_i, reach_i = value(ease_i), np.ones_like(ease_i)
     for _ in range(NEWTON_STEPS):
-        scale_i = np.exp(ease_i)
-        slope_i = (gain_i - 2 * cost_i * scale_i) * scale_i - (ease_i - mean)
-        bend_i = 1 + np.maximum((4 * cost_i * scale_i - gain_i) * scale_i, 0.0)
-        tried_i = ease_i + np.clip(slope_i / bend_i, -1, 1)
+        scale_i = np.exp(ease_i)  # Newton in e^b, where all but the prior is a parabola
+        slope_i = gain_i - 2 * cost_i * scale_i - (ease_i - mean) / scale_i
+        bend_i = 2 * cost_i + np.maximum(1 + mean - ease_i, 1.0) / scale_i**2
+        ratio_i = np.maximum(1 + slope_i / (bend_i * scale_i), 1e-3)
+        tried_i = ease_i + np.clip(np.log(ratio_i), -reach_i, reach_i)
         value_i = value(tried_i)
         up_i = value_i >= best_i
         ease_i, best_i = np.where(up_i, tried_i, ease_i), np.where(up_i, value_i, best_i)
+        reach_i = np.where(up_i, reach_i, reach_i / 4)
     return ease_i
 
 

@@ -55,11 +55,11 @@ class Hierarchical:
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 
-    tied: bool = True
+    tied: bool = False
     shape: float = 2.0
     rate: float = 0.01
-    right: float = 4.0
-    wrong: float = 1.0
+    right: float = 16.0
+    wrong: float = 4.0
     items: float = 1.0
     max_iter: int = 1_000
     tol: float = 1e-5
