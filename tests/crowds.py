@@ -19,7 +19,7 @@ def random_votes(rng, *, n_items=60, n_workers=9, n_classes=3, n_votes=300, gold
 
 
 def votes_of(rng, confusion, *, n_items, n_votes, prior=None):
-    """`n_votes` votes on each item by workers drawn with replacement, each with its confusion (J, K, K); and the truth."""
+    """`n_votes` votes an item by workers drawn with replacement, each with its confusion (J, K, K); and the truth."""
     J, K, _ = confusion.shape
     truth = rng.choice(K, size=n_items, p=prior)
     item = np.repeat(np.arange(n_items), n_votes)

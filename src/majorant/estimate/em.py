@@ -21,7 +21,8 @@ P = TypeVar("P", bound=tuple[Any, ...])
 Progress = Callable[[int, float], None]  # step, objective
 MERGE_FROM_ITEMS = 4_096  # below this a pass costs less than looking for equal items
 SETTLED = 0.01  # acceleration waits until no parameter moves by more, so that it cannot jump to another optimum
-SCOUT_STEPS = 20  # of several starts, the most promising after so many steps is followed to the end
+SCOUT_STEPS = 10  # of several starts, the most promising after so many steps is followed further
+PATIENCE = 10  # times so many steps at the present pace are left to a start that lies behind
 HIGHER = 1e-6  # a rise by less, relative to the objective, is none
 
 
@@ -128,16 +129,20 @@ def run_starts(
 ) -> Solution[P]:
     """The highest of several climbs; the first start is preferred where others reach as high.
 
-    All starts are followed for a few steps, then only the first and the most promising of the others to the end.
+    All starts are followed for a few steps, the first to the end, and the most promising of the others as long as it
+    may still come out higher at the pace of its last steps.
     """
-    scout = _Limits(min(SCOUT_STEPS, model.max_iter), model.tol, model.accelerate)
-    first, *others = (run_em(model, prepared, start, progress, scout) for start in starts)
-    best = _go_on(model, prepared, first, progress)
-    if others:
-        other = _go_on(model, prepared, max(others, key=lambda one: one.trace[-1]), progress)
-        if other.trace[-1] > best.trace[-1] + HIGHER * abs(best.trace[-1]):
-            return other
-    return best
+    scouted = [_go_on(model, prepared, None, start, SCOUT_STEPS, progress) for start in starts]
+    best = scouted[0]
+    while not best.converged and best.n_iter < model.max_iter:
+        best = _go_on(model, prepared, best, best.params, model.max_iter, progress)
+    other = max(scouted[1:], key=lambda one: one.trace[-1], default=best)
+    while not other.converged and other.n_iter < model.max_iter:
+        pace = other.trace[-1] - other.trace[max(len(other.trace) - SCOUT_STEPS, 0)]
+        if other.trace[-1] + PATIENCE * pace < best.trace[-1]:
+            break
+        other = _go_on(model, prepared, other, other.params, SCOUT_STEPS, progress)
+    return other if other.trace[-1] > best.trace[-1] + HIGHER * abs(best.trace[-1]) else best
 
 
 def climb(
@@ -178,12 +183,19 @@ def climb(
     return Solution(params, tuple(trace), False, limits.max_iter)
 
 
-def _go_on(model: TableModel[P], prepared: Prepared, scouted: Solution[P], progress: Progress | None) -> Solution[P]:
-    left = model.max_iter - scouted.n_iter
-    if scouted.converged or left < 1:
-        return scouted
-    rest = run_em(model, prepared, scouted.params, progress, _Limits(left, model.tol, model.accelerate))
-    return Solution(rest.params, scouted.trace + rest.trace, rest.converged, scouted.n_iter + rest.n_iter)
+def _go_on(
+    model: TableModel[P],
+    prepared: Prepared,
+    so_far: Solution[P] | None,
+    params: P,
+    steps: int,
+    progress: Progress | None,
+) -> Solution[P]:
+    """Some steps more, as one climb with those before."""
+    trace, n_iter = ((), 0) if so_far is None else (so_far.trace, so_far.n_iter)
+    limits = _Limits(min(steps, model.max_iter - n_iter), model.tol, model.accelerate)
+    more = run_em(model, prepared, params, progress, limits)
+    return Solution(more.params, trace + more.trace, more.converged, n_iter + more.n_iter)
 
 
 def table_fit(model: Any, votes: Votes, prepared: Prepared, solution: Solution[Any], **learned: Any) -> Fit:

@@ -12,13 +12,15 @@ from majorant.blocks import Engine, add_up
 from majorant.estimate.em import Prepared, Progress, climb, prepare
 from majorant.estimate.fit import Fit
 from majorant.estimate.start import learned_of
+from majorant.estimate.tables import sum_of_logs
 from majorant.kernels import Block, FloatArray, softmax_rows
 from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-NEWTON_STEPS = 3  # for the ease of each item; each is taken only where it leads up
+NO_SIZE = 1e-4  # below this the curvature is 1/8 to nine digits, and 0 / 0 is near
+NEWTON_STEPS = 2  # for the ease of each item; each is taken only where it leads up
 
 
 class AbilityParams(NamedTuple):
@@ -122,9 +124,9 @@ class GLAD:
         old_i = params.ease_i[block.items]
         posterior_ik, log_total_i = _posterior(block, ballots, params)
         x_n = ballots.ability_n * np.repeat(np.exp(old_i), ballots.length_i)
-        curve_n, log_wrong_i = _logistic(block, x_n)
+        curve_n, log_wrong = _logistic(block, ballots, x_n)
         gain_i = ((posterior_ik - 0.5) * ballots.ability_ik) @ np.ones(block.n_classes)
-        cost_i = _with(block, curve_n * ballots.ability_n**2) @ np.ones(block.matrix.shape[1])
+        cost_i = _with(block, curve_n) @ np.repeat(params.ability_j**2, block.n_classes)
         ease_i = climb_ease(old_i, gain_i, cost_i, self.mean)
         scale_i = np.exp(ease_i)
         weight_i = np.ones(len(ease_i)) if block.weight_i is None else block.weight_i
@@ -134,7 +136,7 @@ class GLAD:
         sums = Sums(
             _with(block, right_n - 0.5).T @ (weight_i * scale_i),
             _with(block, curve_n).T @ (weight_i * scale_i**2),
-            float(weight_i @ (log_total_i + log_wrong_i - evenly - (old_i - self.mean) ** 2 / 2)),
+            log_wrong + float(weight_i @ (log_total_i - evenly - (old_i - self.mean) ** 2 / 2)),
         )
         return ease_i, sums
 
@@ -204,15 +206,23 @@ def _label_counts(block: Block, ballots: Ballots) -> FloatArray:
     return np.asarray(counts.toarray(), dtype=float)
 
 
-def _logistic(block: Block, x_n: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """For each vote the curvature tanh(x / 2) / 4x of the bound, for each item the sum of log sigmoid(-x)."""
+def _logistic(block: Block, ballots: Ballots, x_n: FloatArray) -> tuple[FloatArray, float]:
+    """For each vote the curvature tanh(x / 2) / 4x of the bound, and the sum over all votes of log sigmoid(-x)."""
     size_n = np.abs(x_n)
-    small_n = np.exp(-size_n)
-    near_zero_n = size_n < 1e-6
-    size_n[near_zero_n] = 1.0
-    curve_n = np.where(near_zero_n, 0.125, (1 - small_n) / ((4 + 4 * small_n) * size_n))
-    log_wrong_n = -np.maximum(x_n, 0) - np.log1p(small_n)
-    return curve_n, _with(block, log_wrong_n) @ np.ones(block.matrix.shape[1])
+    small_n = np.negative(size_n)
+    np.exp(small_n, out=small_n)
+    total_n = 1 + small_n
+    if block.weight_i is None:
+        log_wrong = -float(size_n.sum() + x_n.sum()) / 2 - sum_of_logs(total_n)
+    else:
+        log_wrong_n = np.log(total_n) + (size_n + x_n) / 2
+        log_wrong = -float(np.repeat(block.weight_i, ballots.length_i) @ log_wrong_n)
+    curve_n = np.subtract(1, small_n, out=small_n)
+    curve_n /= total_n
+    np.maximum(size_n, NO_SIZE, out=size_n)
+    size_n *= 4
+    curve_n /= size_n
+    return curve_n, log_wrong
 
 
 def _with(block: Block, value_n: FloatArray) -> csr_array[Any]:
