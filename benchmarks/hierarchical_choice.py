@@ -33,9 +33,9 @@ def candidates() -> dict[str, Any]:
         "shared": SharedConfusion(),
         "ibcc": IBCC(),
     }
-    for tied, lean, rate in product((True, False), (0.25, 1.0, 4.0), (0.01, 0.1)):
-        name = f"{'one strength' if tied else 'one per class'}, crowd {4 * lean:g}/{lean:g}, rate {rate}"
-        found[name] = Hierarchical(tied=tied, right=4 * lean, wrong=lean, rate=rate, tol=1e-4)
+    for tied, lean, spread in product((True, False), (1.0, 4.0), (0.0, 0.5, 1.0, 2.0)):
+        name = f"{'one strength' if tied else 'one per class'}, crowd {4 * lean:g}/{lean:g}, spread {spread}"
+        found[name] = Hierarchical(tied=tied, right=4 * lean, wrong=lean, spread=spread, tol=1e-4)
     return found
 
 

@@ -57,7 +57,7 @@ def test_smoothing_is_not_ignored():
 
 
 def test_restarts_are_drawn_apart_and_the_highest_objective_wins():
-    votes = random_votes(np.random.default_rng(0), n_items=30, n_workers=30, n_classes=2, n_votes=100)
+    votes = random_votes(np.random.default_rng(4), n_items=60, n_workers=60, n_classes=2, n_votes=200)
     ends = [MACE(restarts=restarts).fit(votes, rng=0).trace[-1] for restarts in (0, 9)]
     assert ends[1] > ends[0] + 1  # restarts that shared one seed and start would all end in the same place
 

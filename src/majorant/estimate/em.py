@@ -22,7 +22,7 @@ Progress = Callable[[int, float], None]  # step, objective
 MERGE_FROM_ITEMS = 4_096  # below this a pass costs less than looking for equal items
 SETTLED = 0.01  # acceleration waits until no parameter moves by more, so that it cannot jump to another optimum
 SCOUT_STEPS = 10  # of several starts, the most promising after so many steps is followed further
-PATIENCE = 10  # times so many steps at the present pace are left to a start that lies behind
+PATIENCE = 100  # a start that lies behind is given up if so many times the present pace would not catch up
 HIGHER = 1e-6  # a rise by less, relative to the objective, is none
 
 
