@@ -26,3 +26,21 @@ def informed_votes(rng, *, n_items=60, n_workers=9, n_classes=3, n_votes=300, sk
     label = np.where(knows_n, truth_i[votes.item_n], votes.label_n)
     names = {"items": votes.items, "workers": votes.workers, "labels": votes.labels}
     return Votes.from_codes(votes.item_n, votes.worker_n, label, **names, gold=truth_i)
+
+
+def votes_of(rng, confusion, *, n_items, n_votes, prior=None):
+    """`n_votes` votes an item by workers drawn with replacement, each with its confusion (J, K, K); and the truth."""
+    J, K, _ = confusion.shape
+    truth = rng.choice(K, size=n_items, p=prior)
+    item = np.repeat(np.arange(n_items), n_votes)
+    worker = rng.integers(J, size=len(item))
+    below = np.cumsum(confusion[worker, truth[item]], axis=1)[:, :-1] < rng.random(len(item))[:, None]
+    names = {"items": range(n_items), "workers": range(J), "labels": range(K)}
+    return Votes.from_codes(item, worker, below.sum(axis=1), **names), truth
+
+
+def coins(skill, n_classes):
+    """Confusion matrices of workers who are right with one probability each and wrong evenly."""
+    skill = np.asarray(skill)[:, None, None]
+    eye = np.eye(n_classes)
+    return skill * eye + (1 - skill) / (n_classes - 1) * (1 - eye)

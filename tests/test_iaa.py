@@ -5,7 +5,7 @@ import pytest
 
 from crowds import random_votes
 from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate.iaa import Iaa, corrected_prior, shared_confusion
+from majorant.estimate.iaa import IAA, corrected_prior, shared_confusion
 from majorant.estimate.projection import project_simplex, project_symmetric
 from majorant.simulate import simulate
 from majorant.votes import Votes
@@ -101,7 +101,7 @@ def test_pairs_are_counted_and_normalised_over_all_items(pairs):
             table += own / own.sum() if pairs == "items" else own
     share = np.bincount(votes.label_n) / votes.n_votes
     expected = shared_confusion(table / table.sum(), share)
-    np.testing.assert_allclose(Iaa(pairs=pairs).fit(votes).confusion, expected, atol=1e-9)
+    np.testing.assert_allclose(IAA(pairs=pairs).fit(votes).confusion, expected, atol=1e-9)
 
 
 def test_a_last_item_with_many_votes_does_not_set_the_scale():
@@ -114,8 +114,8 @@ def test_a_last_item_with_many_votes_does_not_set_the_scale():
     names = {"items": range(last + 1), "workers": votes.workers, "labels": votes.labels}
     longer = Votes.from_codes(item, worker, label, **names)
     assert longer.n_votes == n_votes + 60
-    np.testing.assert_allclose(Iaa().fit(votes).confusion, truth, atol=0.02)
-    np.testing.assert_allclose(Iaa().fit(longer).confusion, Iaa().fit(votes).confusion, atol=0.002)
+    np.testing.assert_allclose(IAA().fit(votes).confusion, truth, atol=0.02)
+    np.testing.assert_allclose(IAA().fit(longer).confusion, IAA().fit(votes).confusion, atol=0.002)
 
 
 def test_the_corrected_prior_undoes_the_confusion():
@@ -123,28 +123,28 @@ def test_the_corrected_prior_undoes_the_confusion():
     np.testing.assert_allclose(corrected_prior(prior @ confusion, confusion), prior, atol=1e-12)
     np.testing.assert_allclose(corrected_prior(np.array([0.9, 0.1]), confusion), [1, 0])  # as near as it gets
     votes, _ = simulate([0.6, 0.4], confusion, n_items=50_000, n_votes=5, rng=0)
-    assert Iaa().fit(votes).prior[0] == pytest.approx(0.56, abs=0.005)
-    assert Iaa(prior="corrected").fit(votes).prior[0] == pytest.approx(0.6, abs=0.015)
+    assert IAA().fit(votes).prior[0] == pytest.approx(0.56, abs=0.005)
+    assert IAA(prior="corrected").fit(votes).prior[0] == pytest.approx(0.6, abs=0.015)
 
 
 def test_uneven_classes_pass_for_noise():
     # The paper's square root holds for even classes; a known limit, shown here so that nobody relies on it.
     votes, _ = simulate([0.9, 0.1], [[0.8, 0.2], [0.2, 0.8]], n_items=20_000, n_votes=5, rng=0)
-    assert Iaa().fit(votes).confusion[0, 0] < 0.75
+    assert IAA().fit(votes).confusion[0, 0] < 0.75
 
 
 def test_without_pairs_or_with_wrong_settings_it_says_so():
     single = Votes.from_codes([0, 1], [0, 1], [0, 1], items="ab", workers="xy", labels="01")
     with pytest.raises(NotIdentified, match="no item has two: use majority"):
-        Iaa().fit(single)
+        IAA().fit(single)
     with pytest.raises(ConfigError, match="'uniform'"):
-        Iaa(prior="uniform")
+        IAA(prior="uniform")
     with pytest.raises(ConfigError, match="'all'"):
-        Iaa(pairs="all")
+        IAA(pairs="all")
 
 
 def test_a_label_that_nobody_gave_does_no_harm():
     votes = Votes.from_codes([0, 0, 1, 1], [0, 1] * 2, [0, 0, 1, 1], items="ab", workers="xy", labels="012")
-    answer = Iaa().fit(votes)
+    answer = IAA().fit(votes)
     assert np.isfinite(answer.posterior).all()
     assert answer.labels() == ["0", "1"]

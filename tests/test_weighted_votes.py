@@ -6,7 +6,7 @@ import pytest
 from crowds import informed_votes, random_votes
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
-from majorant.estimate.iwmv import Iwmv
+from majorant.estimate.iwmv import IWMV
 from majorant.estimate.wawa import Wawa
 from majorant.estimate.zero_based_skill import ZeroBasedSkill
 from majorant.simulate import one_coin_crew, simulate
@@ -34,7 +34,7 @@ def skills(votes, weight):
 @pytest.mark.parametrize("seed", range(3))
 def test_iwmv_is_a_fixed_point_of_its_loop(seed):
     votes = informed_votes(np.random.default_rng(seed))
-    answer = Iwmv().fit(votes)
+    answer = IWMV().fit(votes)
     weight = np.ones(9)
     for _ in range(answer.n_iter):
         skill = skills(votes, weight)
@@ -53,7 +53,7 @@ def test_iwmv_is_a_fixed_point_of_its_loop(seed):
 def test_iwmv_turns_the_votes_of_an_adversary():
     crew = one_coin_crew([0.9, 0.9, 0.9, 0.1])
     votes, truth = simulate([0.5, 0.5], crew, n_items=2_000, n_votes=4, rng=0)
-    answer = Iwmv().fit(votes)
+    answer = IWMV().fit(votes)
     np.testing.assert_allclose(np.sort(answer.skill), [0.1, 0.9, 0.9, 0.9], atol=0.06)
     # Four votes of accuracy .9, one of them inverted: majority of four, half of the ties right.
     expected = 0.9**4 + 4 * 0.9**3 * 0.1 + 3 * 0.9**2 * 0.1**2

@@ -1,9 +1,11 @@
 """What holds for every estimator, as far as its declared traits go; a new one in ESTIMATORS is tested by itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from crowds import informed_votes, random_votes
+from crowds import coins, informed_votes, random_votes, votes_of
 from majorant.blocks import in_memory
 from majorant.errors import NotIdentified
 from majorant.estimate import ESTIMATORS
@@ -14,6 +16,7 @@ pytestmark = pytest.mark.parametrize("name", list(ESTIMATORS))
 EXACT = {"rtol": 0, "atol": 1e-9}
 # What a method must be given before it can be built: settings for votes of K classes.
 SETTINGS = {"map": lambda n_classes: {"confusion": 0.5 * np.eye(n_classes) + 0.5 / n_classes}}
+ROUNDED = {"rtol": 0, "atol": 1e-6}  # sums in another order: on pure noise a flat likelihood widens their last digits
 
 
 def n_classes_for(name, wanted=3):
@@ -25,8 +28,11 @@ def needs(name):
     return getattr(ESTIMATORS[name], "needs", "")
 
 
-def fit(name, votes, **arguments):
+def fit(name, votes, *, tight=False, **arguments):
+    """The answer by default settings; `tight`: iterated until nothing moves, where paths differ but ends must not."""
     settings = SETTINGS.get(name, lambda n_classes: {})(len(votes.labels))
+    if tight and hasattr(ESTIMATORS[name], "tol"):
+        settings["tol"] = 1e-10
     return ESTIMATORS[name](**settings).fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}), **arguments)
 
 
@@ -102,7 +108,7 @@ def test_the_order_of_votes_does_not_matter(name):
         pytest.skip("declared as depending on the order")
     votes = crowd(name)
     shuffled = recoded(votes, order=np.random.default_rng(1).permutation(votes.n_votes))
-    np.testing.assert_allclose(fit(name, shuffled).posterior, fit(name, votes).posterior, **EXACT)
+    np.testing.assert_allclose(fit(name, shuffled).posterior, fit(name, votes).posterior, **ROUNDED)
 
 
 def test_names_do_not_matter(name):
@@ -112,10 +118,11 @@ def test_names_do_not_matter(name):
     item_of, worker_of, label_of = (rng.permutation(n) for n in votes.shape)
     if not ESTIMATORS[name].order_free:
         item_of = np.arange(votes.shape[0])  # other item codes would be another order
-    original, renamed = fit(name, votes), fit(name, recoded(votes, item_of, worker_of, label_of))
-    np.testing.assert_allclose(renamed.posterior[item_of][:, label_of], original.posterior, **EXACT)
+    original = fit(name, votes, tight=True)
+    renamed = fit(name, recoded(votes, item_of, worker_of, label_of), tight=True)
+    np.testing.assert_allclose(renamed.posterior[item_of][:, label_of], original.posterior, **ROUNDED)
     if original.skill is not None:
-        np.testing.assert_allclose(renamed.skill[worker_of], original.skill, **EXACT)
+        np.testing.assert_allclose(renamed.skill[worker_of], original.skill, **ROUNDED)
 
 
 def test_the_objective_never_falls(name):
@@ -129,18 +136,20 @@ def test_the_objective_never_falls(name):
 def test_block_size_and_threads_do_not_matter(name):
     if not ESTIMATORS[name].distributed:
         pytest.skip("declared as not running on blocks")
-    votes = crowd(name)
-    expected = fit(name, votes).posterior
-    for block_items, threads in ((1, 1), (7, 2), (60, 3)):
+    votes = crowd(name, n_items=20, n_votes=100)
+    tight = not ESTIMATORS[name].stochastic
+    expected = fit(name, votes, tight=tight).posterior
+    for block_items, threads in ((1, 1), (7, 2), (20, 3)):
         engine = in_memory(votes, block_items=block_items, threads=threads)
-        np.testing.assert_allclose(fit(name, votes, engine=engine).posterior, expected, **EXACT)
+        np.testing.assert_allclose(fit(name, votes, tight=tight, engine=engine).posterior, expected, **ROUNDED)
 
 
 def test_merging_equal_items_does_not_matter(name):
     if not ESTIMATORS[name].distributed:
         pytest.skip("declared as not running on blocks")
-    votes = crowd(name, n_items=5_000, n_workers=4, n_votes=15_000, n_classes=2)
-    merged, apart = fit(name, votes), fit(name, votes, engine=in_memory(votes))
+    votes, truth = votes_of(np.random.default_rng(0), coins([0.9, 0.8, 0.7, 0.6], 2), n_items=5_000, n_votes=3)
+    votes = replace(votes, gold_i=truth)  # for methods that learn from it
+    merged, apart = fit(name, votes, tight=True), fit(name, votes, tight=True, engine=in_memory(votes))
     np.testing.assert_allclose(merged.posterior, apart.posterior, rtol=0, atol=1e-6)
     np.testing.assert_allclose(merged.prior, apart.prior, rtol=0, atol=1e-6)
 
@@ -186,9 +195,9 @@ def test_an_item_that_counts_twice_equals_two_items(name):
     votes = crowd(name, n_items=30, n_votes=150)
     weights = np.random.default_rng(3).integers(1, 4, size=30)
     copies = take_items(votes, np.repeat(np.arange(30), weights))
-    weighted, copied = fit(name, votes, weights=weights), fit(name, copies)
     if ESTIMATORS[name].stochastic:
         pytest.skip("draws depend on positions")
+    weighted, copied = fit(name, votes, tight=True, weights=weights), fit(name, copies, tight=True)
     first = np.cumsum(weights) - weights
     np.testing.assert_allclose(weighted.posterior, copied.posterior[first], rtol=0, atol=1e-6)
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from majorant.estimate.anchor_map import AnchorMap
+from majorant.estimate.bwa import BWA
 from majorant.estimate.dawid_skene import DawidSkene
+from majorant.estimate.ebcc import EBCC
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.given_map import GivenMap
-from majorant.estimate.iaa import Iaa
-from majorant.estimate.iwmv import Iwmv
-from majorant.estimate.kos import Kos
+from majorant.estimate.glad import GLAD
+from majorant.estimate.hierarchical import Hierarchical
+from majorant.estimate.iaa import IAA
+from majorant.estimate.ibcc import IBCC
+from majorant.estimate.iwmv import IWMV
+from majorant.estimate.kos import KOS
 from majorant.estimate.la_one_pass import LaOnePass
 from majorant.estimate.la_two_pass import LaTwoPass
+from majorant.estimate.mace import MACE
 from majorant.estimate.majority import Majority
+from majorant.estimate.one_coin import OneCoin
 from majorant.estimate.online import State, load_state, save_state, update
+from majorant.estimate.shared import SharedConfusion
 from majorant.estimate.spectral import Spectral
 from majorant.estimate.spectral_em import SpectralEm
 from majorant.estimate.triplet import Triplet
@@ -20,25 +28,31 @@ from majorant.estimate.wawa import Wawa
 from majorant.estimate.weighted_majority import WeightedMajority
 from majorant.estimate.zero_based_skill import ZeroBasedSkill
 
-ESTIMATORS: dict[str, type[Estimator]] = {
-    estimator.name: estimator
-    for estimator in (
-        GivenMap,
-        AnchorMap,
-        Majority,
-        WeightedMajority,
-        DawidSkene,
-        Iwmv,
-        LaOnePass,
-        LaTwoPass,
-        Iaa,
-        Triplet,
-        Kos,
-        Spectral,
-        SpectralEm,
-        Wawa,
-        ZeroBasedSkill,
-    )
-}
+METHODS: tuple[type[Estimator], ...] = (
+    GivenMap,
+    AnchorMap,
+    Majority,
+    WeightedMajority,
+    DawidSkene,
+    Hierarchical,
+    OneCoin,
+    SharedConfusion,
+    GLAD,
+    MACE,
+    IWMV,
+    BWA,
+    IBCC,
+    EBCC,
+    LaOnePass,
+    LaTwoPass,
+    IAA,
+    Triplet,
+    KOS,
+    Spectral,
+    SpectralEm,
+    Wawa,
+    ZeroBasedSkill,
+)
+ESTIMATORS: dict[str, type[Estimator]] = {method.name: method for method in METHODS}
 
 __all__ = ["ESTIMATORS", "Estimator", "Fit", "State", "load_state", "save_state", "update"]

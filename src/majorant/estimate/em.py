@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -13,7 +13,7 @@ from majorant.blocks import Engine, in_memory
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import Counts, Tables, Totals, count_totals, expect, posterior, share_counts
-from majorant.kernels import FloatArray
+from majorant.kernels import Block, FloatArray
 from majorant.merge import Merged, merge_equal_items
 from majorant.votes import Votes
 
@@ -21,14 +21,13 @@ P = TypeVar("P", bound=tuple[Any, ...])
 Progress = Callable[[int, float], None]  # step, objective
 MERGE_FROM_ITEMS = 4_096  # below this a pass costs less than looking for equal items
 SETTLED = 0.01  # acceleration waits until no parameter moves by more, so that it cannot jump to another optimum
+SCOUT_STEPS = 10  # of several starts, the most promising after so many steps is followed further
+PATIENCE = 100  # a start that lies behind is given up if so many times the present pace would not catch up
+HIGHER = 1e-6  # a rise by less, relative to the objective, is none
 
 
-class TableModel(Protocol[P]):
-    """What a model adds to the loop; `params` is a (named) tuple of arrays of probabilities or of their parameters."""
-
-    @property
-    def name(self) -> str:
-        """The model's name in ESTIMATORS."""
+class Limits(Protocol):
+    """When the loop ends, and whether it may hurry."""
 
     @property
     def max_iter(self) -> int:
@@ -36,11 +35,21 @@ class TableModel(Protocol[P]):
 
     @property
     def tol(self) -> float:
-        """Stop when no parameter moves by more."""
+        """Stop when no parameter moves by more (by more than this share of it, where it is above 1)."""
 
     @property
     def accelerate(self) -> bool:
         """Whether SQUAREM steps are tried."""
+
+
+class _Limits(NamedTuple):
+    max_iter: int
+    tol: float
+    accelerate: bool
+
+
+class TableModel(Limits, Protocol[P]):
+    """What a model adds to the loop; `params` is a (named) tuple of arrays of probabilities or of their parameters."""
 
     def tables(self, params: P) -> Tables:
         """The tables of the E step."""
@@ -71,11 +80,17 @@ class Prepared(NamedTuple):
 
     def posterior(self, tables: Tables) -> FloatArray:
         """The probability of each latent class for each of the user's items."""
-        rows = np.concatenate(list(self.engine.map_blocks(lambda block: posterior(block, tables))))
+        return self.rows(lambda block: posterior(block, tables))
+
+    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
+        """What `fn` says about each item of a block, for each of the user's items."""
+        rows = np.concatenate(list(self.engine.map_blocks(fn)))
         return rows if self.pattern_i is None else rows[self.pattern_i]
 
 
-def prepare(votes: Votes, engine: Engine | None, weights: ArrayLike | None, *, clamp_gold: bool) -> Prepared:
+def prepare(
+    votes: Votes, engine: Engine | None, weights: ArrayLike | None, *, clamp_gold: bool, merge: bool = True
+) -> Prepared:
     """The votes on an engine; equal items are merged where that pays."""
     if clamp_gold and votes.gold_i is None:
         raise ConfigError("clamp_gold needs gold labels: give a gold column or a gold file when reading.")
@@ -83,7 +98,7 @@ def prepare(votes: Votes, engine: Engine | None, weights: ArrayLike | None, *, c
         if weights is not None:
             raise ConfigError("weights are part of the engine: give them to in_memory(votes, weights=...).")
         return Prepared(engine, count_totals(engine), None)
-    merged = merge_equal_items(votes) if len(votes.items) >= MERGE_FROM_ITEMS else None
+    merged = merge_equal_items(votes) if merge and len(votes.items) >= MERGE_FROM_ITEMS else None
     if merged is None:
         engine = in_memory(votes, weights=weights, clamp_gold=clamp_gold)
         return Prepared(engine, count_totals(engine), None)
@@ -92,37 +107,95 @@ def prepare(votes: Votes, engine: Engine | None, weights: ArrayLike | None, *, c
 
 
 def run_em(
-    model: TableModel[P], prepared: Prepared, start: P | None = None, progress: Progress | None = None
+    model: TableModel[P],
+    prepared: Prepared,
+    start: P | None = None,
+    progress: Progress | None = None,
+    limits: Limits | None = None,
 ) -> Solution[P]:
-    """Alternate E and M steps from `start` (by default from the vote shares) until the parameters stand still.
+    """Alternate E and M steps from `start` (by default from the vote shares) until the parameters stand still."""
+
+    def step(params: P) -> tuple[float, P]:
+        counts = expect(prepared.engine, model.tables(params), prepared.totals)
+        return float(counts.evidence + model.log_prior(params)), model.m_step(counts, params)
+
+    if start is None:
+        start = model.m_step(share_counts(prepared.engine, prepared.totals), None)
+    return climb(step, start, limits or model, progress)
+
+
+def run_starts(
+    model: TableModel[P], prepared: Prepared, starts: Iterable[P], progress: Progress | None = None
+) -> Solution[P]:
+    """The highest of several climbs; the first start is preferred where others reach as high.
+
+    All starts are followed for a few steps, the first to the end, and the most promising of the others as long as it
+    may still come out higher at the pace of its last steps.
+    """
+    scouted = [_go_on(model, prepared, None, start, SCOUT_STEPS, progress) for start in starts]
+    best = scouted[0]
+    while not best.converged and best.n_iter < model.max_iter:
+        best = _go_on(model, prepared, best, best.params, model.max_iter, progress)
+    other = max(scouted[1:], key=lambda one: one.trace[-1], default=best)
+    while not other.converged and other.n_iter < model.max_iter:
+        pace = other.trace[-1] - other.trace[max(len(other.trace) - SCOUT_STEPS, 0)]
+        if other.trace[-1] + PATIENCE * pace < best.trace[-1]:
+            break
+        other = _go_on(model, prepared, other, other.params, SCOUT_STEPS, progress)
+    return other if other.trace[-1] > best.trace[-1] + HIGHER * abs(best.trace[-1]) else best
+
+
+def climb(
+    step: Callable[[P], tuple[float, P]],
+    start: P,
+    limits: Limits,
+    progress: Progress | None = None,
+    *,
+    positive: bool = True,
+) -> Solution[P]:
+    """Repeat `step` (parameters -> their objective, better parameters) until the parameters stand still.
 
     The objective never falls: an accelerated step (SQUAREM, Varadhan & Roland 2008) that lowers it is taken back.
+    `positive` says that parameters must stay above 0, wherever acceleration would lead.
     """
-    params = model.m_step(share_counts(prepared.engine, prepared.totals), None) if start is None else start
+    params = start
     trace: list[float] = []
     history: list[P] = []  # plain steps since the last accelerated one
     fallback: P | None = None  # where a plain step would have led, while an accelerated one is on trial
-    for step in range(1, model.max_iter + 1):
-        counts = expect(prepared.engine, model.tables(params), prepared.totals)
-        objective = float(counts.evidence + model.log_prior(params))
+    for n_iter in range(1, limits.max_iter + 1):
+        objective, updated = step(params)
         if fallback is not None and not objective >= trace[-1]:
             params, fallback, history = fallback, None, []
             continue
         fallback = None
         trace.append(objective)
         if progress is not None:
-            progress(step, objective)
-        updated = model.m_step(counts, params)
+            progress(n_iter, objective)
         moved = _largest_change(params, updated)
-        if moved <= model.tol:
-            return Solution(updated, tuple(trace), True, step)
+        if moved <= limits.tol:
+            return Solution(updated, tuple(trace), True, n_iter)
         history = [*history, params][-2:]
-        if model.accelerate and len(history) == 2 and moved < SETTLED:
-            leap = _leap(history[0], history[1], updated)
+        if limits.accelerate and len(history) == 2 and moved < SETTLED:
+            leap = _leap(history[0], history[1], updated, positive=positive)
             params, fallback, history = (leap, updated, []) if leap is not None else (updated, None, history)
         else:
             params = updated
-    return Solution(params, tuple(trace), False, model.max_iter)
+    return Solution(params, tuple(trace), False, limits.max_iter)
+
+
+def _go_on(
+    model: TableModel[P],
+    prepared: Prepared,
+    so_far: Solution[P] | None,
+    params: P,
+    steps: int,
+    progress: Progress | None,
+) -> Solution[P]:
+    """Some steps more, as one climb with those before."""
+    trace, n_iter = ((), 0) if so_far is None else (so_far.trace, so_far.n_iter)
+    limits = _Limits(min(steps, model.max_iter - n_iter), model.tol, model.accelerate)
+    more = run_em(model, prepared, params, progress, limits)
+    return Solution(more.params, trace + more.trace, more.converged, n_iter + more.n_iter)
 
 
 def table_fit(model: Any, votes: Votes, prepared: Prepared, solution: Solution[Any], **learned: Any) -> Fit:
@@ -147,11 +220,14 @@ def _pattern_weights(merged: Merged, weights: ArrayLike | None) -> FloatArray:
 
 
 def _largest_change(old: tuple[Any, ...], new: tuple[Any, ...]) -> float:
-    return max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(old, new, strict=True))
+    """The largest change of a parameter; relative where it is above 1, as expected counts are."""
+    return max(
+        float((np.abs(a - b) / np.maximum(np.abs(b), 1.0)).max(initial=0.0)) for a, b in zip(old, new, strict=True)
+    )
 
 
-def _leap(first: P, second: P, third: P) -> P | None:
-    """The SQUAREM step from three successive points, or None where it leaves the range of probabilities."""
+def _leap(first: P, second: P, third: P, *, positive: bool) -> P | None:
+    """The SQUAREM step from three successive points, or None where it is none or leaves the range allowed."""
     rise = [b - a for a, b in zip(first, second, strict=True)]
     bend = [c - b - r for b, c, r in zip(second, third, rise, strict=True)]
     size = np.sqrt(sum(float((r * r).sum()) for r in rise)), np.sqrt(sum(float((v * v).sum()) for v in bend))
@@ -159,6 +235,6 @@ def _leap(first: P, second: P, third: P) -> P | None:
     if not 1.0 < length < np.inf:
         return None
     leap = [a + 2 * length * r + length**2 * v for a, r, v in zip(first, rise, bend, strict=True)]
-    if any((x <= 0).any() for x in leap):
+    if positive and any((x <= 0).any() for x in leap):
         return None
     return type(first)(*leap) if hasattr(first, "_fields") else type(first)(leap)

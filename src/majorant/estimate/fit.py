@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -54,6 +54,7 @@ class Fit:
     label_values: tuple[Hashable, ...]  # the user's own value of each class
     confusion: FloatArray | None = None  # (workers, classes, labels), or (classes, labels) shared by all
     skill: FloatArray | None = None  # (workers,)
+    learned: Mapping[str, FloatArray] = field(default_factory=dict)  # what this method alone learns, by name
     trace: tuple[float, ...] = ()  # the objective after each step
     converged: bool = True
     n_iter: int = 0

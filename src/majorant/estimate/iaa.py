@@ -26,7 +26,7 @@ class PairSums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Iaa:
+class IAA:
     """All workers share one symmetric confusion matrix, learned from pairs of votes; then MAP with it.
 
     If T is symmetric and classes are even, two votes on an item have labels (l, m) with probability (T T)[l, m] / K:
@@ -37,7 +37,7 @@ class Iaa:
 
     >>> votes = Votes.from_codes([0, 0, 1, 1, 2, 2], [0, 1] * 3, [0, 0, 1, 1, 0, 1], items="abc", workers="xy",
     ...                          labels=("no", "yes"))
-    >>> Iaa().fit(votes).confusion.round(3).tolist()
+    >>> IAA().fit(votes).confusion.round(3).tolist()
     [[0.789, 0.211], [0.211, 0.789]]
     """
 

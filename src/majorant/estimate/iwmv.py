@@ -16,7 +16,7 @@ from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Iwmv:
+class IWMV:
     """Vote with weights, measure each worker against the winners, weigh by C * accuracy - 1, until nothing changes.
 
     Assumes workers who are right with one probability whatever the class; a worker below chance votes against his
@@ -25,7 +25,7 @@ class Iwmv:
 
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
-    >>> Iwmv().fit(votes).skill.tolist()
+    >>> IWMV().fit(votes).skill.tolist()
     [1.0, 1.0, 0.5]
     """
 

@@ -17,7 +17,7 @@ from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kos:
+class KOS:
     """Item and worker send each other messages, each made of all that they heard from others, for two classes.
 
     An item tells a worker how the other workers' votes sum up; a worker tells an item how far his other votes agree.
@@ -27,7 +27,7 @@ class Kos:
 
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3, [1, 1, 0, 0, 0, 0, 1, 1, 1], items="abc",
     ...                          workers="xyz", labels=("no", "yes"))
-    >>> Kos().fit(votes, rng=0).labels()
+    >>> KOS().fit(votes, rng=0).labels()
     ['yes', 'no', 'yes']
     """
 

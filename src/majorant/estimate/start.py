@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.errors import ConfigError
+from majorant.estimate.em import Prepared
 from majorant.estimate.fit import Fit
-from majorant.estimate.tables import Tables
+from majorant.estimate.tables import Counts, Tables, expect, share_counts
 from majorant.kernels import FloatArray
 from majorant.theory.checks import safe_log
 from majorant.votes import Votes
@@ -32,6 +33,14 @@ def vote_rows(value_jgl: FloatArray) -> FloatArray:
     return value_jgl.transpose(0, 2, 1).reshape(n_workers * n_labels, n_latent)
 
 
+def start_counts(start: Fit | None, votes: Votes, prepared: Prepared) -> Counts:
+    """Expected counts under the confusion matrices of an earlier fit, by default under the vote shares."""
+    params = params_of(start, votes)
+    if params is None:
+        return share_counts(prepared.engine, prepared.totals)
+    return expect(prepared.engine, confusion_tables(*params), prepared.totals)
+
+
 def params_of(start: Fit | None, votes: Votes) -> ConfusionParams | None:
     """The parameters of an earlier fit for the same workers and classes, to start from."""
     if start is None:
@@ -43,3 +52,17 @@ def params_of(start: Fit | None, votes: Votes) -> ConfusionParams | None:
     if start.confusion.ndim == 3 and start.confusion.shape != shape:
         raise ConfigError(f"start: was fitted to {len(start.confusion)} workers, these votes have {n_workers}.")
     return ConfusionParams(np.broadcast_to(start.confusion, shape), start.prior)
+
+
+def learned_of(start: Fit | None, method: str, votes: Votes, *names: str) -> tuple[FloatArray, ...] | None:
+    """What an earlier fit of the same method learned, by name, the first with a row per worker; None without one."""
+    if start is None or start.method != method:
+        return None
+    learned = tuple(start.learned[name] for name in names)
+    if len(start.label_values) != len(votes.labels):
+        raise ConfigError(
+            f"start: was fitted to {len(start.label_values)} classes, these votes have {len(votes.labels)}."
+        )
+    if len(learned[0]) != len(votes.workers):
+        raise ConfigError(f"start: was fitted to {len(learned[0])} workers, these votes have {len(votes.workers)}.")
+    return learned

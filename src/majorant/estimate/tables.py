@@ -139,7 +139,7 @@ def _odds(block: Block, tables: Tables) -> tuple[FloatArray, float]:
     second_i = np.where(odds_i >= 0, 1.0, small_i)
     second_i /= total_i
     if block.gold_i is None and block.weight_i is None:
-        return second_i, float(np.maximum(odds_i, 0).sum() + _sum_of_logs(total_i))
+        return second_i, float(np.maximum(odds_i, 0).sum() + sum_of_logs(total_i))
     evidence_i = np.maximum(odds_i, 0) + np.log(total_i)
     if block.gold_i is not None:
         known = block.gold_i >= 0
@@ -148,7 +148,7 @@ def _odds(block: Block, tables: Tables) -> tuple[FloatArray, float]:
     return second_i, float(weighted_sum(block, evidence_i))
 
 
-def _sum_of_logs(value_i: FloatArray) -> float:
+def sum_of_logs(value_i: FloatArray) -> float:
     """The sum of the logarithms of numbers between 1 and 2, by one logarithm for each chunk's product."""
     whole = len(value_i) // LOG_CHUNK * LOG_CHUNK
     products = np.multiply.reduce(value_i[:whole].reshape(LOG_CHUNK, -1), axis=0)

@@ -1,13 +1,22 @@
-"""On six public data sets each method is as accurate as an independent implementation, or better."""
+"""On public data each method is as accurate as an independent implementation, or better, or the reason is given."""
 
 import pytest
 
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
-from real_b import accuracy, golden, load
+from real import accuracy, golden, load
 
 TOLERANCE = 0.005
 RUNS = {
+    "MV": ("majority", {}),
+    # The independent Dawid-Skene has no prior; with our default smoothing of .01, MS gives .7457 in place of .7657.
+    "DS_np": ("dawid-skene", {"smoothing": 1e-10}),
+    "OneCoinDS": ("one-coin", {}),
+    "GLAD": ("glad", {}),
+    "MACE": ("mace", {}),
+    "BWA": ("bwa", {}),
+    "iBCC": ("ibcc", {}),
+    "EBCC": ("ebcc", {}),
     "oMAP": ("anchor-map", {}),
     # In sample, the less smoothing the higher: the independent run hardly smooths there.
     "oMAP_per_worker_in_sample": ("anchor-map", {"shared": False, "smoothing": 1e-6}),
@@ -21,6 +30,9 @@ RUNS = {
     "Wawa": ("wawa", {}),
     "ZBS": ("zero-based-skill", {}),
 }
+# The independent run read ZenCrowd_in into a worker-by-item matrix for these, which merges exact copies of a vote; as
+# each row counts for all other methods, ours is compared on the data that the number belongs to.
+COPIES_MERGED = {("ZenCrowd_in", "BWA"), ("ZenCrowd_in", "iBCC"), ("ZenCrowd_in", "EBCC")}
 
 
 def fit(method, votes, settings):
@@ -30,7 +42,7 @@ def fit(method, votes, settings):
 
 @pytest.mark.parametrize(("run", "name"), [(run, name) for run in RUNS for name in golden(run)])
 def test_as_accurate_as_an_independent_implementation(run, name):
-    votes = load(name)
+    votes = load(name, copies_merged=(name, run) in COPIES_MERGED)
     method, settings = RUNS[run]
     assert accuracy(votes, fit(method, votes, settings)) >= golden(run)[name] - TOLERANCE
 
@@ -66,3 +78,9 @@ def test_methods_for_two_classes_say_so(method):
     votes = load("MS")
     with pytest.raises(ConfigError, match=f"{method} is for two classes, these votes have 10: use dawid-skene"):
         fit(method, votes, {})
+
+
+@pytest.mark.parametrize("name", golden("DS_np"))
+def test_the_default_model_is_within_reach_of_dawid_skene(name):
+    votes = load(name)
+    assert accuracy(votes, fit("hierarchical", votes, {})) >= golden("DS_np")[name] - TOLERANCE

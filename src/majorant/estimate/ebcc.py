@@ -1,0 +1,148 @@
+"""EBCC, Li, Rubinstein & Cohn 2019: subtypes within each class, shared by all workers, so that errors correlate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.blocks import Engine
+from majorant.estimate.dirichlet import divergence, expected_log
+from majorant.estimate.em import Prepared, Progress, prepare, run_starts
+from majorant.estimate.fit import Fit
+from majorant.estimate.start import learned_of, start_counts, vote_rows
+from majorant.estimate.tables import Counts, Tables, expect, share_counts
+from majorant.kernels import FloatArray, shares
+from majorant.theory.checks import safe_log
+from majorant.votes import Votes
+
+LEAST_ITEMS = 0.01  # imaginary items of a class that nobody voted for
+NOISE = 0.1  # in nats a vote: enough to set subtypes apart, small against what votes say about classes
+
+
+class SubtypeParams(NamedTuple):
+    """Dirichlet parameters: votes of each worker by class, subtype and label; subtypes of each class; classes."""
+
+    votes_jkml: FloatArray
+    subtypes_km: FloatArray
+    items_k: FloatArray
+    base_k: FloatArray  # those of the classes before any vote; they stay as they are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EBCC:
+    """An item is of a class and, within it, of one of `subtypes`; workers have a row of habits for each; VB.
+
+    Workers who stumble over the same subtype err together, so their votes are not independent given the class.
+    `right` and `wrong` are imaginary votes on and off the diagonal, `concentration` imaginary items over the subtypes
+    of a class; those of the classes are the vote shares summed over items.  The objective is the evidence lower
+    bound; of `restarts` drawn starts the highest bound wins.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 1, 0, 0, 0], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> EBCC().fit(votes, rng=0).labels()
+    ['yes', 'no']
+    """
+
+    name: ClassVar[str] = "ebcc"
+    order_free: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = True
+    monotone: ClassVar[bool] = True
+    classes: ClassVar[int | None] = None
+    distributed: ClassVar[bool] = True
+    iterative: ClassVar[bool] = True
+
+    subtypes: int = 10
+    concentration: float = 0.1
+    right: float = 4.0
+    wrong: float = 1.0
+    restarts: int = 5
+    max_iter: int = 1_000
+    tol: float = 1e-3
+    accelerate: bool = True
+    clamp_gold: bool = False
+
+    def tables(self, params: SubtypeParams) -> Tables:
+        """Expected log-probabilities under each subtype of each class."""
+        n_workers, n_classes, n_subtypes, n_labels = params.votes_jkml.shape
+        log_vote_jgl = expected_log(params.votes_jkml).reshape(n_workers, n_classes * n_subtypes, n_labels)
+        log_prior_km = expected_log(params.items_k)[:, None] + expected_log(params.subtypes_km)
+        return Tables(vote_rows(log_vote_jgl), log_prior_km.ravel())
+
+    def m_step(self, counts: Counts, params: SubtypeParams | None) -> SubtypeParams:
+        """Expected votes and items added to the imaginary ones."""
+        items_km = counts.items_g.reshape(-1, self.subtypes)
+        n_classes, n_labels = len(items_km), counts.votes_jgl.shape[2]
+        base_k = np.ones(n_classes) if params is None else params.base_k
+        return SubtypeParams(
+            counts.votes_jgl.reshape(-1, n_classes, self.subtypes, n_labels) + self.base(n_classes),
+            items_km + self.concentration / self.subtypes,
+            items_km.sum(axis=1) + base_k,
+            base_k,
+        )
+
+    def log_prior(self, params: SubtypeParams) -> float:
+        """Minus the divergence of the approximate posterior from the prior."""
+        even_m = np.full(self.subtypes, self.concentration / self.subtypes)
+        return -(
+            divergence(params.votes_jkml, self.base(len(params.items_k)))
+            + divergence(params.subtypes_km, even_m)
+            + divergence(params.items_k, params.base_k)
+        )
+
+    def base(self, n_classes: int) -> FloatArray:
+        """The imaginary votes by class, subtype (one stands for all) and label."""
+        return np.where(np.eye(n_classes, dtype=bool), self.right, self.wrong)[:, None, :]
+
+    def starts(
+        self, counts: Counts, base_k: FloatArray, prepared: Prepared, rng: np.random.Generator
+    ) -> Iterator[SubtypeParams]:
+        """From the given counts: all items of a class in one subtype, then subtypes set apart by random votes."""
+        base = SubtypeParams(np.empty(0), np.empty(0), np.empty(0), base_k)
+        first_m = np.eye(self.subtypes)[0]
+        votes_jkml = counts.votes_jgl[:, :, None, :] * first_m[:, None]
+        votes_jgl = votes_jkml.reshape(len(votes_jkml), -1, len(base_k))
+        yield self.m_step(Counts(votes_jgl, np.outer(counts.items_g, first_m).ravel(), 0.0), base)
+        log_vote_jkl = np.log(shares(counts.votes_jgl + self.base(len(base_k))[:, 0]))
+        log_prior_g = np.repeat(safe_log(shares(base_k)), self.subtypes)
+        for _ in range(self.restarts):
+            noise_jgl = rng.normal(scale=NOISE, size=(len(log_vote_jkl), len(log_prior_g), len(base_k)))
+            tables = Tables(vote_rows(np.repeat(log_vote_jkl, self.subtypes, axis=1) + noise_jgl), log_prior_g)
+            yield self.m_step(expect(prepared.engine, tables, prepared.totals), base)
+
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        rng: int | np.random.Generator,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """Posterior of classes and, in `learned["subtypes"]`, of subtypes (I, K, M); `start`: an earlier fit."""
+        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        earlier = learned_of(start, self.name, votes, *SubtypeParams._fields)
+        starts: Iterable[SubtypeParams] = [] if earlier is None else [SubtypeParams(*earlier)]
+        if earlier is None:
+            base_k = np.maximum(share_counts(prepared.engine, prepared.totals).items_g, LEAST_ITEMS)
+            starts = self.starts(start_counts(start, votes, prepared), base_k, prepared, np.random.default_rng(rng))
+        solution = run_starts(self, prepared, starts, progress)
+        params = solution.params
+        posterior_ikm = prepared.posterior(self.tables(params)).reshape(-1, len(votes.labels), self.subtypes)
+        share_km = shares(params.subtypes_km)
+        return Fit(
+            method=self.name,
+            posterior=posterior_ikm.sum(axis=2),
+            prior=shares(params.items_k),
+            votes_i=votes.votes_i,
+            label_values=votes.labels,
+            confusion=np.einsum("jkml,km->jkl", shares(params.votes_jkml), share_km),
+            learned={"subtypes": posterior_ikm, **params._asdict()},
+            trace=solution.trace,
+            converged=solution.converged,
+            n_iter=solution.n_iter,
+        )

@@ -1,0 +1,94 @@
+"""iBCC, Kim & Ghahramani 2012: Dawid-Skene with priors, by variational Bayes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.blocks import Engine
+from majorant.estimate.dirichlet import divergence, expected_log
+from majorant.estimate.em import Progress, prepare, run_em, table_fit
+from majorant.estimate.fit import Fit
+from majorant.estimate.start import learned_of, start_counts, vote_rows
+from majorant.estimate.tables import Counts, Tables
+from majorant.kernels import FloatArray, shares
+from majorant.votes import Votes
+
+
+class DirichletParams(NamedTuple):
+    """Dirichlet parameters of each worker's rows, (J, K, K), and of the class probabilities, (K,)."""
+
+    votes_jkl: FloatArray
+    items_k: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IBCC:
+    """Each worker's confusion rows have a Dirichlet prior that leans to the diagonal; variational Bayes.
+
+    `right` and `wrong` are the prior's imaginary votes on and off the diagonal, `items` those of each class.  The
+    objective is the evidence lower bound.  `confusion` and `prior` are means of the approximate posterior, whose
+    parameters are `learned["votes"]` and `learned["items"]`.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> IBCC().fit(votes).labels()
+    ['yes', 'no']
+    """
+
+    name: ClassVar[str] = "ibcc"
+    order_free: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = False
+    monotone: ClassVar[bool] = True
+    classes: ClassVar[int | None] = None
+    distributed: ClassVar[bool] = True
+    iterative: ClassVar[bool] = True
+
+    right: float = 4.0
+    wrong: float = 1.0
+    items: float = 1.0
+    max_iter: int = 1_000
+    tol: float = 1e-6
+    accelerate: bool = True
+    clamp_gold: bool = False
+
+    def base(self, n_classes: int) -> FloatArray:
+        """The prior's imaginary votes by class and label."""
+        return np.where(np.eye(n_classes, dtype=bool), self.right, self.wrong)
+
+    def tables(self, params: DirichletParams) -> Tables:
+        """Expected log-probabilities."""
+        return Tables(vote_rows(expected_log(params.votes_jkl)), expected_log(params.items_k))
+
+    def m_step(self, counts: Counts, params: DirichletParams | None) -> DirichletParams:  # noqa: ARG002
+        """Expected votes added to the imaginary ones."""
+        return DirichletParams(counts.votes_jgl + self.base(len(counts.items_g)), counts.items_g + self.items)
+
+    def log_prior(self, params: DirichletParams) -> float:
+        """Minus the divergence of the approximate posterior from the prior."""
+        n_classes = len(params.items_k)
+        items = divergence(params.items_k, np.full(n_classes, self.items))
+        return -divergence(params.votes_jkl, self.base(n_classes)) - items
+
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """Mean confusion matrices, prior and posterior; `start` continues from an earlier fit."""
+        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        earlier = learned_of(start, self.name, votes, "votes", "items")
+        begin = (
+            self.m_step(start_counts(start, votes, prepared), None) if earlier is None else DirichletParams(*earlier)
+        )
+        solution = run_em(self, prepared, begin, progress)
+        votes_jkl, items_k = solution.params
+        means = {"confusion": shares(votes_jkl), "prior": shares(items_k)}
+        return table_fit(self, votes, prepared, solution, **means, learned={"votes": votes_jkl, "items": items_k})

@@ -1,0 +1,96 @@
+"""One coin: each worker is right with one probability, whatever the class, and wrong evenly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.blocks import Engine
+from majorant.estimate.em import Progress, prepare, run_em, table_fit
+from majorant.estimate.fit import Fit
+from majorant.estimate.start import confusion_tables, start_counts
+from majorant.estimate.tables import Counts, Tables
+from majorant.kernels import FloatArray, shares
+from majorant.votes import Votes
+
+
+class CoinParams(NamedTuple):
+    """P(right) and P(wrong) of each worker, (J, 2), and the probability of each class, (K,)."""
+
+    coin_j2: FloatArray
+    prior_k: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneCoin:
+    """Worker j is right with probability `skill[j]` and else gives any wrong label alike; MAP by EM from vote shares.
+
+    `smoothing` imaginary right and wrong votes of each worker and items of each class are a prior; 0 is maximum
+    likelihood.  With a symmetric prior this is the model in which weighted majority vote is optimal.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> OneCoin().fit(votes).labels()
+    ['yes', 'no']
+    """
+
+    name: ClassVar[str] = "one-coin"
+    order_free: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = False
+    monotone: ClassVar[bool] = True
+    classes: ClassVar[int | None] = None
+    distributed: ClassVar[bool] = True
+    iterative: ClassVar[bool] = True
+
+    smoothing: float = 0.01
+    max_iter: int = 1_000
+    tol: float = 1e-6
+    accelerate: bool = True
+    clamp_gold: bool = False
+
+    def tables(self, params: CoinParams) -> Tables:
+        """Log-probabilities of each vote under each class."""
+        return confusion_tables(coin_confusion(*params), params.prior_k)
+
+    def m_step(self, counts: Counts, params: CoinParams | None) -> CoinParams:  # noqa: ARG002
+        """Shares of the expected right and wrong votes, smoothed."""
+        right_j = np.einsum("jkk->j", counts.votes_jgl)
+        wrong_j = np.maximum(counts.votes_jgl.sum(axis=(1, 2)) - right_j, 0.0)
+        coin_j2 = shares(np.stack([right_j, wrong_j], axis=1) + self.smoothing)
+        return CoinParams(coin_j2, shares(counts.items_g + self.smoothing))
+
+    def log_prior(self, params: CoinParams) -> float:
+        """The log-density of the Beta and Dirichlet priors, up to a constant."""
+        if self.smoothing == 0:
+            return 0.0
+        return self.smoothing * float(np.log(params.coin_j2).sum() + np.log(params.prior_k).sum())
+
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """Skill of each worker, prior and posterior; `start` continues from an earlier fit."""
+        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        begin = self.m_step(start_counts(start, votes, prepared), None)
+        solution = run_em(self, prepared, begin, progress)
+        coin_j2, prior_k = solution.params
+        confusion_jkl = coin_confusion(coin_j2, prior_k)
+        learned = {"skill": coin_j2[:, 0], "confusion": confusion_jkl, "prior": prior_k}
+        return table_fit(self, votes, prepared, solution, **learned)
+
+
+def coin_confusion(coin_j2: FloatArray, prior_k: FloatArray) -> FloatArray:
+    """The confusion matrices (J, K, K) of workers who err evenly."""
+    n_classes = len(prior_k)
+    wrong_j = coin_j2[:, 1] / max(n_classes - 1, 1)
+    confusion_jkl = np.repeat(wrong_j, n_classes**2).reshape(-1, n_classes, n_classes)
+    confusion_jkl[:, np.arange(n_classes), np.arange(n_classes)] = coin_j2[:, :1] if n_classes > 1 else 1.0
+    return confusion_jkl

@@ -1,0 +1,43 @@
+"""Public data sets for tests, and what an independent implementation reaches on them."""
+
+import csv
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from majorant import datasets
+from majorant.decide.gold import gold_accuracy
+from majorant.votes import Votes
+
+GOLDEN = Path(__file__).parent / "golden" / "real-accuracy.csv"
+
+
+@cache
+def load(name, *, copies_merged=False):
+    """The votes of a data set, with exact copies of a vote merged if asked; skips where it is not on this machine."""
+    if any(datasets.local_path(file) is None for file in datasets.find(name).files):
+        pytest.skip(f"{name} is neither in the folder that MAJORANT_DATA names nor in the download cache")
+    votes = datasets.load(name)
+    return without_copies(votes) if copies_merged else votes
+
+
+def without_copies(votes):
+    """The votes without exact copies."""
+    code = np.stack([votes.item_n, votes.worker_n, votes.label_n], axis=1)
+    kept = np.sort(np.unique(code, axis=0, return_index=True)[1])
+    names = {"items": votes.items, "workers": votes.workers, "labels": votes.labels}
+    return Votes.from_codes(*code[kept].T, **names, gold=votes.gold_i)
+
+
+def accuracy(votes, answer):
+    """The share of gold items labelled right, ties broken at random, in expectation."""
+    return gold_accuracy(votes, answer, level=0.95).value
+
+
+def golden(method):
+    """The accuracies of an independent implementation, by data set."""
+    with GOLDEN.open() as file:
+        rows = list(csv.DictReader(file))
+    return {r["dataset"]: float(r["accuracy"]) for r in rows if (r["method"], r["source"]) == (method, "independent")}
