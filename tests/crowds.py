@@ -34,13 +34,3 @@ def coins(skill, n_classes):
     skill = np.asarray(skill)[:, None, None]
     eye = np.eye(n_classes)
     return skill * eye + (1 - skill) / (n_classes - 1) * (1 - eye)
-
-
-def informed_votes(rng, *, n_items=60, n_workers=9, n_classes=3, n_votes=300, skill=0.6):
-    """Random votes of which the share `skill`, another for each worker, is for the item's true class."""
-    votes = random_votes(rng, n_items=n_items, n_workers=n_workers, n_classes=n_classes, n_votes=n_votes)
-    truth_i, skill_j = rng.integers(n_classes, size=n_items), rng.uniform(skill - 0.3, skill + 0.3, size=n_workers)
-    knows_n = rng.random(votes.n_votes) < skill_j[votes.worker_n]
-    label = np.where(knows_n, truth_i[votes.item_n], votes.label_n)
-    names = {"items": votes.items, "workers": votes.workers, "labels": votes.labels}
-    return Votes.from_codes(votes.item_n, votes.worker_n, label, **names, gold=truth_i)

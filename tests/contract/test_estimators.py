@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowds import informed_votes, random_votes
+from crowds import random_votes
 from majorant.blocks import in_memory
 from majorant.estimate import ESTIMATORS
 from majorant.merge import take_items
@@ -24,10 +24,8 @@ def fit(name, votes, *, tight=False, **settings):
     return model.fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}), **settings)
 
 
-def crowd(name, seed=0, *, informed=False, **sizes):
-    """Votes; `informed`: with a truth behind them, where paths must end in the same place: noise has no summit."""
-    draw = informed_votes if informed else random_votes
-    return draw(np.random.default_rng(seed), **{"n_classes": n_classes_for(name), **sizes})
+def crowd(name, seed=0, **sizes):
+    return random_votes(np.random.default_rng(seed), **{"n_classes": n_classes_for(name), **sizes})
 
 
 def recoded(votes, item_of=None, worker_of=None, label_of=None, order=None):
@@ -91,7 +89,7 @@ def test_the_order_of_votes_does_not_matter(name):
 def test_names_do_not_matter(name):
     if ESTIMATORS[name].stochastic:
         pytest.skip("draws depend on positions")
-    votes, rng = crowd(name, informed=True), np.random.default_rng(2)
+    votes, rng = crowd(name), np.random.default_rng(2)
     item_of, worker_of, label_of = (rng.permutation(n) for n in votes.shape)
     if not ESTIMATORS[name].order_free:
         item_of = np.arange(votes.shape[0])  # other item codes would be another order
@@ -113,7 +111,7 @@ def test_the_objective_never_falls(name):
 def test_block_size_and_threads_do_not_matter(name):
     if not ESTIMATORS[name].distributed:
         pytest.skip("declared as not running on blocks")
-    votes = crowd(name, informed=True, n_items=20, n_votes=100)
+    votes = crowd(name, n_items=20, n_votes=100)
     tight = not ESTIMATORS[name].stochastic
     expected = fit(name, votes, tight=tight).posterior
     for block_items, threads in ((1, 1), (7, 2), (20, 3)):
@@ -149,7 +147,7 @@ def test_an_item_without_votes_gets_no_label(name):
 
 
 def test_an_item_that_counts_twice_equals_two_items(name):
-    votes = crowd(name, informed=True, n_items=30, n_votes=150)
+    votes = crowd(name, n_items=30, n_votes=150)
     weights = np.random.default_rng(3).integers(1, 4, size=30)
     copies = take_items(votes, np.repeat(np.arange(30), weights))
     if ESTIMATORS[name].stochastic:
