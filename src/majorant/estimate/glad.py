@@ -13,7 +13,7 @@ from majorant.estimate.em import Prepared, Progress, climb, prepare
 from majorant.estimate.fit import Fit
 from majorant.estimate.start import learned_of
 from majorant.estimate.tables import sum_of_logs
-from majorant.kernels import Block, FloatArray, softmax_rows
+from majorant.kernels import Block, FloatArray, softmax_rows, weighted_sum
 from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class GLAD:
         posterior_ik, log_total_i = _posterior(block, ballots, params)
         x_n = ballots.ability_n * np.repeat(np.exp(old_i), ballots.length_i)
         curve_n, log_wrong = _logistic(block, ballots, x_n)
-        gain_i = ((posterior_ik - 0.5) * ballots.ability_ik) @ np.ones(block.n_classes)
+        gain_i = np.einsum("ik,ik->i", posterior_ik - 0.5, ballots.ability_ik)
         cost_i = _with(block, curve_n) @ np.repeat(params.ability_j**2, block.n_classes)
         ease_i = climb_ease(old_i, gain_i, cost_i, self.mean)
         scale_i = np.exp(ease_i)
@@ -136,7 +136,7 @@ class GLAD:
         sums = Sums(
             _with(block, right_n - 0.5).T @ (weight_i * scale_i),
             _with(block, curve_n).T @ (weight_i * scale_i**2),
-            log_wrong + float(weight_i @ (log_total_i - evenly - (old_i - self.mean) ** 2 / 2)),
+            log_wrong + float(weighted_sum(block, log_total_i - evenly - (old_i - self.mean) ** 2 / 2)),
         )
         return ease_i, sums
 
@@ -216,7 +216,7 @@ def _logistic(block: Block, ballots: Ballots, x_n: FloatArray) -> tuple[FloatArr
         log_wrong = -float(size_n.sum() + x_n.sum()) / 2 - sum_of_logs(total_n)
     else:
         log_wrong_n = np.log(total_n) + (size_n + x_n) / 2
-        log_wrong = -float(np.repeat(block.weight_i, ballots.length_i) @ log_wrong_n)
+        log_wrong = -float((np.repeat(block.weight_i, ballots.length_i) * log_wrong_n).sum())
     curve_n = np.subtract(1, small_n, out=small_n)
     curve_n /= total_n
     np.maximum(size_n, NO_SIZE, out=size_n)

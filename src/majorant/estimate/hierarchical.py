@@ -17,7 +17,6 @@ from majorant.estimate.tables import Counts, Tables
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
 
-FIXED_POINT_STEPS = 1  # within each M step; the loop goes on from there
 MOST_GROWTH = 1.5  # of the logarithm of a strength in one step
 NEARBY = 1e-3  # a difference quotient of digamma costs far less than trigamma
 TINY = 1e-12
@@ -86,8 +85,7 @@ class Hierarchical:
             crowd_kl, odds_j = FIRST_STRENGTH * shares(pooled_kl), np.ones(len(counts.votes_jgl))
         else:
             crowd_kl, odds_j = params.crowd_kl, params.odds_j
-        for _ in range(FIXED_POINT_STEPS):
-            crowd_kl, odds_j = self.raise_crowd(counts.votes_jgl, crowd_kl, odds_j)
+        crowd_kl, odds_j = self.raise_crowd(counts.votes_jgl, crowd_kl, odds_j)
         return CrowdParams(counts.votes_jgl + tilt(crowd_kl, odds_j), crowd_kl, odds_j, counts.items_g + self.items)
 
     def raise_crowd(
