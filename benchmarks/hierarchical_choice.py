@@ -1,19 +1,18 @@
 """Which parametrisation of the hierarchical model predicts held-out votes best?  Gold labels are never looked at.
 
-Run from the checkout: `MAJORANT_DATA=... python -m benchmarks.hierarchical_choice`.  A fifth of the votes is held out,
+`MAJORANT_DATA=... python benchmarks/hierarchical_choice.py`.  A fifth of the votes is held out,
 twice; a candidate's score is the mean log-probability of these votes, sum_k posterior_ik confusion_j[k, l].  Printed
 for each candidate: what it loses against the best candidate, in nats a vote, on average over data sets, and at worst.
 """
 
 from __future__ import annotations
 
-import os
 from itertools import product
 from typing import Any
 
 import numpy as np
-from tests.real import NAMES, load
 
+from majorant.datasets import REGISTRY, load, local_path
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit
 from majorant.estimate.hierarchical import Hierarchical
@@ -73,7 +72,8 @@ def score(model: Any, votes: Votes, rng: np.random.Generator) -> float:
 
 
 def main() -> None:
-    sets = {name: load(name) for name in NAMES} if os.environ.get("MAJORANT_DATA") else {}
+    here = (name for name, one in REGISTRY.items() if all(local_path(file) is not None for file in one.files))
+    sets = {name: load(name) for name in here}
     rng = np.random.default_rng(0)
     for kind, n_classes in product(("alike", "near", "far", "coins"), (2, 3, 10)):
         sets[f"{kind}, {n_classes} classes"] = simulated(kind, n_classes, rng)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.estimate.anchors import block_gold, gold_counts, prepare_gold, without_gold
+from majorant.estimate.confusion import confusion_tables
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import confusion_tables
 from majorant.estimate.tables import Counts, Tables, posterior
 from majorant.estimate.weighted import item_rows
 from majorant.kernels import Block, FloatArray, gather, shares, softmax_rows

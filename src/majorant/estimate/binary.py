@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError, NotIdentified
+from majorant.estimate.confusion import coin_confusions, confusion_tables
 from majorant.estimate.em import prepare
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import confusion_tables
 from majorant.estimate.tables import posterior
-from majorant.estimate.weighted import coin_confusions, item_rows
+from majorant.estimate.weighted import item_rows
 from majorant.kernels import FloatArray, shares
 from majorant.votes import IntArray, Votes
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
+from majorant.estimate.confusion import learned_of
 from majorant.estimate.em import Prepared, Progress, climb, prepare
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import learned_of
 from majorant.estimate.tables import Totals, vote_shares
 from majorant.kernels import Block, FloatArray, gather, scatter, shares, weighted_sum
 from majorant.votes import Votes

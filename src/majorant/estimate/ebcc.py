@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
+from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress, prepare, run_starts
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import learned_of, start_counts, vote_rows
 from majorant.estimate.tables import Counts, Tables, expect, share_counts
 from majorant.kernels import FloatArray, shares
 from majorant.theory.checks import safe_log

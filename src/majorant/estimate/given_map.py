@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.errors import ConfigError
+from majorant.estimate.confusion import confusion_tables
 from majorant.estimate.em import prepare
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import confusion_tables
 from majorant.estimate.weighted import class_prior
 from majorant.kernels import FloatArray
 from majorant.theory.checks import as_confusion, as_crew

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine, add_up
+from majorant.estimate.confusion import learned_of
 from majorant.estimate.em import Prepared, Progress, climb, prepare
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import learned_of
 from majorant.estimate.tables import sum_of_logs
 from majorant.kernels import Block, FloatArray, softmax_rows, weighted_sum
 from majorant.votes import IntArray, Votes

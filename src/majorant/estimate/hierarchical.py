@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
+from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Progress, prepare, run_em, table_fit
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import learned_of, start_counts, vote_rows
 from majorant.estimate.tables import Counts, Tables
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.errors import ConfigError, NotIdentified
+from majorant.estimate.confusion import confusion_tables
 from majorant.estimate.em import Prepared, prepare
 from majorant.estimate.fit import Fit
 from majorant.estimate.projection import project_simplex, project_symmetric
-from majorant.estimate.start import confusion_tables
 from majorant.kernels import Block, FloatArray, gather, shares, weighted_sum
 from majorant.votes import Votes
 

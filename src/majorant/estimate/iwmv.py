@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
+from majorant.estimate.confusion import coin_confusions
 from majorant.estimate.em import Progress, prepare
 from majorant.estimate.fit import Fit
-from majorant.estimate.weighted import agreements, coin_confusions, linear_posterior, ratio, skill_of, worker_totals
+from majorant.estimate.weighted import agreements, linear_posterior, ratio, skill_of, worker_totals
 from majorant.votes import Votes
 
 

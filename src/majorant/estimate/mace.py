@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
+from majorant.estimate.confusion import confusion_tables, learned_of, start_counts
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress, Solution, prepare, run_em, run_starts, table_fit
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import confusion_tables, learned_of, start_counts
 from majorant.estimate.tables import Counts, Tables, expect
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes

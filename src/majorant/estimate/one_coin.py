@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
+from majorant.estimate.confusion import coin_confusions, confusion_tables, start_counts
 from majorant.estimate.em import Progress, prepare, run_em, table_fit
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import confusion_tables, start_counts
 from majorant.estimate.tables import Counts, Tables
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
@@ -53,7 +53,7 @@ class OneCoin:
 
     def tables(self, params: CoinParams) -> Tables:
         """Log-probabilities of each vote under each class."""
-        return confusion_tables(coin_confusion(*params), params.prior_k)
+        return confusion_tables(coin_confusions(params.coin_j2[:, 0], len(params.prior_k)), params.prior_k)
 
     def m_step(self, counts: Counts, params: CoinParams | None) -> CoinParams:  # noqa: ARG002
         """Shares of the expected right and wrong votes, smoothed."""
@@ -82,15 +82,6 @@ class OneCoin:
         begin = self.m_step(start_counts(start, votes, prepared), None)
         solution = run_em(self, prepared, begin, progress)
         coin_j2, prior_k = solution.params
-        confusion_jkl = coin_confusion(coin_j2, prior_k)
+        confusion_jkl = coin_confusions(coin_j2[:, 0], len(prior_k))
         learned = {"skill": coin_j2[:, 0], "confusion": confusion_jkl, "prior": prior_k}
         return table_fit(self, votes, prepared, solution, **learned)
-
-
-def coin_confusion(coin_j2: FloatArray, prior_k: FloatArray) -> FloatArray:
-    """The confusion matrices (J, K, K) of workers who err evenly."""
-    n_classes = len(prior_k)
-    wrong_j = coin_j2[:, 1] / max(n_classes - 1, 1)
-    confusion_jkl = np.repeat(wrong_j, n_classes**2).reshape(-1, n_classes, n_classes)
-    confusion_jkl[:, np.arange(n_classes), np.arange(n_classes)] = coin_j2[:, :1] if n_classes > 1 else 1.0
-    return confusion_jkl

@@ -10,9 +10,15 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.errors import ConfigError, NotIdentified
+from majorant.estimate.confusion import (
+    ConfusionParams,
+    confusion_tables,
+    params_of,
+    smoothed_confusions,
+    smoothing_log_prior,
+)
 from majorant.estimate.em import Prepared, Progress, prepare, run_em, table_fit
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import ConfusionParams, confusion_tables, params_of
 from majorant.estimate.tables import Counts, Tables, expect
 from majorant.estimate.tensor import Moments, view_means
 from majorant.kernels import Block, FloatArray, gather, scatter, shares
@@ -61,13 +67,11 @@ class SpectralEm:
 
     def m_step(self, counts: Counts, params: ConfusionParams | None) -> ConfusionParams:  # noqa: ARG002
         """Shares of the expected votes, smoothed."""
-        return ConfusionParams(shares(counts.votes_jgl + self.smoothing), shares(counts.items_g + self.smoothing))
+        return smoothed_confusions(counts, self.smoothing)
 
     def log_prior(self, params: ConfusionParams) -> float:
         """The log-density of the Dirichlet prior, up to a constant."""
-        if self.smoothing == 0:
-            return 0.0
-        return self.smoothing * float(np.log(params.confusion_jkl).sum() + np.log(params.prior_k).sum())
+        return smoothing_log_prior(params, self.smoothing)
 
     def fit(
         self,

@@ -104,14 +104,6 @@ def ratio(part_j: FloatArray, whole_j: FloatArray, otherwise: float) -> FloatArr
     return np.asarray(np.divide(part_j, whole_j, out=np.full(len(part_j), otherwise), where=whole_j > 0))
 
 
-def coin_confusions(accuracy_j: FloatArray, n_classes: int) -> FloatArray:
-    """The confusion matrices, (J, K, K), of workers right with accuracy_j and else giving any wrong label alike."""
-    if n_classes == 1:
-        return np.ones((len(accuracy_j), 1, 1))
-    wrong_j = (1 - accuracy_j) / (n_classes - 1)
-    return wrong_j[:, None, None] + (accuracy_j - wrong_j)[:, None, None] * np.eye(n_classes)
-
-
 def skill_of(start: Fit, votes: Votes) -> FloatArray:
     """The skills of an earlier fit to the same workers, to start from."""
     if start.skill is None or len(start.skill) != len(votes.workers):

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from majorant.blocks import Engine
 from majorant.errors import ConfigError
 from majorant.estimate.anchors import gold_counts, prepare_gold, without_gold
+from majorant.estimate.confusion import coin_confusions, confusion_tables
 from majorant.estimate.em import Prepared, prepare
 from majorant.estimate.fit import Fit
-from majorant.estimate.start import confusion_tables
 from majorant.estimate.tables import posterior
-from majorant.estimate.weighted import class_prior, coin_confusions, item_rows
+from majorant.estimate.weighted import class_prior, item_rows
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
 

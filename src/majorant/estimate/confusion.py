@@ -1,4 +1,4 @@
-"""Where a fit starts: the vote shares, or the confusion matrices of an earlier fit."""
+"""Confusion matrices as parameters: tables, M step and prior, and where a fit starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from majorant.errors import ConfigError
 from majorant.estimate.em import Prepared
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import Counts, Tables, expect, share_counts
-from majorant.kernels import FloatArray
+from majorant.kernels import FloatArray, shares
 from majorant.theory.checks import safe_log
 from majorant.votes import Votes
 
@@ -31,6 +31,26 @@ def vote_rows(value_jgl: FloatArray) -> FloatArray:
     """An array by worker, latent class and label as a table: a row for each (worker, label), a column a class."""
     n_workers, n_latent, n_labels = value_jgl.shape
     return value_jgl.transpose(0, 2, 1).reshape(n_workers * n_labels, n_latent)
+
+
+def coin_confusions(accuracy_j: FloatArray, n_classes: int) -> FloatArray:
+    """The confusion matrices, (J, K, K), of workers right with accuracy_j and else giving any wrong label alike."""
+    if n_classes == 1:
+        return np.ones((len(accuracy_j), 1, 1))
+    wrong_j = (1 - accuracy_j) / (n_classes - 1)
+    return wrong_j[:, None, None] + (accuracy_j - wrong_j)[:, None, None] * np.eye(n_classes)
+
+
+def smoothed_confusions(counts: Counts, smoothing: float) -> ConfusionParams:
+    """Shares of the expected votes, with `smoothing` imaginary ones in each cell and each class."""
+    return ConfusionParams(shares(counts.votes_jgl + smoothing), shares(counts.items_g + smoothing))
+
+
+def smoothing_log_prior(params: ConfusionParams, smoothing: float) -> float:
+    """The log-density, up to a constant, of the Dirichlet prior behind `smoothing`."""
+    if smoothing == 0:
+        return 0.0
+    return smoothing * float(np.log(params.confusion_jkl).sum() + np.log(params.prior_k).sum())
 
 
 def start_counts(start: Fit | None, votes: Votes, prepared: Prepared) -> Counts:
