@@ -38,10 +38,10 @@ def panel(n_votes: int, n_classes: int) -> Votes:
     return simulate(np.full(n_classes, 1 / n_classes), crew, n_votes // VOTES_PER_ITEM, VOTES_PER_ITEM, rng=0).votes
 
 
-def ten_steps(name: str, **settings: Any) -> Callable[[Votes], Fit]:
-    """The method with exactly ten plain steps."""
-    model = ESTIMATORS[name](max_iter=10, tol=0.0, **settings)  # type: ignore[call-arg]
-    return lambda votes: model.fit(votes)
+def steps(name: str, number: int, **settings: Any) -> Callable[[Votes], Fit]:
+    """The method with exactly that many plain steps."""
+    model = ESTIMATORS[name](max_iter=number, tol=0.0, accelerate=False, **settings)  # type: ignore[call-arg]
+    return lambda votes: model.fit(votes, **({"rng": 0} if model.stochastic else {}))
 
 
 def default(name: str) -> Callable[[Votes], Fit]:
@@ -55,11 +55,11 @@ ROWS: list[tuple[str, Callable[[Votes], Fit], str, dict[str, Any]]] = [
     ("wawa", default("wawa"), "Wawa", {}),
     ("zero-based-skill", default("zero-based-skill"), "ZeroBasedSkill", {}),
     ("kos", default("kos"), "KOS", {}),
-    ("dawid-skene, 10 steps", ten_steps("dawid-skene", accelerate=False), "DawidSkene", {"n_iter": 10, "tol": 0}),
+    ("dawid-skene, 10 steps", steps("dawid-skene", 10), "DawidSkene", {"n_iter": 10, "tol": 0}),
     ("dawid-skene, converged", default("dawid-skene"), "DawidSkene", {}),
-    ("one-coin, 10 steps", ten_steps("one-coin", accelerate=False), "OneCoinDawidSkene", {"n_iter": 10, "tol": 0}),
+    ("one-coin, 10 steps", steps("one-coin", 10), "OneCoinDawidSkene", {"n_iter": 10, "tol": 0}),
     ("glad, converged", default("glad"), "GLAD", {}),
-    ("mace, converged", default("mace"), "MACE", {"n_restarts": 1}),
+    ("mace, 50 steps, 1 start", steps("mace", 50, restarts=0), "MACE", {"n_restarts": 1}),
 ]
 
 
