@@ -27,9 +27,9 @@ def crew_answers(prior_dk, confusion_dhkl, ties="random"):
         given_dkb = given_dkb * confusion_dhkl[:, h][:, :, vote_bh[:, h]]
     joint_dkb = prior_dk[:, :, None] * given_dkb
     count_bl = np.stack([(vote_bh == label).sum(axis=1) for label in range(n_classes)], axis=1)
-    share_dbl = np.array(
-        [[_shares(row, ties, prior_k) for row in count_bl] for prior_k in _tie_breakers(prior_dk, ties)]
-    )
+    count_cl, of_b = np.unique(count_bl, axis=0, return_inverse=True)
+    breakers = prior_dk if ties == "prior" else prior_dk[:1]  # one table of shares serves all draws otherwise
+    share_dbl = np.array([[_shares(row, ties, prior_k) for row in count_cl] for prior_k in breakers])[:, of_b]
     share_dbl = np.broadcast_to(share_dbl, (len(prior_dk), *share_dbl.shape[1:]))
     judged_db = share_dbl.sum(axis=2)
     mass_d = np.einsum("dkb,db->d", joint_dkb, judged_db)
@@ -44,11 +44,6 @@ def crew_answers(prior_dk, confusion_dhkl, ties="random"):
         joint_dkb.sum(axis=1)[:, untied_b].sum(axis=1),
         confusion_dkl / confusion_dkl.sum(axis=2, keepdims=True),
     )
-
-
-def _tie_breakers(prior_dk, ties):
-    """One table of shares serves all draws unless the prior settles ties."""
-    return prior_dk if ties == "prior" else prior_dk[:1]
 
 
 def _shares(count_l, ties, prior_k):

@@ -195,6 +195,15 @@ def test_golden_two_classes(case):
     assert gap(*two_class(case)) == pytest.approx(case["gap_random_ties"], abs=1e-13)
 
 
+@pytest.mark.parametrize("case", GOLDEN["test_vectors"]["binary_shared"])
+def test_golden_margin_is_negative_iff_majority_gives_something_away(case):
+    prior, confusion, n_votes = two_class(case)
+    if case["ties"] == "class1":  # name the classes the other way round
+        prior, confusion = prior[::-1], [row[::-1] for row in confusion[::-1]]
+    ties = "first" if case["ties"] in ("class0", "class1") else case["ties"]
+    assert (gap(prior, confusion, n_votes, ties) > 0) == (case["margin"] < 0)
+
+
 TABLES = [*GOLDEN["synthetic_table"].values(), *GOLDEN["estimated_table"]]
 
 

@@ -6,6 +6,8 @@ are counted together, so a crew of a few kinds of voters is exact at hundreds of
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -70,15 +72,16 @@ def scaled_crew(prior: ArrayLike, confusions: ArrayLike) -> tuple[FloatArray, Fl
 def _every_pattern(prior_k: FloatArray, confusion_hkl: FloatArray) -> Patterns:
     """Who voted what, equal voters counted together."""
     n_classes = len(prior_k)
-    confusion_gkl, size_g = np.unique(confusion_hkl, axis=0, return_counts=True)
-    number = n_patterns(size_g.tolist(), n_classes)
+    kinds = Counter(confusion_kl.tobytes() for confusion_kl in confusion_hkl)
+    sizes = list(kinds.values())
+    number = n_patterns(sizes, n_classes)
     if number * n_classes > MAX_ENTRIES:
         instead = "crew_accuracy_bracket" if n_classes == 2 else "estimate_crew_accuracy or estimate_crew_gap"
         raise ConfigError(
-            f"{len(confusion_hkl)} voters of {len(size_g)} kinds can vote in {number:.3g} ways, too many to enumerate "
+            f"{len(confusion_hkl)} voters of {len(sizes)} kinds can vote in {number:.3g} ways, too many to enumerate "
             f"(limit {MAX_ENTRIES // n_classes:,}): use {instead}."
         )
-    return group_patterns(prior_k, confusion_gkl, size_g.tolist())
+    return group_patterns(prior_k, np.frombuffer(b"".join(kinds)).reshape(-1, n_classes, n_classes), sizes)
 
 
 def _count_steps(n_voters: int, n_classes: int) -> int:
