@@ -17,6 +17,7 @@ from majorant.certify.search import suprema
 SPLITS = 10
 TRAIN_SHARE = 0.25
 POWER_QUANTILE = 0.8416212335729143  # of the normal law: planning is for 80 % power
+LEAST_INFORMATION = 1e-12  # nats per item: less is rounding
 SPLIT_PRICE = 2.65  # items that the split e-value needs for each item the likelihood ratio needs
 
 
@@ -37,7 +38,7 @@ def items_needed(information: float, level: float, split: bool = False) -> float
     >>> round(items_needed(.01, .95))
     392
     """
-    if information <= 0:
+    if information <= LEAST_INFORMATION:
         return np.inf
     return float(
         (np.sqrt(2 * ratio_cut(level)) + POWER_QUANTILE) ** 2 / 2 / information * (SPLIT_PRICE if split else 1)
@@ -96,6 +97,7 @@ class Evidence:
     log_e_bh: FloatArray  # e-value against "not optimal for h"
     log_against_bh: FloatArray  # e-value against "optimal for h"
     log_against_b: FloatArray  # e-value against "optimal for every h"
+    nearest_bp3: FloatArray  # the likeliest models in which majority is not optimal, two for each h
 
 
 def weigh(cells: Cells, items_bc: FloatArray, sizes: Sequence[int], rng: np.random.Generator) -> tuple[Evidence, Split]:
@@ -104,23 +106,23 @@ def weigh(cells: Cells, items_bc: FloatArray, sizes: Sequence[int], rng: np.rand
     n_sets, n_cells = items_bc.shape
     wrong = contradictions(sizes)
     right = opposite(wrong)
-    both = Sides(*(np.concatenate(pair) for pair in zip(_columns(wrong), _columns(right), strict=True)))
-    data = np.concatenate([items_bc, cut_up.test_sbc.reshape(-1, n_cells)])
-    value, _ = suprema(cells, data, both)
-    best, theta = suprema(cells, items_bc, EVERYWHERE)
-    gain_sbp = cut_up.value_sb[..., None] - value[n_sets:].reshape(SPLITS, n_sets, len(both))
+    asked = (EVERYWHERE, wrong, right)
+    table = Sides(*(np.concatenate(column) for column in zip(*(_columns(one) for one in asked), strict=True)))
+    value, theta = suprema(cells, np.concatenate([items_bc, cut_up.test_sbc.reshape(-1, n_cells)]), table)
+    best_b1, null_bp, n_wrong = value[:n_sets, :1], value[:n_sets, 1 : 1 + len(wrong)], len(wrong)
+    gain_sbp = cut_up.value_sb[..., None] - value[n_sets:, 1:].reshape(SPLITS, n_sets, 2 * n_wrong)
     # Not optimal: either contradiction will do, so the likelier of the two must be beaten.
-    not_optimal_sbh = gain_sbp[..., : len(wrong)].reshape(SPLITS, n_sets, -1, 2).min(axis=-1)
+    not_optimal_sbh = gain_sbp[..., :n_wrong].reshape(SPLITS, n_sets, -1, 2).min(axis=-1)
     # Optimal lies within the opposite of each contradiction, so beating one of these beats it.
-    optimal_sbh = gain_sbp[..., len(wrong) :].reshape(SPLITS, n_sets, -1, 2).max(axis=-1)
-    null_bh = value[:n_sets, : len(wrong)].reshape(n_sets, -1, 2).max(axis=-1)
+    optimal_sbh = gain_sbp[..., n_wrong:].reshape(SPLITS, n_sets, -1, 2).max(axis=-1)
     found = Evidence(
-        theta_b3=theta[:, 0],
-        loglik_b=best[:, 0],
-        ratio_bh=np.maximum(best - null_bh, 0),
+        theta_b3=theta[:n_sets, 0],
+        loglik_b=best_b1[:, 0],
+        ratio_bh=np.maximum(best_b1 - null_bp.reshape(n_sets, -1, 2).max(axis=-1), 0),
         log_e_bh=_log_mean(not_optimal_sbh),
         log_against_bh=_log_mean(optimal_sbh),
         log_against_b=_log_mean(optimal_sbh.max(axis=-1)),
+        nearest_bp3=theta[:n_sets, 1 : 1 + n_wrong],
     )
     return found, cut_up
 

@@ -22,7 +22,7 @@ GAIN = 1e-9  # nats: an ascent that promises less has arrived
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """The cells of one or more histograms laid end to end: items with `votes_c` votes, `zeros_c` of them for class 0."""
+    """The cells of histograms laid end to end: items with `votes_c` votes, `zeros_c` of them for class 0."""
 
     votes_c: FloatArray
     zeros_c: FloatArray
@@ -181,7 +181,7 @@ def _derivatives(
     cells: Cells, items_pc: FloatArray, theta_p3: FloatArray, side: Sides
 ) -> tuple[FloatArray, FloatArray]:
     """Slope and curvature of the log-likelihood in (logit r, logit a - logit r, depth)."""
-    slope_p3, bend_p33 = _theta_derivatives(cells, items_pc, theta_p3)
+    slope_p3, bend_p33 = theta_derivatives(cells, items_pc, theta_p3)
     a_p, r_p = expit(theta_p3[:, 0]), expit(theta_p3[:, 1])
     bound = side.sign_p != 0
     by_a = np.where(bound, side.votes_p * a_p - side.zeros_p, 0)  # slopes of the boundary's logit nu
@@ -198,7 +198,7 @@ def _derivatives(
     return np.einsum("piu,pi->pu", turn_p3u, slope_p3), bend_puu
 
 
-def _theta_derivatives(cells: Cells, items_pc: FloatArray, theta_p3: FloatArray) -> tuple[FloatArray, FloatArray]:
+def theta_derivatives(cells: Cells, items_pc: FloatArray, theta_p3: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Slope and curvature in theta: those of each class's own logarithm, mixed, plus the spread between the classes."""
     log0, log1 = class_logs(cells, theta_p3)
     weight_pc = expit(log0 - log1)

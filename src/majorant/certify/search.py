@@ -1,7 +1,7 @@
 """Global suprema of the likelihood of count histograms, over all models or over one side of a boundary.
 
-A fixed grid over (logit a, logit r, logit nu) finds the best few peaks, `climb` goes to the top of each.  The grid is the
-same for all data sets, so all of them meet it in one matrix product.
+A fixed grid over (logit a, logit r, logit nu) finds the best few peaks, `climb` goes to the top of each.  The grid is
+the same for all data sets, so all of them meet it in one matrix product.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _impure(cells: Cells, items_bc: FloatArray, one: Sides) -> FloatArray:
     flat = theta.reshape(len(items_bc), -1, 3)
     within = one.sign_p * log_odds(flat, one.votes_p, one.zeros_p) >= 0
     value = np.where(within, log_likelihood(cells, items_bc[:, None], flat), -np.inf)
-    return flat[np.arange(len(flat)), value.argmax(axis=1)][:, None]
+    return np.asarray(flat[np.arange(len(flat)), value.argmax(axis=1)][:, None])
 
 
 def _best_of(cells: Cells, items_bc: FloatArray, side: Sides, start_bp3: FloatArray) -> tuple[FloatArray, FloatArray]:
