@@ -9,7 +9,8 @@ from scipy.special import xlogy
 from scipy.stats import chi2
 
 from majorant.certify.certificate import Gate
-from majorant.certify.likelihood import Cells, FloatArray, climb, log_cells, sides
+from majorant.certify.likelihood import Cells, climb, log_cells, sides
+from majorant.theory.checks import FloatArray
 
 GATE_LEVEL = 0.05  # of all tests of a claim together
 SMALL_COUNT = 5.0  # expected items below which the chi-square law is not trusted

@@ -19,11 +19,12 @@ from majorant.certify.evidence import (
     ratio_cut,
     weigh,
 )
-from majorant.certify.likelihood import Cells, FloatArray, flatten, log_cells, log_likelihood, log_odds, sides
+from majorant.certify.likelihood import Cells, flatten, log_cells, log_likelihood, log_odds, sides
 from majorant.certify.loss import binomial_loss, loss_interval
 from majorant.certify.search import suprema
 from majorant.interval import Estimate
 from majorant.theory.accuracy import majority_accuracy
+from majorant.theory.checks import FloatArray
 
 MAIN_SHARE = 0.01  # of the items: a number of votes held by fewer has no say in the verdict on the data set
 

@@ -1,4 +1,4 @@
-"""The likelihood of count histograms under two binomials, and its steepest local ascent, for many data sets at once.
+"""The likelihood of count histograms under two binomials, and its local maxima, for many data sets at once.
 
 An item of class 0 draws each vote for class 0 with probability a, an item of class 1 with probability r <= a, and the
 share of class 0 is nu.  A model is `theta = (logit a, logit r, logit nu)`: nothing is clipped, and all sums are of
@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, gammaln, log_expit
 
-FloatArray = NDArray[np.float64]
-MAX_STEPS = 80
-FIRST_RADIUS, LAST_RADIUS, WIDEST_RADIUS = 1.0, 1e-7, 6.0  # in logits
-GAIN = 1e-9  # nats: an ascent that promises less has arrived
+from majorant.certify.ascent import IntArray, ascend
+from majorant.theory.checks import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +59,7 @@ class Sides:
     def __len__(self) -> int:
         return len(self.sign_p)
 
-    def take(self, index: NDArray[np.int64]) -> Sides:
+    def take(self, index: IntArray) -> Sides:
         """The sides at these places."""
         return Sides(self.votes_p[index], self.zeros_p[index], self.sign_p[index])
 
@@ -113,30 +111,21 @@ def log_likelihood(cells: Cells, items: FloatArray, theta: FloatArray) -> FloatA
 def climb(cells: Cells, items_pc: FloatArray, side: Sides, start_p3: FloatArray) -> tuple[FloatArray, FloatArray]:
     """A local maximum of each likelihood within its side and a >= r, uphill from `start_p3`: theta and the value.
 
-    Newton's method in (logit r, logit a - logit r, depth within the side), the curvature taken positive, each step
-    within a radius that shrinks where the step does not pay; the bounds are kept by projection.
+    The ascent is in (logit r, logit a - logit r, depth within the side), where both bounds are coordinates.
     """
-    point_pu = _inward(start_p3, side)
-    theta_p3 = _outward(point_pu, side)
-    value_p = log_likelihood(cells, items_pc, theta_p3)
-    radius_p = np.full(len(side), FIRST_RADIUS)
-    going = np.arange(len(side))
-    for _ in range(MAX_STEPS):
-        some, point = side.take(going), point_pu[going]
-        step, promise = _newton_step(cells, items_pc[going], theta_p3[going], point, some, radius_p[going])
-        tried = point + step
-        tried[:, 1] = np.maximum(tried[:, 1], 0)
-        tried[:, 2] = np.where(some.sign_p == 0, tried[:, 2], np.maximum(tried[:, 2], 0))
-        theta = _outward(tried, some)
-        value = log_likelihood(cells, items_pc[going], theta)
-        better = value > value_p[going]
-        won = going[better]
-        point_pu[won], theta_p3[won], value_p[won] = tried[better], theta[better], value[better]
-        radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], WIDEST_RADIUS), radius_p[going] / 4)
-        going = going[(promise > GAIN) & (radius_p[going] > LAST_RADIUS)]
-        if not len(going):
-            break
-    return theta_p3, value_p
+
+    def value(point: FloatArray, at: IntArray) -> FloatArray:
+        return log_likelihood(cells, items_pc[at], _outward(point, side.take(at)))
+
+    def slopes(point: FloatArray, at: IntArray) -> tuple[FloatArray, FloatArray]:
+        some = side.take(at)
+        return _derivatives(cells, items_pc[at], _outward(point, some), some)
+
+    low_pu = np.full(start_p3.shape, -np.inf)
+    low_pu[:, 1] = 0
+    low_pu[side.sign_p != 0, 2] = 0
+    point_pu, value_p = ascend(value, slopes, _inward(start_p3, side), low_pu, np.full(start_p3.shape, np.inf))
+    return _outward(point_pu, side), value_p
 
 
 def _boundary(theta_p3: FloatArray, side: Sides) -> FloatArray:
@@ -155,26 +144,6 @@ def _outward(point_pu: FloatArray, side: Sides) -> FloatArray:
     theta_p3 = np.stack([point_pu[:, 0] + point_pu[:, 1], point_pu[:, 0], np.zeros(len(side))], axis=1)
     theta_p3[:, 2] = _boundary(theta_p3, side) + np.where(side.sign_p == 0, 1, side.sign_p) * point_pu[:, 2]
     return theta_p3
-
-
-def _newton_step(
-    cells: Cells, items_pc: FloatArray, theta_p3: FloatArray, point_pu: FloatArray, side: Sides, radius_p: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The step, at most `radius_p` long, and the gain that the slope promises along it."""
-    slope_pu, bend_puu = _derivatives(cells, items_pc, theta_p3, side)
-    fixed_pu = (slope_pu <= 0) & (point_pu <= 0)
-    fixed_pu[:, 0] = False
-    fixed_pu[:, 2] &= side.sign_p != 0
-    slope_pu = np.where(fixed_pu, 0, slope_pu)
-    bend_puu = np.where(fixed_pu[:, :, None] | fixed_pu[:, None, :], 0, bend_puu)
-    value_pu, vector_puu = np.linalg.eigh(bend_puu)
-    size_pu = np.abs(value_pu)
-    floor_p = 1e-13 * size_pu.max(axis=1, keepdims=True) + 1e-30
-    along_pu = np.einsum("pij,pi->pj", vector_puu, slope_pu) / np.maximum(size_pu, floor_p)
-    step_pu = np.where(fixed_pu, 0, np.einsum("pij,pj->pi", vector_puu, along_pu))
-    length_p = np.abs(step_pu).max(axis=1)
-    step_pu *= np.minimum(1, radius_p / np.maximum(length_p, 1e-300))[:, None]
-    return step_pu, (slope_pu * step_pu).sum(axis=1)
 
 
 def _derivatives(

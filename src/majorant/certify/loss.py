@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.likelihood import Cells, FloatArray, class_logs, log_likelihood, theta_derivatives
+from majorant.certify.likelihood import Cells, class_logs, log_likelihood, theta_derivatives
 from majorant.interval import Estimate
+from majorant.theory.checks import FloatArray
 
 BoolArray = NDArray[np.bool_]
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from majorant.certify.likelihood import (
     EVERYWHERE,
     Cells,
-    FloatArray,
     Sides,
     climb,
     log_cells,
@@ -20,6 +19,7 @@ from majorant.certify.likelihood import (
     log_odds,
     vote_log_odds,
 )
+from majorant.theory.checks import FloatArray
 
 _TAIL = np.array([5, 6, 7.5, 9.5, 12, 15, 19, 24, 30, 38.0])
 AXIS = np.concatenate([-_TAIL[::-1], np.arange(-4, 4.25, 0.5), _TAIL])  # logit a and logit r
