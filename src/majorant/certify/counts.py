@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.certify.certificate import Certificate, Claim
+from majorant.certify.certificate import Certificate, Claim, Gate, Verdict
+from majorant.certify.difficulty import find_apart, find_difficulty, join
 from majorant.certify.gates import independence_gate
-from majorant.certify.independent import Histograms, find_independent
+from majorant.certify.independent import Finding, Histograms, find_independent, main_sizes
 from majorant.certify.likelihood import flatten
-from majorant.certify.words import (
-    CROWD_ASSUMPTIONS,
-    no_votes,
-    too_few_votes,
-    why_anonymous,
-)
+from majorant.certify.words import assumptions, no_votes, too_few_votes, why_anonymous
 from majorant.errors import ConfigError
+from majorant.theory.checks import FloatArray
 
 
 def certify_counts(
@@ -29,9 +27,9 @@ def certify_counts(
     given the class (tested where the data allow it), better than guessing, and as many votes as were planned before
     any was seen.  Statistics and their proofs: docs/theory/certificate.md.
 
-    >>> certificate = certify_counts({5: [310, 240, 160, 150, 250, 290]}, rng=0)
+    >>> certificate = certify_counts({5: [155, 197, 141, 139, 191, 177]}, rng=0)
     >>> certificate.anonymous.verdict, round(certificate.anonymous.margin, 2)
-    ('supported', 1.12)
+    ('proved', 1.12)
     """
     claim = anonymous_claim(as_histograms(histograms), as_level(level), np.random.default_rng(rng))
     return Certificate(level=level, why=claim.why, anonymous=claim)
@@ -46,20 +44,52 @@ def anonymous_claim(histograms: Histograms, level: float, rng: np.random.Generat
     finding, theta_3 = find_independent(histograms, level, rng)
     cells, items_c = flatten(histograms)
     gate = independence_gate(cells, items_c, theta_3, rng)
-    verdict = "void" if gate.passed is False else finding.verdict
+    if gate.passed is not False:
+        return _claim("independent votes", finding, (gate,), level)
+    return _when_votes_depend(histograms, finding, theta_3, gate, level, rng)
+
+
+def _when_votes_depend(
+    histograms: Histograms,
+    pooled: Finding,
+    theta_3: FloatArray,
+    gate: Gate,
+    level: float,
+    rng: np.random.Generator,
+) -> Claim:
+    """The claim under the first wider model that fits: numbers of votes apart, item difficulty; else void."""
+    gates, sizes, apart = [gate], main_sizes(histograms), dict[int, Finding]()
+    if len(sizes) > 1:
+        found, checks = find_apart(histograms, level, rng)
+        gates += checks.values()
+        apart = {h: finding for h, finding in found.items() if checks[h].passed}
+        if set(apart) == set(sizes):
+            return _claim("independent votes, each number of votes apart", join(apart, histograms, level), gates, level)
+    difficulty = find_difficulty(histograms, theta_3, level, rng)
+    if difficulty is not None:
+        gates.append(difficulty[1])
+        if difficulty[1].passed:
+            return _claim("item difficulty", difficulty[0], gates, level)
+    by_votes: dict[int, Verdict] = {h: apart[h].by_votes[h] if h in apart else "void" for h in sizes}
+    return _claim(
+        "independent votes", replace(pooled, verdict="void", by_votes=by_votes, more_items=None), gates, level
+    )
+
+
+def _claim(model: str, finding: Finding, gates: Iterable[Gate], level: float) -> Claim:
     return Claim(
         kind="anonymous",
-        verdict=verdict,
-        why=why_anonymous(verdict, finding, int(items_c.sum()), level),
-        by_votes=dict.fromkeys(finding.by_votes, verdict) if verdict == "void" else finding.by_votes,
+        verdict=finding.verdict,
+        why=why_anonymous(finding, model, level),
+        by_votes=finding.by_votes,
         margin=finding.margin,
         handicap=finding.handicap,
         loss=finding.loss,
         items_certified=finding.items_certified,
         evidence=finding.evidence,
-        model="independent votes",
-        gates=(gate,),
-        assumptions=CROWD_ASSUMPTIONS,
+        model=model,
+        gates=tuple(gates),
+        assumptions=assumptions(model),
         more_items=finding.more_items,
     )
 
@@ -71,7 +101,7 @@ def as_level(level: float) -> float:
     return float(level)
 
 
-def as_histograms(histograms: Mapping[int, ArrayLike]) -> dict[int, np.ndarray]:
+def as_histograms(histograms: Mapping[int, ArrayLike]) -> dict[int, FloatArray]:
     """Histograms by increasing number of votes, checked; those without items left out."""
     checked = {}
     for n_votes in sorted(histograms):

@@ -20,7 +20,7 @@ from majorant.certify.evidence import (
     weigh,
 )
 from majorant.certify.likelihood import Cells, flatten, log_cells, log_likelihood, log_odds, sides
-from majorant.certify.loss import binomial_loss, loss_interval
+from majorant.certify.loss import binomial_loss, binomial_region, loss_interval
 from majorant.certify.search import suprema
 from majorant.interval import Estimate
 from majorant.theory.accuracy import majority_accuracy
@@ -176,7 +176,8 @@ def _loss(
     held: Cells, held_c: FloatArray, cells: Cells, items_h: FloatArray, evidence: Evidence, level: float
 ) -> Estimate:
     centres = [evidence.theta_b3[0], *evidence.nearest_bp3[0]]
-    return loss_interval(held, held_c, centres, ratio_cut(level), binomial_loss(cells, items_h))
+    region = binomial_region(held, held_c, centres[0], ratio_cut(level))
+    return loss_interval(region, centres, binomial_loss(cells, items_h))
 
 
 def _numbers(evidence: Evidence, theta_3: FloatArray, items_h: FloatArray, level: float) -> dict[str, float]:
@@ -188,6 +189,7 @@ def _numbers(evidence: Evidence, theta_3: FloatArray, items_h: FloatArray, level
     return {
         "e_value": float(np.exp(np.minimum(evidence.log_e_bh[0].min(), 700))),
         "likelihood_ratio": float(evidence.ratio_bh[0].min()),
+        "likelihood_ratio_against": float(evidence.ratio_against_b[0]),
         "likelihood_ratio_cut": ratio_cut(level),
         "e_value_against": float(np.exp(np.minimum(evidence.log_against_b[0], 700))),
         "prior_0": nu,

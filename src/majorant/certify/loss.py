@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from majorant.certify.likelihood import Cells, class_logs, log_likelihood, theta_derivatives
 from majorant.interval import Estimate
@@ -13,8 +15,8 @@ from majorant.theory.checks import FloatArray
 
 BoolArray = NDArray[np.bool_]
 
-DIRECTIONS, ROUNDS = 96, 20
-HALVINGS = 24
+DIRECTIONS, ROUNDS = 120, 12
+HALVINGS = 18
 TOWARDS = 0.8  # of the way to the best point: rays from just inside the edge see the edge around it
 NEGLIGIBLE = 0.05  # nats
 LONGEST = 25.0  # logits: where the data leave a direction open, the search ends here
@@ -45,92 +47,103 @@ def binomial_loss(cells: Cells, items_h: FloatArray) -> Callable[[FloatArray], F
     return loss
 
 
-def loss_interval(
-    cells: Cells,
-    items_c: FloatArray,
-    centres: Sequence[FloatArray],
-    cut: float,
-    loss: Callable[[FloatArray], FloatArray],
-) -> Estimate:
-    """Loss at the best model `centres[0]`, and its range over all models within `cut` nats of it.
+@dataclass(frozen=True, slots=True)
+class Region:
+    """All models that the data allow: those with `value` at least `floor`, a at least r (coordinates 0 and 1)."""
 
-    The region is searched along rays from the best model, and from every other centre that lies in it, then
-    again and again from near the point that went furthest.
+    value: Callable[[FloatArray], FloatArray]  # (..., U) -> log-likelihood
+    curvature: Callable[[FloatArray], FloatArray]  # (U,) -> (U, U), that of a hill counted positive
+    floor: float
+    low_u: FloatArray
+    high_u: FloatArray
+
+    def allows(self, theta: FloatArray) -> BoolArray:
+        """Which models belong to the region."""
+        within = (theta >= self.low_u).all(axis=-1) & (theta <= self.high_u).all(axis=-1)
+        return np.asarray((self.value(theta) >= self.floor) & (theta[..., 0] >= theta[..., 1]) & within)
+
+
+def binomial_region(cells: Cells, items_c: FloatArray, best_3: FloatArray, cut: float) -> Region:
+    """Two binomials within `cut` nats of the best."""
+
+    def value(theta: FloatArray) -> FloatArray:
+        return log_likelihood(cells, items_c, theta)
+
+    def curvature(theta_3: FloatArray) -> FloatArray:
+        return np.asarray(-theta_derivatives(cells, items_c[None], theta_3[None])[1][0])
+
+    free = np.full(3, np.inf)
+    return Region(value, curvature, float(value(best_3)) - cut, -free, free)
+
+
+def loss_interval(region: Region, centres: Sequence[FloatArray], loss: Callable[[FloatArray], FloatArray]) -> Estimate:
+    """Loss at the best model `centres[0]`, and its range over the region.
+
+    The region is searched along rays from the best model, and from every other centre that lies in it, then again and
+    again from near the point that went furthest.
     """
-    floor = float(log_likelihood(cells, items_c, centres[0])) - cut
-
-    def allowed(theta: FloatArray) -> BoolArray:
-        value = log_likelihood(cells, items_c, theta)
-        return np.asarray((value >= floor) & (theta[..., 0] >= theta[..., 1]))
-
-    def axes(theta_3: FloatArray) -> FloatArray:
-        return _axes(cells, items_c, theta_3)
-
     value = float(loss(centres[0]))
     low, high = value, value
     for extreme in centres:
-        if allowed(extreme):
-            centre = _tame(cells, items_c, extreme)
-            low = min(low, -_furthest(centre, axes, allowed, lambda theta: -loss(theta))) if low > 0 else low
-            high = max(high, _furthest(centre, axes, allowed, loss))
+        if region.allows(extreme):
+            centre = _tame(region, extreme)
+            low = min(low, -_furthest(region, centre, lambda theta: -loss(theta))) if low > 0 else low
+            high = max(high, _furthest(region, centre, loss))
     return Estimate(value, max(low, 0.0), high)
 
 
-def _tame(cells: Cells, items_c: FloatArray, theta_3: FloatArray) -> FloatArray:
+def _tame(region: Region, theta_u: FloatArray) -> FloatArray:
     """A model about as good with logits as near to 0 as may be: rays from the ends of the scale see little."""
-    floor = float(log_likelihood(cells, items_c, theta_3)) - NEGLIGIBLE
-    tame_3 = theta_3.copy()
-    for i in range(3):
+    floor = float(region.value(theta_u)) - NEGLIGIBLE
+    tame_u = theta_u.copy()
+    for u in range(len(theta_u)):
         low, high = 0.0, 1.0
-        for _ in range(HALVINGS // 3):
-            tame_3[i] = theta_3[i] * (low + high) / 2
-            good = tame_3[0] >= tame_3[1] and log_likelihood(cells, items_c, tame_3) >= floor
+        for _ in range(HALVINGS // 2):
+            tame_u[u] = theta_u[u] * (low + high) / 2
+            good = tame_u[0] >= tame_u[1] and region.value(tame_u) >= floor
             low, high = (low, (low + high) / 2) if good else ((low + high) / 2, high)
-        tame_3[i] = theta_3[i] * high
-    return tame_3
+        tame_u[u] = theta_u[u] * high
+    return tame_u
 
 
-def _axes(cells: Cells, items_c: FloatArray, centre_3: FloatArray) -> FloatArray:
+def _axes(region: Region, theta_u: FloatArray) -> FloatArray:
     """Columns: the directions of the likelihood's curvature, each as long as one standard error or LONGEST."""
-    _, bend = theta_derivatives(cells, items_c[None], centre_3[None])
-    size, direction = np.linalg.eigh(-bend[0])
+    size, direction = np.linalg.eigh(region.curvature(theta_u))
     return np.asarray(direction / np.sqrt(np.maximum(np.abs(size), 1 / LONGEST**2)))
 
 
-def _furthest(
-    centre_3: FloatArray,
-    axes: Callable[[FloatArray], FloatArray],
-    allowed: Callable[[FloatArray], BoolArray],
-    height: Callable[[FloatArray], FloatArray],
-) -> float:
+def _furthest(region: Region, centre_u: FloatArray, height: Callable[[FloatArray], FloatArray]) -> float:
     """The largest height found on rays within the region, each round's rays starting near the best point so far."""
-    best, start_3 = float(height(centre_3)), centre_3
+    best, start_u = float(height(centre_u)), centre_u
     for _ in range(ROUNDS):
-        step_d3 = _sphere(DIRECTIONS) @ axes(start_3).T
-        reach_d = _reach(start_3, step_d3, allowed)
-        theta = (start_3 + STOPS[:, None, None] * reach_d[:, None] * step_d3).reshape(-1, 3)
-        found = np.where(allowed(theta), height(theta), -np.inf)
+        step_du = _sphere(DIRECTIONS, len(centre_u)) @ _axes(region, start_u).T
+        reach_d = _reach(region, start_u, step_du)
+        theta = (start_u + STOPS[:, None, None] * reach_d[:, None] * step_du).reshape(-1, len(centre_u))
+        found = np.where(region.allows(theta), height(theta), -np.inf)
         if found.max() <= best:
             break
         best = float(found.max())
-        start_3 = start_3 + TOWARDS * (theta[found.argmax()] - start_3)
+        start_u = start_u + TOWARDS * (theta[found.argmax()] - start_u)
     return best
 
 
-def _reach(centre_3: FloatArray, step_d3: FloatArray, allowed: Callable[[FloatArray], BoolArray]) -> FloatArray:
+def _reach(region: Region, start_u: FloatArray, step_du: FloatArray) -> FloatArray:
     """How far along each step the region goes, by bisection."""
-    low_d = np.zeros(len(step_d3))
-    high_d = LONGEST / np.abs(step_d3).max(axis=1)
+    low_d = np.zeros(len(step_du))
+    high_d = LONGEST / np.abs(step_du).max(axis=1)
     for _ in range(HALVINGS):
         middle_d = (low_d + high_d) / 2
-        inside_d = allowed(centre_3 + middle_d[:, None] * step_d3)
+        inside_d = region.allows(start_u + middle_d[:, None] * step_du)
         low_d, high_d = np.where(inside_d, middle_d, low_d), np.where(inside_d, high_d, middle_d)
     return low_d
 
 
-def _sphere(n: int) -> FloatArray:
-    """n points spread evenly over the sphere: a golden spiral."""
-    turn = np.arange(n) * np.pi * (3 - np.sqrt(5))
-    height = 1 - (2 * np.arange(n) + 1) / n
-    width = np.sqrt(1 - height**2)
-    return np.stack([width * np.cos(turn), width * np.sin(turn), height], axis=1)
+def _sphere(n: int, dimension: int) -> FloatArray:
+    """n directions spread evenly, with their opposites: normal quantiles of a lattice of irrational steps."""
+    root = 2.0
+    for _ in range(40):  # the root of x ** (dimension + 1) = x + 1, whose powers are the steps
+        root = (1 + root) ** (1 / (dimension + 1))
+    lattice = (0.5 + np.outer(np.arange(1, n // 2 + 1), root ** -np.arange(1.0, dimension + 1))) % 1
+    point = ndtri(lattice)
+    point /= np.linalg.norm(point, axis=1, keepdims=True)
+    return np.concatenate([point, -point])

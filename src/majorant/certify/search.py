@@ -45,7 +45,7 @@ def suprema(cells: Cells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tup
     >>> cells, items_c = flatten({3: [260, 240, 240, 260]})
     >>> value, theta = suprema(cells, items_c[None], sides([(0, 0, 0), (3, 2, -1), (3, 2, 1)]))
     >>> (value[0, 0] - value[0]).round(2).tolist()
-    [0.0, 5.53, 0.0]
+    [0.0, 7.31, 0.0]
     """
     size = max(1, GRID_ENTRIES // (len(AXIS) ** 2 * len(DEPTH)))
     parts = [_chunk_suprema(cells, items_bc[at : at + size], side) for at in range(0, len(items_bc), size)]

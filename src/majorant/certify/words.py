@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from majorant.certify.certificate import Verdict
 from majorant.certify.independent import Finding
 from majorant.interval import Estimate
 
-CROWD_ASSUMPTIONS = (
+SHARED = (
     "two classes",
-    "votes on an item are independent given its class",
     "every vote comes from a worker drawn anew, so all share one confusion matrix",
     "votes are better than guessing",
     "the number of votes on an item does not depend on the votes seen",
 )
+INDEPENDENT = "votes on an item are independent given its class"
+HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
+
+
+def assumptions(model: str) -> tuple[str, ...]:
+    """What a verdict under this model takes for granted."""
+    return (*SHARED, HARD_ITEMS if model == "item difficulty" else INDEPENDENT)
 
 
 def no_votes() -> str:
@@ -39,18 +44,19 @@ def points(loss: Estimate) -> str:
     return f"{value:.{digits}f} points [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def why_anonymous(verdict: Verdict, finding: Finding, n_items: int, level: float) -> str:
+def why_anonymous(finding: Finding, model: str, level: float) -> str:
     """The claim in one sentence."""
-    stamp = f"({verdict}, {100 * level:g} %)"
-    if verdict in ("proved", "supported"):
+    allowing = ", allowing for item difficulty" if model == "item difficulty" else ""
+    stamp = f"({finding.verdict}, {100 * level:g} %{allowing})"
+    if finding.verdict in ("proved", "supported"):
         return f"Majority vote is as good as any rule that ignores who voted {stamp}."
-    if verdict == "refuted":
+    if finding.verdict == "refuted":
         return (
             f"Majority vote is not the best rule for these votes {stamp}: "
             f"the best rule that ignores who voted would gain about {points(finding.loss)}."
         )
-    if verdict == "undecided":
-        return f"{n_items:,} items cannot tell whether majority vote is the best rule {stamp}: {_at_stake(finding)}."
+    if finding.verdict == "undecided":
+        return f"These items cannot tell whether majority vote is the best rule {stamp}: {_at_stake(finding)}."
     return (
         "The votes on an item are not independent given its class, so nothing is certified (void): some items are "
         "hard or workers share errors; gold labels for some items, more votes per item or a method that models this "
@@ -69,7 +75,6 @@ def _at_stake(finding: Finding) -> str:
     stake = f"at most {high:.2g} points" if high >= 0.01 else "less than 0.01 points"
     decide = "no number of items is sure to decide" if finding.more_items is None else ""
     decide = decide or f"about {finding.more_items:,} further items would decide"
-    return (
-        f"{stake} of accuracy are at stake, {100 * (finding.items_certified or 0.0):.1f} % of the items are provably "
-        f"decided as the best rule would, and {decide}"
-    )
+    share = finding.items_certified
+    proved = "" if share is None else f"{100 * share:.1f} % of the items are provably decided as the best rule would, "
+    return f"{stake} of accuracy are at stake, {proved}and {decide}"
