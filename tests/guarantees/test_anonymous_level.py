@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.special import betaln
 
-from majorant.certify.evidence import ratio_cut, weigh
+from majorant.certify.counts import certify_counts
+from majorant.certify.evidence import contradictions, ratio_cut, weigh
 from majorant.certify.gates import independence_gate
 from majorant.certify.independent import main_sizes, overall, verdict_of
-from majorant.certify.likelihood import flatten
+from majorant.certify.likelihood import Cells, flatten
+from majorant.certify.loss import binomial_loss, binomial_region, loss_interval
 from majorant.certify.search import suprema
 from oracles.histograms import (
     Crowd,
@@ -171,6 +174,66 @@ def test_hard_items_are_not_taken_for_independent_votes(crowd):
     both = (through & np.array(named)).sum()
     print(crowd.name, crowd.nu, crowd.n_items, through.mean(), both / runs)
     assert both / runs <= 0.01
+
+
+def covered(crowd, runs, seed):
+    """How often the interval of the loss holds the true loss."""
+    rng = np.random.default_rng(seed)
+    hits = 0
+    for _ in range(runs):
+        histograms = {h: table[0] for h, table in crowd.draw(1, rng).items()}
+        cells, items_c = flatten(histograms)
+        held = Cells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
+        items_h = np.bincount(cells.votes_c.astype(int), weights=items_c)
+        sizes = list(histograms)
+        _, theta = suprema(held, items_c[items_c > 0][None], contradictions(sizes))
+        _, best = suprema(held, items_c[items_c > 0][None])
+        region = binomial_region(held, items_c[items_c > 0], best[0, 0], ratio_cut(1 - ALPHA))
+        found = loss_interval(region, [best[0, 0], *theta[0]], binomial_loss(cells, items_h))
+        hits += found.low - 1e-9 <= crowd.loss() <= found.high + 1e-9
+    return hits
+
+
+LOSING = (
+    Crowd("little", 0.85, 0.8, 0.2, {5: 1000}),
+    Crowd("much", 0.95, 0.7, 0.3, {3: 1000}),
+    Crowd("none", 0.5, 0.8, 0.2, {5: 500}),
+    Crowd("boundary", 0.8, 0.8, 0.2, {5: 2000}),
+    Crowd("mixed votes", 0.3, 0.6, 0.1, {3: 400, 4: 400, 7: 400}),
+    Crowd("few items", 0.8, 0.7, 0.2, {5: 60}),
+)
+
+
+@pytest.mark.parametrize("crowd", LOSING[:2], ids=lambda crowd: crowd.name)
+def test_the_interval_of_the_loss_covers(crowd):
+    runs = 25
+    assert clopper_pearson(covered(crowd, runs, seed=1), runs)[1] >= 1 - ALPHA
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("crowd", LOSING, ids=lambda crowd: crowd.name)
+def test_the_interval_of_the_loss_covers_in_every_cell(crowd):
+    runs = 300
+    hits = covered(crowd, runs, seed=2)
+    print(crowd.name, crowd.n_items, hits / runs)
+    assert clopper_pearson(hits, runs)[1] >= 1 - ALPHA
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("concentration", [4.0, 12.0])
+def test_allowing_for_difficulty_keeps_the_level(concentration):
+    """Beta-binomial crowds on the boundary of their own model: at most the level is certified, by whatever route."""
+    runs, a, h = 100, 0.8, 7
+    total = concentration
+    odds = betaln(4 + a * total, 3 + (1 - a) * total) - betaln(4 + (1 - a) * total, 3 + a * total)
+    crowd = HardItems("edge", 1 / (1 + np.exp(odds)), a, 1 - a, {h: 3000}, concentration)
+    assert crowd.loss() < 1e-9
+    rng = np.random.default_rng(11)
+    drawn = crowd.draw(runs, rng)[h]
+    found = [certify_counts({h: row}, rng=rng).anonymous.verdict for row in drawn]
+    certified = found.count("proved") + found.count("supported")
+    print(concentration, {name: found.count(name) / runs for name in set(found)})
+    assert clopper_pearson(certified, runs)[0] <= ALPHA
 
 
 def test_the_cut_is_the_guarded_one_at_every_level():

@@ -82,7 +82,7 @@ def _beta_slopes(cells: Cells, mean: FloatArray, concentration: FloatArray) -> t
     total = np.exp(concentration)
     alpha, beta = total * expit(mean), total * expit(-mean)
     by_alpha = digamma(alpha + cells.zeros_c) - digamma(alpha)
-    by_beta = digamma(beta + cells.votes_c - cells.zeros_c) - digamma(beta)
+    by_beta = digamma(beta + (cells.votes_c - cells.zeros_c)) - digamma(beta)  # a tiny beta must not be rounded off
     by_total = digamma(total) - digamma(total + cells.votes_c)
     by_mean = (by_alpha - by_beta) * total * expit(mean) * expit(-mean)
     return by_mean, alpha * by_alpha + beta * by_beta + total * by_total
