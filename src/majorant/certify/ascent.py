@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from majorant.theory.checks import FloatArray
 
 IntArray = NDArray[np.int64]
-MAX_STEPS = 80
+MAX_STEPS = 60
 FIRST_RADIUS, LAST_RADIUS, WIDEST_RADIUS = 1.0, 1e-7, 6.0
-GAIN = 1e-9  # nats: an ascent that promises less has arrived
+GAIN = 1e-7  # nats: an ascent that promises less has arrived
 FLATTEST = 1e-13  # of the largest curvature
 
 Value = Callable[[FloatArray, IntArray], FloatArray]  # points (P, U) of the problems at these places -> (P,)

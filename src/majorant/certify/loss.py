@@ -19,6 +19,7 @@ DIRECTIONS, ROUNDS = 120, 12
 HALVINGS = 18
 TOWARDS = 0.8  # of the way to the best point: rays from just inside the edge see the edge around it
 NEGLIGIBLE = 0.05  # nats
+ENOUGH, SMALLEST_LOSS = 1e-4, 1e-10  # a round that gains less, relatively and absolutely, is the last
 LONGEST = 25.0  # logits: where the data leave a direction open, the search ends here
 STOPS = np.array([0.25, 0.5, 0.75, 1.0])  # along each ray from the best model to the edge of the region
 
@@ -120,9 +121,9 @@ def _furthest(region: Region, centre_u: FloatArray, height: Callable[[FloatArray
         reach_d = _reach(region, start_u, step_du)
         theta = (start_u + STOPS[:, None, None] * reach_d[:, None] * step_du).reshape(-1, len(centre_u))
         found = np.where(region.allows(theta), height(theta), -np.inf)
-        if found.max() <= best:
+        gained, best = float(found.max()) - best, max(best, float(found.max()))
+        if gained <= ENOUGH * abs(best) + SMALLEST_LOSS:
             break
-        best = float(found.max())
         start_u = start_u + TOWARDS * (theta[found.argmax()] - start_u)
     return best
 

@@ -53,22 +53,25 @@ def suprema(cells: Cells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tup
 
 
 def _chunk_suprema(cells: Cells, items_bc: FloatArray, side: Sides) -> tuple[FloatArray, FloatArray]:
-    theta_gd3 = grid()
+    theta_gd3, n_sets = grid(), len(items_bc)
     value_bgd = _grid_values(cells, items_bc, theta_gd3)
     starts = np.concatenate([_peaks(value_bgd, theta_gd3), _impure(cells, items_bc, EVERYWHERE)], axis=1)
-    anywhere = EVERYWHERE.take(np.zeros(len(items_bc), dtype=np.int64))
+    anywhere = EVERYWHERE.take(np.zeros(n_sets, dtype=np.int64))
     best_b, theta_b3 = _best_of(cells, items_bc, anywhere, starts)
     value_bs, theta_bs3 = np.repeat(best_b[:, None], len(side), 1), np.repeat(theta_b3[:, None], len(side), 1)
-    for s in range(len(side)):
-        one = side.take(np.array([s]))
-        # Where the best of all models lies within the side, there is nothing to search.
-        outside = np.flatnonzero(one.sign_p * log_odds(theta_b3, one.votes_p, one.zeros_p) < 0)
-        if len(outside):
-            starts = _starts_within(cells, items_bc[outside], one, theta_gd3, value_bgd[outside])
-            impure = _impure(cells, items_bc[outside], one)
-            starts = np.concatenate([starts, impure, theta_b3[outside][:, None]], axis=1)
-            problems = one.take(np.zeros(len(outside), dtype=np.int64))
-            value_bs[outside, s], theta_bs3[outside, s] = _best_of(cells, items_bc[outside], problems, starts)
+    odds_bs = log_odds(theta_bs3, side.votes_p, side.zeros_p)
+    # Where the best of all models lies within the side, there is nothing to search.
+    outside_bs = side.sign_p * odds_bs < 0
+    if not outside_bs.any():
+        return value_bs, theta_bs3
+    begin = []
+    for s in np.flatnonzero(outside_bs.any(axis=0)):
+        one, some = side.take(np.array([s])), outside_bs[:, s]
+        within = _starts_within(cells, items_bc[some], one, theta_gd3, value_bgd[some])
+        begin.append(np.concatenate([within, _impure(cells, items_bc[some], one), theta_b3[some][:, None]], axis=1))
+    s_p, b_p = outside_bs.T.nonzero()  # side by side, as the starts are
+    value_p, theta_p3 = _best_of(cells, items_bc[b_p], side.take(s_p), np.concatenate(begin))
+    value_bs[b_p, s_p], theta_bs3[b_p, s_p] = value_p, theta_p3
     return value_bs, theta_bs3
 
 
