@@ -75,7 +75,7 @@ QUICK = (
 
 
 def test_false_verdicts_are_rare_at_the_hardest_models():
-    table = check_level(QUICK, runs=100)
+    table = check_level(QUICK, runs=60)
     assert np.mean([found["certified"] for found in table]) <= ALPHA
     assert np.mean([found["proved"] for found in table]) <= ALPHA
 
@@ -206,7 +206,7 @@ LOSING = (
 
 @pytest.mark.parametrize("crowd", LOSING[:2], ids=lambda crowd: crowd.name)
 def test_the_interval_of_the_loss_covers(crowd):
-    runs = 25
+    runs = 15
     assert clopper_pearson(covered(crowd, runs, seed=1), runs)[1] >= 1 - ALPHA
 
 
