@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from majorant.certify.counts import certify_counts
 from majorant.certify.evidence import contradictions, ratio_cut, split
+from majorant.certify.gates import independence_gate
 from majorant.certify.likelihood import flatten, log_likelihood, sides
 from majorant.certify.loss import binomial_loss, binomial_region, loss_interval
 from majorant.certify.search import suprema
@@ -196,3 +197,11 @@ def test_one_or_two_items_decide_nothing(histograms):
     claim = certify_counts(histograms, rng=0).anonymous
     assert claim.verdict == "undecided"
     assert 0 <= claim.loss.low <= claim.loss.high <= 1
+
+
+@pytest.mark.parametrize(("concentration", "passed"), [(4.0, False), (1e6, True)])
+def test_the_gate_sees_hard_items_where_most_cells_are_empty(concentration, passed):
+    """Forty votes on each of 150 items: chi-square would pass anything, refitted simulations do not."""
+    cells, items_c = flatten(drawn(HardItems("", 0.5, 0.8, 0.2, {40: 150}, concentration), 1))
+    _, theta = suprema(cells, items_c[None])
+    assert independence_gate(cells, items_c, theta[0, 0], np.random.default_rng(0)).passed is passed

@@ -27,6 +27,7 @@ from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
 
 STARTS = (0.0, 1.5, 3.0)  # log concentrations from which to climb
+MOST_CELLS = 1000  # beyond, the search would take minutes
 TESTABLE_ALONE = 4  # votes: with fewer, two binomials fit every histogram
 
 
@@ -83,14 +84,14 @@ def join(findings: dict[int, Finding], histograms: Histograms, level: float) -> 
 def find_difficulty(
     histograms: Histograms, theta_3: FloatArray, level: float, rng: np.random.Generator
 ) -> tuple[Finding, Gate] | None:
-    """Two beta-binomials: what is found, at most supported, and whether they fit; None where that cannot be tested.
+    """Two beta-binomials: what is found, at most supported, and whether they fit; None where that cannot be told.
 
     `theta_3` is the best pair of binomials, from which the search starts.
     """
-    cells, items_c = flatten(histograms)
     df = freedom(list(histograms), PARAMETERS)
-    if df <= 0:
+    if df <= 0 or sum(histograms) > MOST_CELLS:
         return None
+    cells, items_c = flatten(histograms)
     psi_5, value = _best(cells, items_c, theta_3)
     log_cell_c = np.logaddexp(*beta_class_logs(cells, psi_5)) + cells.log_orders_c
     p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, _refit(cells, psi_5), rng)
