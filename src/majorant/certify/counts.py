@@ -1,0 +1,122 @@
+"""certify_counts: is majority vote optimal, told from histograms of votes alone?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.certify.certificate import Certificate, Claim, Gate, Verdict
+from majorant.certify.difficulty import find_apart, find_difficulty, join
+from majorant.certify.gates import independence_gate
+from majorant.certify.independent import Finding, Histograms, find_independent, main_sizes
+from majorant.certify.likelihood import flatten
+from majorant.certify.words import assumptions, no_votes, too_few_votes, why_anonymous
+from majorant.errors import ConfigError
+from majorant.theory.checks import FloatArray
+
+
+def certify_counts(
+    histograms: Mapping[int, ArrayLike], *, level: float = 0.95, rng: int | np.random.Generator
+) -> Certificate:
+    """Is majority vote as good as any rule that ignores who voted?  From `{H: [n_0 .. n_H]}` alone.
+
+    `n_k` items with H votes have k votes for class 0.  Two classes; every vote from a worker drawn anew, independent
+    given the class (tested where the data allow it), better than guessing, and as many votes as were planned before
+    any was seen.  Statistics and their proofs: docs/theory/certificate.md.
+
+    >>> certificate = certify_counts({5: [155, 197, 141, 139, 191, 177]}, rng=0)
+    >>> certificate.anonymous.verdict, round(certificate.anonymous.margin, 2)
+    ('proved', 1.12)
+    """
+    claim = anonymous_claim(as_histograms(histograms), as_level(level), np.random.default_rng(rng))
+    return Certificate(level=level, why=claim.why, anonymous=claim)
+
+
+def anonymous_claim(histograms: Histograms, level: float, rng: np.random.Generator) -> Claim:
+    """The anonymous claim on checked histograms."""
+    if not histograms:
+        return Claim(kind="anonymous", verdict="unidentified", why=no_votes())
+    if max(histograms) < 3:
+        return Claim(kind="anonymous", verdict="unidentified", why=too_few_votes())
+    finding, theta_3 = find_independent(histograms, level, rng)
+    cells, items_c = flatten(histograms)
+    gate = independence_gate(cells, items_c, theta_3, rng)
+    if gate.passed is not False:
+        return _claim("independent votes", finding, (gate,), level)
+    return _when_votes_depend(histograms, finding, theta_3, gate, level, rng)
+
+
+def _when_votes_depend(
+    histograms: Histograms,
+    pooled: Finding,
+    theta_3: FloatArray,
+    gate: Gate,
+    level: float,
+    rng: np.random.Generator,
+) -> Claim:
+    """The claim under the first wider model that fits: numbers of votes apart, item difficulty; else void."""
+    gates, sizes, apart = [gate], main_sizes(histograms), dict[int, Finding]()
+    if len(sizes) > 1:
+        found, checks = find_apart(histograms, level, rng)
+        gates += checks.values()
+        apart = {h: finding for h, finding in found.items() if checks[h].passed}
+        if set(apart) == set(sizes):
+            return _claim("independent votes, each number of votes apart", join(apart, histograms, level), gates, level)
+    difficulty = find_difficulty(histograms, theta_3, level, rng)
+    if difficulty is not None:
+        gates.append(difficulty[1])
+        if difficulty[1].passed:
+            return _claim("item difficulty", difficulty[0], gates, level)
+    by_votes: dict[int, Verdict] = {h: apart[h].by_votes[h] if h in apart else "void" for h in sizes}
+    return _claim(
+        "independent votes", replace(pooled, verdict="void", by_votes=by_votes, more_items=None), gates, level
+    )
+
+
+def _claim(model: str, finding: Finding, gates: Iterable[Gate], level: float) -> Claim:
+    return Claim(
+        kind="anonymous",
+        verdict=finding.verdict,
+        why=why_anonymous(finding, model, level),
+        by_votes=finding.by_votes,
+        margin=finding.margin,
+        handicap=finding.handicap,
+        loss=finding.loss,
+        items_certified=finding.items_certified,
+        evidence=finding.evidence,
+        model=model,
+        gates=tuple(gates),
+        assumptions=assumptions(model),
+        more_items=finding.more_items,
+    )
+
+
+def as_level(level: float) -> float:
+    """A level of confidence, strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise ConfigError(f"level must lie strictly between 0 and 1, not {level!r}.")
+    return float(level)
+
+
+def as_histograms(histograms: Mapping[int, ArrayLike]) -> dict[int, FloatArray]:
+    """Histograms by increasing number of votes, checked; those without items left out."""
+    checked = {}
+    for n_votes in sorted(histograms):
+        if n_votes != int(n_votes) or n_votes < 1:
+            raise ConfigError(f"histograms: {n_votes!r} is not a number of votes.")
+        items_k = np.asarray(histograms[n_votes], dtype=float)
+        if items_k.shape != (n_votes + 1,):
+            raise ConfigError(
+                f"histograms[{n_votes}] must list the items with 0, 1, ..., {n_votes} votes for class 0, "
+                f"{n_votes + 1} counts, not an array of shape {items_k.shape}."
+            )
+        wrong = ~((items_k >= 0) & (items_k == np.floor(items_k)) & np.isfinite(items_k))
+        if wrong.any():
+            k = int(wrong.argmax())
+            raise ConfigError(f"histograms[{n_votes}][{k}] is {items_k[k]:g}: counts are whole numbers, 0 or more.")
+        if items_k.any():
+            checked[int(n_votes)] = items_k
+    return checked

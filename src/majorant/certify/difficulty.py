@@ -1,0 +1,193 @@
+"""When votes are not independent: numbers of votes taken apart, and items that differ in difficulty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import expit
+
+from majorant.certify.beta_binomial import (
+    LEAST_CONCENTRATION,
+    MOST_CONCENTRATION,
+    PARAMETERS,
+    beta_class_logs,
+    beta_climb,
+    beta_information,
+    beta_log_likelihood,
+    beta_log_odds,
+)
+from majorant.certify.certificate import Gate, Verdict
+from majorant.certify.evidence import items_needed, ratio_cut
+from majorant.certify.gates import GATE_LEVEL, Refit, fit_p_value, freedom, independence_gate
+from majorant.certify.independent import Finding, Histograms, find_independent, main_sizes, more_items, overall
+from majorant.certify.likelihood import Cells, Sides, flatten, sides
+from majorant.certify.loss import Region, loss_interval, untied_loss
+from majorant.interval import Estimate
+from majorant.theory.checks import FloatArray
+
+STARTS = (0.0, 1.5, 3.0)  # log concentrations from which to climb
+MOST_CELLS = 1000  # beyond, the search would take minutes
+TESTABLE_ALONE = 4  # votes: with fewer, two binomials fit every histogram
+
+
+def find_apart(
+    histograms: Histograms, level: float, rng: np.random.Generator
+) -> tuple[dict[int, Finding], dict[int, Gate]]:
+    """Each number of votes with a model of its own: what is found, and whether that model fits.
+
+    The number of votes often goes with difficulty.  The gates share one level.  Numbers of votes that cannot be tested
+    alone, or that fewer items hold than count, are left out.
+    """
+    sizes = [h for h in main_sizes(histograms) if h >= TESTABLE_ALONE]
+    findings, gates = {}, {}
+    for h in sizes:
+        findings[h], theta_3 = find_independent({h: histograms[h]}, level, rng)
+        cells, items_c = flatten({h: histograms[h]})
+        gate = independence_gate(cells, items_c, theta_3, rng, GATE_LEVEL / len(sizes))
+        gates[h] = Gate(
+            name=f"{gate.name}, {h} votes", passed=gate.passed, p_value=gate.p_value, text=f"{h} votes: {gate.text}"
+        )
+    return findings, gates
+
+
+def join(findings: dict[int, Finding], histograms: Histograms, level: float) -> Finding:
+    """One finding from those of each number of votes; ends of the loss add up, which can only widen its interval."""
+    share = np.array([histograms[h].sum() for h in findings])
+    share = share / share.sum()
+    each = list(findings.values())
+    by_votes = {h: finding.by_votes[h] for h, finding in findings.items()}
+    against = sum(finding.evidence["e_value_against"] for finding in each) / len(each)
+    verdict = overall(by_votes.values(), float(np.log(against)), level)
+    worst = min(each, key=lambda finding: finding.margin)
+    losses = np.array([[f.loss.value, f.loss.low, f.loss.high] for f in each], dtype=float)
+    value, low, high = (float(end) for end in share @ losses)
+    plans = [finding.more_items for finding in each if finding.verdict == "undecided"]
+    return Finding(
+        verdict=verdict,
+        by_votes=by_votes,
+        margin=worst.margin,
+        handicap=worst.handicap,
+        loss=Estimate(value, low, high),
+        items_certified=float(share @ [finding.items_certified or 0.0 for finding in each]),
+        evidence={
+            "e_value": min(finding.evidence["e_value"] for finding in each),
+            "likelihood_ratio": min(finding.evidence["likelihood_ratio"] for finding in each),
+            "likelihood_ratio_cut": ratio_cut(level),
+            "e_value_against": against,
+            "majority_accuracy": float(share @ [finding.evidence["majority_accuracy"] for finding in each]),
+        },
+        more_items=None if None in plans else sum(plan or 0 for plan in plans),
+    )
+
+
+def find_difficulty(
+    histograms: Histograms, theta_3: FloatArray, level: float, rng: np.random.Generator
+) -> tuple[Finding, Gate] | None:
+    """Two beta-binomials: what is found, at most supported, and whether they fit; None where that cannot be told.
+
+    `theta_3` is the best pair of binomials, from which the search starts.
+    """
+    df = freedom(list(histograms), PARAMETERS)
+    if df <= 0 or sum(histograms) > MOST_CELLS:
+        return None
+    cells, items_c = flatten(histograms)
+    psi_5, value = _best(cells, items_c, theta_3)
+    log_cell_c = np.logaddexp(*beta_class_logs(cells, psi_5)) + cells.log_orders_c
+    p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, _refit(cells, psi_5), rng)
+    fits = "fits" if p_value >= GATE_LEVEL else "does not fit"
+    text = f"a model in which items differ in difficulty {fits} (p = {p_value:.2g})"
+    gate = Gate(name="item difficulty", passed=p_value >= GATE_LEVEL, p_value=p_value, text=text)
+    return _finding(cells, items_c, main_sizes(histograms), psi_5, value, level), gate
+
+
+def _finding(
+    cells: Cells, items_c: FloatArray, sizes: Sequence[int], psi_5: FloatArray, value: float, level: float
+) -> Finding:
+    null = _patterns(sizes)
+    ratio_p, near_p5 = _ratios(cells, items_c, null, psi_5, value)
+    ratio_h = {h: float(ratio_p[null.votes_p == h].min()) for h in sizes}
+    by_votes: dict[int, Verdict] = {h: "supported" if r > ratio_cut(level) else "undecided" for h, r in ratio_h.items()}
+    verdict = overall(by_votes.values(), -np.inf, level)
+    margin = float((-null.sign_p * beta_log_odds(psi_5, null.votes_p, null.zeros_p)).min())
+    n_items, ratio = float(items_c.sum()), min(ratio_h.values())
+    means, concentrations = expit(psi_5[[0, 1, 4]]), np.exp(psi_5[2:4])
+    return Finding(
+        verdict=verdict,
+        by_votes=by_votes,
+        margin=margin,
+        handicap=None,
+        loss=_loss(cells, items_c, psi_5, [near_p5[ratio_p.argmin()]], level),
+        items_certified=None,
+        evidence={
+            "likelihood_ratio": ratio,
+            "likelihood_ratio_cut": ratio_cut(level),
+            "prior_0": float(means[2]),
+            "accuracy_0": float(means[0]),
+            "accuracy_1": float(1 - means[1]),
+            "concentration_0": float(concentrations[0]),
+            "concentration_1": float(concentrations[1]),
+        },
+        more_items=more_items(verdict, items_needed(ratio / n_items, level), n_items),
+    )
+
+
+def _patterns(sizes: Sequence[int]) -> Sides:
+    """Every way in which an untied count may be decided wrongly: under difficulty no count is the hardest for sure."""
+    rows = [(h, k, -1 if 2 * k > h else 1) for h in sizes for k in range(h + 1) if 2 * k != h]
+    return sides(rows)
+
+
+def _starts(theta_3: FloatArray) -> FloatArray:
+    x, y, z = np.clip(theta_3, -6, 6)
+    return np.array([[x, y, c0, c1, z] for c0 in STARTS for c1 in STARTS])
+
+
+def _best(cells: Cells, items_c: FloatArray, theta_3: FloatArray) -> tuple[FloatArray, float]:
+    start_p5 = _starts(theta_3)
+    psi, value = beta_climb(cells, np.tile(items_c, (len(start_p5), 1)), sides([(0, 0, 0)] * len(start_p5)), start_p5)
+    return psi[value.argmax()], float(value.max())
+
+
+def _ratios(
+    cells: Cells, items_c: FloatArray, null: Sides, psi_5: FloatArray, value: float
+) -> tuple[FloatArray, FloatArray]:
+    """By how many nats the best model beats each null, and the likeliest model in it."""
+    starts = np.concatenate([psi_5[None], _starts(psi_5[[0, 1, 4]])[::4]])
+    which, begin = np.repeat(np.arange(len(null)), len(starts)), np.tile(np.arange(len(starts)), len(null))
+    psi, found = beta_climb(cells, np.tile(items_c, (len(which), 1)), null.take(which), starts[begin])
+    found_ps = found.reshape(len(null), -1)
+    best_p = found_ps.argmax(axis=1)
+    rows = np.arange(len(null))
+    return np.maximum(value - found_ps[rows, best_p], 0), psi.reshape(len(null), -1, PARAMETERS)[rows, best_p]
+
+
+def _refit(cells: Cells, psi_5: FloatArray) -> Refit:
+    def refit(items_bc: FloatArray) -> FloatArray:
+        everywhere = sides([(0, 0, 0)] * len(items_bc))
+        psi, _ = beta_climb(cells, items_bc, everywhere, np.tile(psi_5, (len(items_bc), 1)))
+        return np.asarray(np.logaddexp(*beta_class_logs(cells, psi)) + cells.log_orders_c)
+
+    return refit
+
+
+def _loss(cells: Cells, items_c: FloatArray, psi_5: FloatArray, others: Sequence[FloatArray], level: float) -> Estimate:
+    """Over all pairs of beta-binomials that the data allow."""
+    items_h = np.bincount(cells.votes_c.astype(np.int64), weights=items_c).astype(float)
+    total_c = items_h[cells.votes_c.astype(np.int64)]
+    held = Cells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
+
+    def value(psi: FloatArray) -> FloatArray:
+        return beta_log_likelihood(held, items_c[items_c > 0], psi)
+
+    def curvature(psi: FloatArray) -> FloatArray:
+        return np.asarray(beta_information(cells, total_c, psi[None])[0])
+
+    def loss(psi: FloatArray) -> FloatArray:
+        log0, log1 = beta_class_logs(cells, psi)
+        return untied_loss(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
+
+    free = np.array([np.inf, np.inf, MOST_CONCENTRATION, MOST_CONCENTRATION, np.inf])
+    low_u = np.array([-np.inf, -np.inf, LEAST_CONCENTRATION, LEAST_CONCENTRATION, -np.inf])
+    floor = float(value(psi_5)) - ratio_cut(level)
+    return loss_interval(Region(value, curvature, floor, low_u, free), [psi_5, *others], loss)

@@ -1,0 +1,109 @@
+"""Do the histograms look like independent votes given the class?  The gate before every verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import xlogy
+from scipy.stats import chi2
+
+from majorant.certify.certificate import Gate
+from majorant.certify.likelihood import Cells, climb, log_cells, sides
+from majorant.theory.checks import FloatArray
+
+GATE_LEVEL = 0.05  # of all tests of a claim together
+SMALL_COUNT = 5.0  # expected items below which the chi-square law is not trusted
+CLEAR_PASS = 0.3  # a chi-square p-value above this passes even so, unless most cells are empty
+SPARSE = 0.2  # share of cells that expect less than one item
+REPLICATES = 199
+PARAMETERS = 3
+UNTESTABLE = "assumes independent votes, not testable with 3 votes on every item"
+
+Refit = Callable[
+    [FloatArray], FloatArray
+]  # items (B, cells) -> log probability of each cell at the best fit (B, cells)
+
+
+def freedom(sizes: list[int], parameters: int = PARAMETERS) -> int:
+    """Degrees of freedom that the histograms leave after fitting.
+
+    >>> freedom([3]), freedom([3, 5])
+    (0, 5)
+    """
+    return sum(sizes) - parameters
+
+
+def misfit(items_bc: FloatArray, votes_c: FloatArray, log_cell_bc: FloatArray) -> FloatArray:
+    """G: twice the log-likelihood that the best model falls short of the histograms themselves."""
+    total_bc = np.zeros_like(items_bc)
+    for h in np.unique(votes_c):
+        total_bc[:, votes_c == h] = items_bc[:, votes_c == h].sum(axis=1, keepdims=True)
+    share_bc = items_bc / np.maximum(total_bc, 1)
+    return np.asarray(2 * (xlogy(items_bc, share_bc) - items_bc * log_cell_bc).sum(axis=1))
+
+
+def binomial_log_cells(cells: Cells, theta: FloatArray) -> FloatArray:
+    """log P(cell | number of votes) under two binomials."""
+    return log_cells(cells, theta) + cells.log_orders_c
+
+
+def binomial_refit(cells: Cells, theta_3: FloatArray) -> Refit:
+    """The best fit to data drawn from `theta_3`: uphill from it, which is near enough."""
+
+    def refit(items_bc: FloatArray) -> FloatArray:
+        everywhere = sides([(0, 0, 0)] * len(items_bc))
+        theta, _ = climb(cells, items_bc, everywhere, np.repeat(theta_3[None], len(items_bc), axis=0))
+        return binomial_log_cells(cells, theta)
+
+    return refit
+
+
+def fit_p_value(
+    items_c: FloatArray,
+    votes_c: FloatArray,
+    log_cell_c: FloatArray,
+    df: int,
+    refit: Refit,
+    rng: np.random.Generator,
+) -> float:
+    """P(a misfit as large), by the chi-square law, or by refitted simulations where expected counts are small."""
+    observed = float(misfit(items_c[None], votes_c, log_cell_c[None])[0])
+    p_value = float(chi2.sf(observed, df))
+    cell_c = np.exp(log_cell_c)
+    total_c = np.array([items_c[votes_c == h].sum() for h in votes_c])
+    expected_c = total_c * cell_c
+    sparse = (expected_c < 1).mean() > SPARSE  # then the misfit is far below its degrees of freedom, and hides
+    if expected_c.min() >= SMALL_COUNT or (p_value > CLEAR_PASS and not sparse):
+        return p_value
+    drawn = np.empty((REPLICATES, len(items_c)))
+    for h in np.unique(votes_c):
+        at = votes_c == h
+        drawn[:, at] = rng.multinomial(int(items_c[at].sum()), cell_c[at] / cell_c[at].sum(), size=REPLICATES)
+    again = misfit(drawn, votes_c, refit(drawn))
+    return float((1 + (again >= observed - 1e-9).sum()) / (1 + REPLICATES))
+
+
+def independence_gate(
+    cells: Cells, items_c: FloatArray, theta_3: FloatArray, rng: np.random.Generator, level: float = GATE_LEVEL
+) -> Gate:
+    """Whether two binomials fit the histograms; three votes on every item fit always and tell nothing.
+
+    A crowd is assumed: every vote from a worker drawn anew.  The gate sees dependence that widens or bends the
+    histograms (hard items, shared errors), at the given level; an error that all workers share alike it cannot see.
+    """
+    name = "independent votes"
+    sizes = [int(h) for h in np.unique(cells.votes_c)]
+    df = freedom(sizes)
+    if df <= 0:
+        return Gate(name=name, passed=None, p_value=None, text=UNTESTABLE)
+    log_cell_c = binomial_log_cells(cells, theta_3)
+    p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, binomial_refit(cells, theta_3), rng)
+    passed = p_value >= level
+    if passed:
+        text = f"the votes look independent given the class (p = {p_value:.2g})"
+    else:
+        text = (
+            f"the votes on an item are not independent given its class (p = {p_value:.2g}): hard items or shared errors"
+        )
+    return Gate(name=name, passed=passed, p_value=p_value, text=text)

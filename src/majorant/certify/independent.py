@@ -1,0 +1,199 @@
+"""What is found about majority vote if votes are independent given the class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from majorant.certify.certificate import Verdict
+from majorant.certify.evidence import (
+    Evidence,
+    Split,
+    contradictions,
+    items_needed,
+    narrowest_majority,
+    opposite,
+    ratio_cut,
+    weigh,
+)
+from majorant.certify.likelihood import Cells, flatten, log_cells, log_likelihood, log_odds, sides
+from majorant.certify.loss import binomial_loss, binomial_region, loss_interval
+from majorant.certify.search import suprema
+from majorant.interval import Estimate
+from majorant.theory.accuracy import majority_accuracy
+from majorant.theory.checks import FloatArray
+
+MAIN_SHARE = 0.01  # of the items: a number of votes held by fewer has no say in the verdict on the data set
+
+Histograms = Mapping[int, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The numbers of a claim under one model, before gates and words."""
+
+    verdict: Verdict
+    by_votes: Mapping[int, Verdict]
+    margin: float
+    handicap: float | None
+    loss: Estimate
+    items_certified: float | None
+    evidence: Mapping[str, float]
+    more_items: int | None
+
+
+def main_sizes(histograms: Histograms) -> list[int]:
+    """The numbers of votes that at least MAIN_SHARE of the items hold."""
+    total = sum(items_k.sum() for items_k in histograms.values())
+    return [h for h, items_k in histograms.items() if items_k.sum() >= MAIN_SHARE * total]
+
+
+def find_independent(histograms: Histograms, level: float, rng: np.random.Generator) -> tuple[Finding, FloatArray]:
+    """Verdicts, margin, loss and plan, all numbers of votes sharing one model; and that model."""
+    cells, items_c = flatten(histograms)
+    held = Cells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
+    held_c, sizes = items_c[items_c > 0], main_sizes(histograms)
+    evidence, cut_up = weigh(held, held_c[None], sizes, rng)
+    theta_3 = evidence.theta_b3[0]
+    by_votes = {
+        h: verdict_of(evidence.log_e_bh[0, s], evidence.ratio_bh[0, s], evidence.log_against_bh[0, s], level)
+        for s, h in enumerate(sizes)
+    }
+    verdict = overall(by_votes.values(), float(evidence.log_against_b[0]), level)
+    margin, handicap = margin_and_handicap(theta_3, sizes)
+    items_h = np.zeros(max(histograms) + 1)
+    items_h[list(histograms)] = [items_k.sum() for items_k in histograms.values()]
+    information, needed = plan_items(cells, items_h, theta_3, sizes, margin, level)
+    finding = Finding(
+        verdict=verdict,
+        by_votes=by_votes,
+        margin=margin,
+        handicap=handicap,
+        loss=_loss(held, held_c, cells, items_h, evidence, level),
+        items_certified=certified_share(held, histograms, cut_up, by_votes, level),
+        evidence=_numbers(evidence, theta_3, items_h, level) | {"information": information, "items_needed": needed},
+        more_items=more_items(verdict, needed, float(items_h.sum())),
+    )
+    return finding, theta_3
+
+
+def verdict_of(log_e: float, ratio: float, log_against: float, level: float) -> Verdict:
+    """The verdict for one number of votes.
+
+    >>> verdict_of(np.log(21), 9.0, 0.0, .95), verdict_of(0.0, 2.0, 0.0, .95), verdict_of(0.0, 1.9, 0.0, .95)
+    ('proved', 'supported', 'undecided')
+    """
+    bar = -np.log1p(-level)
+    if log_e >= bar:
+        return "proved"
+    if ratio > ratio_cut(level):
+        return "supported"
+    return "refuted" if log_against >= bar else "undecided"
+
+
+def overall(verdicts: Iterable[Verdict], log_against: float, level: float) -> Verdict:
+    """The verdict for the data set: proved or supported if it is for every number of votes that counts."""
+    found = set(verdicts)
+    if found <= {"proved"}:
+        return "proved"
+    if found <= {"proved", "supported"}:
+        return "supported"
+    return "refuted" if log_against >= -np.log1p(-level) else "undecided"
+
+
+def margin_and_handicap(theta_3: FloatArray, sizes: Sequence[int]) -> tuple[float, float | None]:
+    """The smallest margin over the numbers of votes, and the handicap of class 0 there.
+
+    The closed forms of theory.majority_margin and theory.handicap, taken from logits: an estimate may lie so close to
+    certainty that its probabilities round to 1.
+    """
+    margins = [
+        float(min(log_odds(theta_3, h, narrowest_majority(h)), -log_odds(theta_3, h, h - narrowest_majority(h))))
+        for h in sizes
+    ]
+    worst = sizes[int(np.argmin(margins))]
+    step = float(theta_3[0] - theta_3[1])
+    return min(margins), -float(log_odds(theta_3, worst, worst / 2)) / step if step > 0 else None
+
+
+def plan_items(
+    cells: Cells, items_h: FloatArray, theta_3: FloatArray, sizes: Sequence[int], margin: float, level: float
+) -> tuple[float, float]:
+    """Nats per item that tell the fitted model from the nearest on the other side, and the items that then decide."""
+    log_c = log_cells(cells, theta_3)
+    expected_c = items_h[cells.votes_c.astype(np.int64)] * np.exp(log_c + cells.log_orders_c)
+    wrong = contradictions(sizes)
+    value, _ = suprema(cells, expected_c[None], wrong if margin > 0 else opposite(wrong))
+    own = float(log_likelihood(cells, expected_c, theta_3))
+    nearest = float(value.max() if margin > 0 else value.min())
+    information = max(own - nearest, 0.0) / float(items_h.sum())
+    return information, items_needed(information, level, split=margin <= 0)
+
+
+def more_items(verdict: Verdict, needed: float, n_items: float) -> int | None:
+    """Further items that would decide; 0 where the verdict stands, None where no number would do.
+
+    >>> more_items("undecided", 392.1, 100), more_items("proved", 392.1, 100), more_items("undecided", np.inf, 100)
+    (293, 0, None)
+    """
+    if verdict in ("proved", "supported", "refuted"):
+        return 0
+    return int(np.ceil(max(needed - n_items, 1))) if np.isfinite(needed) else None
+
+
+def certified_share(
+    held: Cells, histograms: Histograms, cut_up: Split, by_votes: Mapping[int, Verdict], level: float
+) -> float:
+    """Share of items whose vote count is proved to be decided by majority as by the best rule.
+
+    All e-values are beaten by one, that of the true model, so all patterns hold together at the level.  They grow from
+    the narrowest majority to the unanimous one: a bisection finds the first that is proved.
+    """
+    rows = [(h, sign) for h, verdict in by_votes.items() if verdict != "proved" for sign in (-1, 1)]
+    low = [narrowest_majority(h) for h, _ in rows]  # majorities of at least `high` votes are proved, H + 1: none
+    high = [h + 1 for h, _ in rows]
+    while any(a < b for a, b in zip(low, high, strict=True)):
+        middle = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
+        tested = [min(c, h) for c, (h, _) in zip(middle, rows, strict=True)]
+        null = sides([(h, c if sign < 0 else h - c, sign) for c, (h, sign) in zip(tested, rows, strict=True)])
+        proved = cut_up.log_e_values(held, null)[0] >= -np.log1p(-level)
+        for i, (a, b, c) in enumerate(zip(low, high, middle, strict=True)):
+            if a < b:
+                low[i], high[i] = (a, c) if proved[i] else (c + 1, b)
+    first = dict(zip(rows, high, strict=True))
+    certified = 0.0
+    for h in by_votes:
+        most = narrowest_majority(h)
+        certified += histograms[h][first.get((h, -1), most) :].sum()
+        certified += histograms[h][: h - first.get((h, 1), most) + 1].sum()
+    return float(certified / sum(items_k.sum() for items_k in histograms.values()))
+
+
+def _loss(
+    held: Cells, held_c: FloatArray, cells: Cells, items_h: FloatArray, evidence: Evidence, level: float
+) -> Estimate:
+    centres = [evidence.theta_b3[0], *evidence.nearest_bp3[0]]
+    region = binomial_region(held, held_c, centres[0], ratio_cut(level))
+    return loss_interval(region, centres, binomial_loss(cells, items_h))
+
+
+def _numbers(evidence: Evidence, theta_3: FloatArray, items_h: FloatArray, level: float) -> dict[str, float]:
+    """What the claim rests on; probabilities at the edge."""
+    a, r, nu = (float(value) for value in expit(theta_3))
+    prior, confusion = [nu, 1 - nu], [[a, 1 - a], [r, 1 - r]]
+    sizes = np.flatnonzero(items_h)
+    right = sum(items_h[h] * majority_accuracy(prior, confusion, int(h)) for h in sizes) / items_h.sum()
+    return {
+        "e_value": float(np.exp(np.minimum(evidence.log_e_bh[0].min(), 700))),
+        "likelihood_ratio": float(evidence.ratio_bh[0].min()),
+        "likelihood_ratio_against": float(evidence.ratio_against_b[0]),
+        "likelihood_ratio_cut": ratio_cut(level),
+        "e_value_against": float(np.exp(np.minimum(evidence.log_against_b[0], 700))),
+        "prior_0": nu,
+        "accuracy_0": a,
+        "accuracy_1": 1 - r,
+        "majority_accuracy": float(right),
+    }

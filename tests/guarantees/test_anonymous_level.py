@@ -1,0 +1,241 @@
+"""The anonymous claim keeps its level: simulate, count false verdicts, compare with the promise."""
+
+import numpy as np
+import pytest
+from scipy.special import betaln
+
+from majorant.certify.counts import certify_counts
+from majorant.certify.evidence import contradictions, ratio_cut, weigh
+from majorant.certify.gates import independence_gate
+from majorant.certify.independent import main_sizes, overall, verdict_of
+from majorant.certify.likelihood import Cells, flatten
+from majorant.certify.loss import binomial_loss, binomial_region, loss_interval
+from majorant.certify.search import suprema
+from oracles.histograms import (
+    Crowd,
+    HardItems,
+    boundary_nu,
+    clopper_pearson,
+    further_crowds,
+    level_crowds,
+    power_rows,
+)
+
+ALPHA = 0.05
+GROUPS = 6
+
+
+def verdicts(crowd, runs, seed, level=1 - ALPHA):
+    """The data-set verdict under independent votes in each of `runs` simulations."""
+    rng = np.random.default_rng(seed)
+    drawn = crowd.draw(runs, rng)
+    cells, _ = flatten({h: table[0] for h, table in drawn.items()})
+    items_bc = np.concatenate([drawn[h] for h in drawn], axis=1).astype(float)
+    sizes = main_sizes({h: table[0] for h, table in drawn.items()})
+    found, _ = weigh(cells, items_bc, sizes, rng)
+    rows = zip(found.log_e_bh, found.ratio_bh, found.log_against_bh, found.log_against_b, strict=True)
+    return [
+        overall([verdict_of(*one, level) for one in zip(e_h, ratio_h, against_h, strict=True)], against, level)
+        for e_h, ratio_h, against_h, against in rows
+    ]
+
+
+def rates(crowd, runs, seed):
+    found = verdicts(crowd, runs, seed)
+    proved, supported, refuted = (found.count(name) for name in ("proved", "supported", "refuted"))
+    return {"proved": proved / runs, "certified": (proved + supported) / runs, "refuted": refuted / runs}
+
+
+def is_boundary(crowd):
+    """Majority is both optimal and not: some pattern is an exact draw, and none is decided wrongly."""
+    return crowd.loss() < 1e-12 and 0 < crowd.nu < 1 and crowd.a > crowd.r
+
+
+def check_level(crowds, runs, report=None):
+    table = []
+    for seed, crowd in enumerate(crowds):
+        found = rates(crowd, runs, seed)
+        if report:
+            report(f"{crowd.name} {crowd.n_items}: {found}")
+        assert clopper_pearson(round(found["proved"] * runs), runs)[0] <= ALPHA, (crowd, found)
+        assert clopper_pearson(round(found["certified"] * runs), runs)[0] <= ALPHA, (crowd, found)
+        if is_boundary(crowd):
+            assert clopper_pearson(round(found["refuted"] * runs), runs)[0] <= ALPHA, (crowd, found)
+        table.append(found)
+    return table
+
+
+QUICK = (
+    Crowd("asymmetric", boundary_nu(0.7, 0.1, 5, 0.355), 0.7, 0.1, {5: 500}),
+    Crowd("symmetric", 0.8, 0.8, 0.2, {5: 10_000}),
+    Crowd("mixed votes", boundary_nu(0.8, 0.2, 5, 0.9), 0.8, 0.2, {3: 600, 5: 600}),
+    Crowd("one class", 1.0, 0.8, 0.2, {3: 10_000}),
+    Crowd("uninformative", 0.5, 0.5, 0.5, {4: 1000}),
+)
+
+
+def test_false_verdicts_are_rare_at_the_hardest_models():
+    table = check_level(QUICK, runs=60)
+    assert np.mean([found["certified"] for found in table]) <= ALPHA
+    assert np.mean([found["proved"] for found in table]) <= ALPHA
+
+
+def test_the_check_can_fail():
+    """A crowd for which majority is optimal is certified far more often than the level allows a wrong one to be."""
+    with pytest.raises(AssertionError):
+        check_level([Crowd("optimal", 0.5, 0.8, 0.2, {3: 2000})], runs=20)
+
+
+def test_a_crowd_beyond_the_boundary_is_refuted():
+    found = rates(Crowd("skewed", 0.95, 0.8, 0.2, {5: 5000}), 20, seed=0)
+    assert found["refuted"] >= 0.9
+    assert found["certified"] == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_false_verdicts_stay_within_the_level_in_every_cell(group):
+    crowds = [*level_crowds(), *further_crowds()]
+    assert len(crowds) >= 33 + 20
+    table = check_level(crowds[group::GROUPS], runs=500, report=print)
+    for name in ("proved", "certified"):
+        assert np.mean([found[name] for found in table]) <= ALPHA
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_power_is_at_least_that_of_the_golden_table(group):
+    runs, printed_runs = 200, 100
+    for seed, (crowd, split_power, ratio_power) in list(enumerate(power_rows()))[group::GROUPS]:
+        found = rates(crowd, runs, seed)
+        print(crowd.name, crowd.n_items, split_power, ratio_power, found)
+        assert found["refuted"] <= ALPHA
+        for power, promised in ((found["proved"], split_power), (found["certified"], ratio_power)):
+            pooled = np.clip((power * runs + promised * printed_runs) / (runs + printed_runs), 0.005, 0.995)
+            error = np.sqrt(pooled * (1 - pooled) * (1 / runs + 1 / printed_runs))
+            assert power >= promised - 2 * error, (crowd, power, promised)
+
+
+def passes(crowd, runs, seed):
+    """How often the gate of independent votes lets the crowd through, and how often it then is certified."""
+    rng = np.random.default_rng(seed)
+    drawn = crowd.draw(runs, rng)
+    cells, _ = flatten({h: table[0] for h, table in drawn.items()})
+    items_bc = np.concatenate([drawn[h] for h in drawn], axis=1).astype(float)
+    _, theta = suprema(cells, items_bc)
+    return np.array(
+        [
+            independence_gate(cells, items_c, theta_3, rng).passed is not False
+            for items_c, theta_3 in zip(items_bc, theta[:, 0], strict=True)
+        ]
+    )
+
+
+INDEPENDENT = (
+    Crowd("even", 0.5, 0.8, 0.2, {5: 2000}),
+    Crowd("few items", 0.6, 0.9, 0.1, {7: 200}),
+    Crowd("mixed votes", 0.7, 0.75, 0.3, {3: 500, 4: 300, 5: 20, 9: 10}),
+    Crowd("one class", 1.0, 0.8, 0.2, {5: 1000}),
+    Crowd("large", 0.4, 0.85, 0.25, {7: 100_000}),
+)
+HARD = tuple(
+    HardItems(f"beta {concentration}", nu, 0.8, 0.2, {h: 2000}, concentration)
+    for concentration in (4.0, 12.0)
+    for nu in (0.5, 0.8)
+    for h in (5, 7)
+)
+
+
+@pytest.mark.parametrize("crowd", INDEPENDENT[:3], ids=lambda crowd: crowd.name)
+def test_the_gate_lets_independent_crowds_through(crowd):
+    runs = 60
+    assert clopper_pearson(int(passes(crowd, runs, seed=5).sum()), runs)[1] >= 0.95
+
+
+@pytest.mark.parametrize("crowd", HARD[::3], ids=lambda crowd: f"{crowd.name} {crowd.n_items}")
+def test_the_gate_catches_hard_items(crowd):
+    assert passes(crowd, 40, seed=6).mean() <= 0.05
+
+
+@pytest.mark.long
+def test_the_gate_lets_94_of_100_independent_crowds_through():
+    shares = {crowd.name: passes(crowd, 500, seed).mean() for seed, crowd in enumerate(INDEPENDENT)}
+    print(shares)
+    assert min(shares.values()) >= 0.92
+    assert np.mean(list(shares.values())) >= 0.94
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("crowd", HARD, ids=lambda crowd: f"{crowd.name} {crowd.nu} {crowd.n_items}")
+def test_hard_items_are_not_taken_for_independent_votes(crowd):
+    runs = 500
+    through = passes(crowd, runs, seed=8)
+    named = [verdict in ("proved", "supported") for verdict in verdicts(crowd, runs, seed=8)]
+    both = (through & np.array(named)).sum()
+    print(crowd.name, crowd.nu, crowd.n_items, through.mean(), both / runs)
+    assert both / runs <= 0.01
+
+
+def covered(crowd, runs, seed):
+    """How often the interval of the loss holds the true loss."""
+    rng = np.random.default_rng(seed)
+    hits = 0
+    for _ in range(runs):
+        histograms = {h: table[0] for h, table in crowd.draw(1, rng).items()}
+        cells, items_c = flatten(histograms)
+        held = Cells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
+        items_h = np.bincount(cells.votes_c.astype(int), weights=items_c)
+        sizes = list(histograms)
+        _, theta = suprema(held, items_c[items_c > 0][None], contradictions(sizes))
+        _, best = suprema(held, items_c[items_c > 0][None])
+        region = binomial_region(held, items_c[items_c > 0], best[0, 0], ratio_cut(1 - ALPHA))
+        found = loss_interval(region, [best[0, 0], *theta[0]], binomial_loss(cells, items_h))
+        hits += found.low - 1e-9 <= crowd.loss() <= found.high + 1e-9
+    return hits
+
+
+LOSING = (
+    Crowd("little", 0.85, 0.8, 0.2, {5: 1000}),
+    Crowd("much", 0.95, 0.7, 0.3, {3: 1000}),
+    Crowd("none", 0.5, 0.8, 0.2, {5: 500}),
+    Crowd("boundary", 0.8, 0.8, 0.2, {5: 2000}),
+    Crowd("mixed votes", 0.3, 0.6, 0.1, {3: 400, 4: 400, 7: 400}),
+    Crowd("few items", 0.8, 0.7, 0.2, {5: 60}),
+)
+
+
+@pytest.mark.parametrize("crowd", LOSING[:2], ids=lambda crowd: crowd.name)
+def test_the_interval_of_the_loss_covers(crowd):
+    runs = 15
+    assert clopper_pearson(covered(crowd, runs, seed=1), runs)[1] >= 1 - ALPHA
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("crowd", LOSING, ids=lambda crowd: crowd.name)
+def test_the_interval_of_the_loss_covers_in_every_cell(crowd):
+    runs = 300
+    hits = covered(crowd, runs, seed=2)
+    print(crowd.name, crowd.n_items, hits / runs)
+    assert clopper_pearson(hits, runs)[1] >= 1 - ALPHA
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("concentration", [4.0, 12.0])
+def test_allowing_for_difficulty_keeps_the_level(concentration):
+    """Beta-binomial crowds on the boundary of their own model: at most the level is certified, by whatever route."""
+    runs, a, h = 100, 0.8, 7
+    total = concentration
+    odds = betaln(4 + a * total, 3 + (1 - a) * total) - betaln(4 + (1 - a) * total, 3 + a * total)
+    crowd = HardItems("edge", 1 / (1 + np.exp(odds)), a, 1 - a, {h: 3000}, concentration)
+    assert crowd.loss() < 1e-9
+    rng = np.random.default_rng(11)
+    drawn = crowd.draw(runs, rng)[h]
+    found = [certify_counts({h: row}, rng=rng).anonymous.verdict for row in drawn]
+    certified = found.count("proved") + found.count("supported")
+    print(concentration, {name: found.count(name) / runs for name in set(found)})
+    assert clopper_pearson(certified, runs)[0] <= ALPHA
+
+
+def test_the_cut_is_the_guarded_one_at_every_level():
+    assert ratio_cut(0.95) == pytest.approx(1.920729410347062)
+    assert ratio_cut(0.99) == pytest.approx(3.317448300510607)
