@@ -30,9 +30,9 @@ MAY_IMPORT = {
     "agreement": "tally votes interval",
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge",
-    "certify": "theory tally estimate.fit votes interval",
+    "certify": "theory tally estimate.fit votes interval merge",
     "decide": "certify estimate tally votes theory interval",
-    "plan": "theory certify votes interval",
+    "plan": "theory certify estimate votes interval",
     "engines": "blocks tally estimate certify votes",
     "pipeline": BELOW_PIPELINE,
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
