@@ -21,19 +21,18 @@ def gold_loss(cells: GoldCells, level: float) -> Estimate:
     >>> loss.value, round(loss.low, 3), round(loss.high, 3)
     (0.2, 0.043, 0.314)
     """
+    return Estimate(*loss_interval(cells, level))
+
+
+def loss_interval(cells: GoldCells, level: float) -> tuple[float, float, float]:
+    """Estimate, lower and upper end of `gold_loss`."""
     tail, enough_c = _error_shares(cells, 1 - level)
-    told = cells.select(enough_c)
+    told, share_c = cells.select(enough_c), cells.share_c[enough_c]
     low_c, high_c = _cell_bounds(told, tail)
-    share_c = cells.share_c[enough_c]
     scant_c = ~enough_c & (cells.gold_c > 0)
     unknown = float(cells.share_c[cells.gold_c == 0].sum())
-    return Estimate(
-        float(share_c @ _excess(told)),
-        float(share_c @ low_c),
-        min(
-            1.0, float(share_c @ high_c) + _errors_bound(cells.select(scant_c), cells.share_c[scant_c], tail) + unknown
-        ),
-    )
+    high = float(share_c @ high_c) + _errors_bound(cells.select(scant_c), cells.share_c[scant_c], tail) + unknown
+    return float(share_c @ _excess(told)), float(share_c @ low_c), min(1.0, high)
 
 
 def difference_bounds(

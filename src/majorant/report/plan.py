@@ -1,0 +1,89 @@
+"""A plan as plain data and as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from majorant.plan import Plan
+from majorant.report.summary import plain
+from majorant.report.text import columns, count, percent, printable, shown
+
+ADVICE = {
+    "enough": "The votes you have are enough.",
+    "better rule": "No more votes are needed: the best rule reaches it with the votes you have.",
+    "more votes": "It takes more votes; a better rule saves none of them.",
+    "both": "The best rule saves votes.",
+    "out of reach": "No number of votes up to this limit reaches it: better workers or instructions would.",
+}
+
+
+def plan_summary(plan: Plan) -> dict[str, Any]:
+    """The facts of a plan."""
+    return {
+        "target": plan.target,
+        "advice": plan.advice,
+        "sentence": _sentence(plan),
+        "votes_now": plan.votes_now,
+        "majority_votes": plan.majority_votes,
+        "best_votes": plan.best_votes,
+        "price_per_vote": plan.price_per_vote,
+        "majority_cost": plan.majority_cost,
+        "best_cost": plan.best_cost,
+        "gold_items": plan.gold_items,
+        "more_gold": plan.more_gold,
+        "more_items": plan.more_items,
+        "prior": plan.prior.tolist(),
+        "confusion": plan.confusion.tolist(),
+        "points": [{"votes": p.n_votes, "majority": p.majority, "best": p.best} for p in plan.points],
+        "crew": [{"worker": plain(s.worker), "majority": s.majority, "best": s.best} for s in plan.crew],
+        "keep": [plain(worker) for worker in plan.keep],
+        "assumptions": list(plan.assumptions),
+    }
+
+
+def _sentence(plan: Plan) -> str:
+    def votes(needed: int | None) -> str:
+        return f"more than {len(plan.points)} votes" if needed is None else count(needed, "vote")
+
+    now = "" if plan.votes_now is None else f" You have {plan.votes_now:.3g}."
+    return (
+        f"Being right on {100 * plan.target:g} % of the items takes {votes(plan.majority_votes)} per item by majority, "
+        f"{votes(plan.best_votes)} by the best rule that ignores who voted.{now} {ADVICE[plan.advice]}"
+    )
+
+
+def plan_text(summary: dict[str, Any]) -> str:
+    """What `majorant plan` prints."""
+    lines = [summary["sentence"], "", *_points(summary)]
+    wants = [
+        (summary["gold_items"], "gold items in all would about decide whether majority vote is optimal."),
+        (summary["more_gold"], "more gold items, by the gold labels there are."),
+        (summary["more_items"], "more items would about decide it without gold."),
+    ]
+    decide = [f"{number:,} {text}" for number, text in wants if number is not None]
+    lines += ["", *decide] if decide else []
+    if summary["crew"]:
+        lines += ["", *_crew(summary)]
+    return "\n".join([*lines, "", *(f"Assumes: {text}." for text in summary["assumptions"])])
+
+
+def _points(summary: dict[str, Any]) -> list[str]:
+    """A row for each number of votes, as far as it matters."""
+    needed = [n for n in (summary["majority_votes"], summary["best_votes"], summary["votes_now"]) if n is not None]
+    last = len(summary["points"]) if summary["majority_votes"] is None else round(max(needed)) + 1
+    rows = [
+        (
+            str(row["votes"]),
+            *("?" if row[name] is None else percent(row[name]) for name in ("majority", "best")),
+            f"{row['votes'] * summary['price_per_vote']:g}",
+        )
+        for row in summary["points"][:last]
+    ]
+    return columns([("votes per item", "majority", "best rule", "price per item"), *rows], left=())
+
+
+def _crew(summary: dict[str, Any]) -> list[str]:
+    head = ("the workers, best addition first", "majority of them", "best rule that knows them")
+    rows = [(shown(row["worker"]), percent(row["majority"]), percent(row["best"])) for row in summary["crew"]]
+    keep = ", ".join(shown(worker) for worker in summary["keep"])
+    return [f"Keep {printable(keep)}.", *columns([head, *rows])]
