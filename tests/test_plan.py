@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from majorant.certify.certificate import Certificate, Claim
-from majorant.certify.gold import gold_needed
 from majorant.certify.gold_cells import GoldCells
+from majorant.certify.gold_plan import gold_needed
 from majorant.certify.gold_tests import best_p_values, simes, worse_p_values
 from majorant.certify.plug_in import plug_in, shared_model
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
 from majorant.plan import plan, plan_crew, plan_model
+from majorant.report.plan import plan_summary, plan_text
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import gap, majority_margin
 from majorant.votes import Votes
@@ -121,6 +122,19 @@ def test_a_crowd_has_no_crew_and_the_certificate_is_heard():
     assert (whole.crew, whole.keep, whole.more_items, whole.more_gold) == ((), (), 120, 30)
     assert (whole.majority_votes, whole.advice) == (5, "more votes")
     assert whole.votes_now == pytest.approx(4, abs=0.1)
+
+
+def test_gold_that_contradicts_the_model_makes_the_plan_doubtful():
+    model = {"prior": [0.5, 0.5], "confusion": [[0.8, 0.2], [0.2, 0.8]], "n_items": 2000, "n_votes": 5, "gold": 0.5}
+    hard = plan(simulate(**model, concentration=2.0, rng=0).votes, target=0.9)
+    assert hard.observed_now.high < hard.expected_now
+    assert (hard.advice, hard.gold_items) == ("doubtful", None)
+    text = plan_text(plan_summary(hard))
+    assert text.startswith("If votes were independent, being right on 90 % of the items would take ")
+    assert "The numbers below expect" in text
+    sound = plan(simulate(**model, rng=0).votes, target=0.9)
+    assert sound.observed_now.low <= sound.expected_now <= sound.observed_now.high
+    assert sound.advice == "enough"
 
 
 @pytest.mark.parametrize(

@@ -10,27 +10,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.certify.certificate import Certificate
-from majorant.certify.gold import LEAST_SHARE, gold_needed
+from majorant.certify.gold import gold_claim
+from majorant.certify.gold_cells import gold_cells
+from majorant.certify.gold_plan import model_gold
 from majorant.certify.plug_in import shared_model
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Fit
-from majorant.interval import FloatArray
+from majorant.interval import Estimate, FloatArray, clopper_pearson
 from majorant.theory import crew_accuracy, majority_accuracy, map_accuracy
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.checks import as_crew, as_prior
-from majorant.theory.patterns import shared_patterns
 from majorant.votes import Votes
 
-Advice = Literal["enough", "better rule", "more votes", "both", "out of reach"]
+Advice = Literal["enough", "better rule", "more votes", "both", "out of reach", "doubtful"]
 MAX_VOTES = 25
 CREW_PATTERNS = 2**14  # ways in which a crew can vote, up to which choosing among its members is cheap
 PANEL_SHARE = 0.5  # workers who vote on at least this share of the items are a crew to choose from
 NOTICEABLE = 1e-3  # accuracy that the last workers of a crew must add together to be kept
 ROUNDING = 1e-12  # accuracies closer than this are equal
+NO_GOLD = Estimate(None, reason="no untied item has a gold label")
 METHOD = "dawid-skene"  # whose prior and confusion the plan is made at
 ASSUMPTIONS = (
-    "votes are independent given the truth and come from one confusion matrix",
-    "further votes are like the votes so far; a tied vote is drawn",
+    "votes are independent given the truth (hard items and shared errors make votes gain less than shown)",
+    "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
 )
 
 
@@ -65,10 +67,12 @@ class Plan:
     price_per_vote: float
     votes_now: float | None  # mean votes per item so far
     advice: Advice
-    gold_items: int | None  # in all, that would decide whether majority vote is optimal, at the present votes
+    gold_items: int | None  # that would decide whether majority vote is optimal, where there is no gold yet
     more_gold: int | None = None  # further gold items that would decide, by the certificate
     more_items: int | None = None  # further items that would decide without gold, by the certificate
     crew: tuple[CrewStep, ...] = ()  # named workers in the order in which they help most
+    expected_now: float | None = None  # by the model, how often majority is right on the untied gold items
+    observed_now: Estimate = NO_GOLD  # how often it is
     assumptions: tuple[str, ...] = ASSUMPTIONS
 
     @property
@@ -125,7 +129,7 @@ def plan_model(
         price_per_vote=price_per_vote,
         votes_now=votes_now,
         advice=_advice(points, majority_votes, best_votes, votes_now, target),
-        gold_items=None if at is None else _gold_items(prior_k, confusion_kl, max(1, round(at)), 1 - level),
+        gold_items=None if at is None else model_gold(prior_k, confusion_kl, max(1, round(at)), 1 - level),
     )
 
 
@@ -142,7 +146,8 @@ def plan(
     """The plan at what the votes say of prior and confusion, from `fit` if given; see `plan_model`.
 
     A few workers who vote on most items are a crew: `crew` says in which order they help.  `certificate` adds how many
-    more items, or gold items, would decide whether majority vote is optimal.
+    more items would decide whether majority vote is optimal.  Where gold shows that majority is right less often than
+    the model expects, votes depend on each other and the advice is `doubtful`.
 
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=2000, n_votes=3, rng=0)
@@ -162,9 +167,15 @@ def plan(
         votes_now=float(votes.votes_i[votes.votes_i > 0].mean()),
         level=level,
     )
-    gold = certificate.gold if certificate is not None else None
+    gold = gold_claim(votes, level=level) if certificate is None else certificate.gold
+    expected, observed = _right_now(votes, prior_k, confusion_kl, level)
+    doubtful = expected is not None and observed.high is not None and observed.high < expected
     return replace(
         base,
+        advice="doubtful" if doubtful else base.advice,
+        expected_now=expected,
+        observed_now=observed,
+        gold_items=base.gold_items if observed.value is None else None,
         more_gold=gold.more_items if gold is not None else None,
         more_items=certificate.anonymous.more_items if certificate is not None else None,
         crew=_crew_of(votes, fit),
@@ -210,6 +221,25 @@ def _crew_of(votes: Votes, fit: Fit) -> tuple[CrewStep, ...]:
     return plan_crew(fit.prior, fit.confusion[member_j], [votes.workers[j] for j in member_j])
 
 
+def _right_now(
+    votes: Votes, prior_k: FloatArray, confusion_kl: FloatArray, level: float
+) -> tuple[float | None, Estimate]:
+    """How often majority should be right on the untied gold items, and how often it is, with its exact interval."""
+    cells = gold_cells(votes)
+    right, n_gold = int(cells.right_c.sum()), int(cells.gold_c.sum())
+    if not n_gold:
+        return None, NO_GOLD
+    gold_h = np.bincount(cells.votes_c, weights=cells.gold_c)
+    try:
+        expected = sum(
+            float(gold_h[n_votes]) * majority_accuracy(prior_k, confusion_kl, int(n_votes), "exclude")
+            for n_votes in np.flatnonzero(gold_h)
+        )
+    except ConfigError:  # too many vote patterns
+        return None, Estimate(right / n_gold, *clopper_pearson(right, n_gold, level))
+    return expected / n_gold, Estimate(right / n_gold, *clopper_pearson(right, n_gold, level))
+
+
 def _point(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> PlanPoint:
     try:
         rules = majority_accuracy, map_accuracy
@@ -236,23 +266,6 @@ def _advice(
     if best is None:
         return "out of reach"
     return "more votes" if majority == best else "both"
-
-
-def _gold_items(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int, alpha: float) -> int | None:
-    """Gold items that would decide at this model; the rarest counts, LEAST_SHARE of the items together, left open."""
-    try:
-        patterns = shared_patterns(prior_k, confusion_kl, n_votes)
-    except ConfigError:  # too many vote patterns
-        return None
-    untied_b = patterns.top_kb.sum(axis=0) == 1
-    top_kb = patterns.top_kb[:, untied_b]
-    joint_kb = prior_k[:, None] * np.exp(patterns.log_given_kb[:, untied_b])
-    share_b = joint_kb.sum(axis=0)
-    order_b = np.argsort(share_b)
-    common_b = order_b[np.cumsum(share_b[order_b]) > LEAST_SHARE]
-    right_b = joint_kb[top_kb.argmax(axis=0), np.arange(len(share_b))][common_b]
-    either_b = right_b + np.where(top_kb, 0, joint_kb).max(axis=0)[common_b]
-    return gold_needed(right_b / either_b, either_b, len(prior_k), alpha)
 
 
 def _refuse(target: float, max_votes: int, price_per_vote: float, level: float) -> None:

@@ -7,15 +7,13 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.gold_cells import GoldCells, gold_cells
+from majorant.certify.gold_cells import LEAST_SHARE, GoldCells, gold_cells
 from majorant.certify.gold_loss import gold_loss
+from majorant.certify.gold_plan import more_gold
 from majorant.certify.gold_tests import best_p_values, certified, simes, worse_p_values
 from majorant.errors import ConfigError
-from majorant.interval import FloatArray
 from majorant.votes import Votes
 
-LEAST_SHARE = 0.01  # a number of votes that fewer items hold does not enter the verdict on the data set
-POWER = 0.8  # with which the planned gold decides
 ASSUMPTIONS = (
     "gold items are chosen without regard to their truth: at random, or by their votes",
     "the claim is about the vote counts that occur in these votes; tied votes are left out",
@@ -61,41 +59,6 @@ def gold_claim(votes: Votes, *, level: float = 0.95) -> Claim:
         assumptions=ASSUMPTIONS,
         more_items=more_gold(counted, alpha) if verdict == "undecided" else None,
     )
-
-
-def more_gold(cells: GoldCells, alpha: float) -> int | None:
-    """About how many more gold items, drawn at random, would decide; None where the estimate is too close to call.
-
-    At the estimated odds in each cell, one imaginary gold item added at majority's overall accuracy.
-
-    >>> more_gold(GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[30, 1], [14, 10]])), .05)
-    397
-    """
-    pair_c = cells.right_c + cells.rival_c
-    overall = cells.right_c.sum() / max(pair_c.sum(), 1)
-    odds_c = (cells.right_c + overall) / (pair_c + 1)
-    either_c = (pair_c + 1) / (cells.gold_c + 1)
-    needed = gold_needed(odds_c, either_c * cells.share_c, cells.n_classes, alpha)
-    return None if needed is None else max(1, needed - int(cells.gold_c.sum()))
-
-
-def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: float) -> int | None:
-    """About how many gold items decide with probability POWER at given odds; None if some cell is even.
-
-    `odds_c` is P(truth is majority's class) against the strongest rival in each cell, `share_c` the share of all items
-    that are in the cell and of either class.  For a proof the cell that needs the most counts, for a refutation the one
-    that needs the least.
-    """
-    from scipy.special import ndtri
-
-    worse_c = odds_c < 0.5
-    error = alpha / (len(odds_c) * (n_classes - 1)) if worse_c.any() else alpha
-    spread_c = ndtri(1 - error) / 2 + ndtri(POWER) * np.sqrt(odds_c * (1 - odds_c))
-    with np.errstate(divide="ignore"):
-        tests_c = np.maximum((spread_c / (odds_c - 0.5)) ** 2, np.log2(1 / error))
-        needed_c = tests_c / share_c
-    needed = needed_c[worse_c].min() if worse_c.any() else needed_c.max()
-    return int(np.ceil(needed)) if np.isfinite(needed) else None
 
 
 def _nothing_to_tell(votes: Votes) -> Claim:

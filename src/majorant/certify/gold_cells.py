@@ -11,6 +11,8 @@ from majorant.interval import FloatArray
 from majorant.tally import counts, distinct_counts, tied
 from majorant.votes import IntArray, Votes
 
+LEAST_SHARE = 0.01  # a number of votes that fewer items hold does not enter the verdict on a data set
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GoldCells:

@@ -64,8 +64,9 @@ def certify(
     from majorant.certify import certify as run  # type: ignore[attr-defined]
 
     certificate: Certificate = run(votes, level=level, rng=seed)
+    code = _exit_code(certificate, claim)
     _show(votes, certificate, labels, as_json=as_json)
-    raise SystemExit(_exit_code(certificate, claim))
+    raise SystemExit(code)
 
 
 def _show(votes: Votes, certificate: Certificate, labels: str | None, *, as_json: bool) -> None:

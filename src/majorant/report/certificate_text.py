@@ -71,7 +71,7 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _evidence(name: str, value: float | str) -> str:
     number = float(value)
-    text = f"{number:,.0f}" if number == round(number) and abs(number) < 1e9 else f"{number:.3g}"
+    text = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.3g}"
     return f"{EVIDENCE.get(name, name.replace('_', ' '))} {text}"
 
 

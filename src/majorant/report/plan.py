@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from majorant.plan import Plan
 from majorant.report.summary import plain
-from majorant.report.text import columns, count, percent, printable, shown
+from majorant.report.text import columns, count, interval, percent, shown
 
 ADVICE = {
     "enough": "The votes you have are enough.",
     "better rule": "No more votes are needed: the best rule reaches it with the votes you have.",
     "more votes": "It takes more votes; a better rule saves none of them.",
     "both": "The best rule saves votes.",
+    "doubtful": "They are not, so expect less.",
     "out of reach": "No number of votes up to this limit reaches it: better workers or instructions would.",
 }
 
@@ -36,6 +38,8 @@ def plan_summary(plan: Plan) -> dict[str, Any]:
         "confusion": plan.confusion.tolist(),
         "points": [{"votes": p.n_votes, "majority": p.majority, "best": p.best} for p in plan.points],
         "crew": [{"worker": plain(s.worker), "majority": s.majority, "best": s.best} for s in plan.crew],
+        "expected_now": plan.expected_now,
+        "observed_now": asdict(plan.observed_now),
         "keep": [plain(worker) for worker in plan.keep],
         "assumptions": list(plan.assumptions),
     }
@@ -46,25 +50,44 @@ def _sentence(plan: Plan) -> str:
         return f"more than {len(plan.points)} votes" if needed is None else count(needed, "vote")
 
     now = "" if plan.votes_now is None else f" You have {plan.votes_now:.3g}."
+    start, takes = (
+        ("Being", "takes") if plan.advice != "doubtful" else ("If votes were independent, being", "would take")
+    )
     return (
-        f"Being right on {100 * plan.target:g} % of the items takes {votes(plan.majority_votes)} per item by majority, "
-        f"{votes(plan.best_votes)} by the best rule that ignores who voted.{now} {ADVICE[plan.advice]}"
+        f"{start} right on {100 * plan.target:g} % of the items {takes} {votes(plan.majority_votes)} per item by "
+        f"majority, {votes(plan.best_votes)} by the best rule that ignores who voted.{now} {ADVICE[plan.advice]}"
     )
 
 
 def plan_text(summary: dict[str, Any]) -> str:
     """What `majorant plan` prints."""
-    lines = [summary["sentence"], "", *_points(summary)]
+    lines = [summary["sentence"], *_doubt(summary), "", *_points(summary)]
     wants = [
-        (summary["gold_items"], "gold items in all would about decide whether majority vote is optimal."),
-        (summary["more_gold"], "more gold items, by the gold labels there are."),
-        (summary["more_items"], "more items would about decide it without gold."),
+        (summary["gold_items"], "gold items"),
+        (summary["more_gold"], "more gold items"),
+        (summary["more_items"], "more items without gold"),
     ]
-    decide = [f"{number:,} {text}" for number, text in wants if number is not None]
+    decide = [
+        f"About {number:,} {what} would decide whether majority vote is optimal."
+        for number, what in wants
+        if number is not None
+    ]
     lines += ["", *decide] if decide else []
     if summary["crew"]:
         lines += ["", *_crew(summary)]
     return "\n".join([*lines, "", *(f"Assumes: {text}." for text in summary["assumptions"])])
+
+
+def _doubt(summary: dict[str, Any]) -> list[str]:
+    """A warning where gold shows that the model promises too much."""
+    if summary["advice"] != "doubtful":
+        return []
+    seen, expected = summary["observed_now"], percent(summary["expected_now"])
+    right = f"{percent(seen['value'])}{interval(seen, percent)}"
+    return [
+        f"Note     By gold, majority is right on {right} of the untied items.",
+        f"         The numbers below expect {expected}: votes depend on each other (hard items, shared errors).",
+    ]
 
 
 def _points(summary: dict[str, Any]) -> list[str]:
@@ -86,4 +109,5 @@ def _crew(summary: dict[str, Any]) -> list[str]:
     head = ("the workers, best addition first", "majority of them", "best rule that knows them")
     rows = [(shown(row["worker"]), percent(row["majority"]), percent(row["best"])) for row in summary["crew"]]
     keep = ", ".join(shown(worker) for worker in summary["keep"])
-    return [f"Keep {printable(keep)}.", *columns([head, *rows])]
+    reached = percent(summary["crew"][len(summary["keep"]) - 1]["best"])
+    return [f"Keep {keep}: together right on {reached}, by the best rule that knows them.", *columns([head, *rows])]
