@@ -10,6 +10,7 @@ import csv
 import os
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from math import comb
 from pathlib import Path
 
@@ -196,6 +197,20 @@ def test_simes_holds_its_level_and_beats_bonferroni():
     assert simes(np.array([0.02, 0.02, 0.02])) == pytest.approx(0.02)
 
 
+def test_certified_cells_are_those_that_every_simes_test_rejects():
+    """Hommel's procedure against the closure written out: a cell counts if Simes rejects every set that holds it."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        n_cells = int(rng.integers(1, 7))
+        gold_c = rng.integers(5, 30, n_cells)
+        right_c = rng.binomial(gold_c, rng.uniform(0.5, 1, n_cells))
+        cells = GoldCells(np.tile([2, 1], (n_cells, 1)), gold_c, np.column_stack([right_c, gold_c - right_c]))
+        p_value_c = best_p_values(cells)
+        sets = [s for n in range(1, n_cells + 1) for s in combinations(range(n_cells), n)]
+        passed = [s for s in sets if simes(p_value_c[list(s)]) > 0.05]
+        assert certified(cells, 0.05).tolist() == [not any(c in s for s in passed) for c in range(n_cells)]
+
+
 def test_difference_bounds_hold():
     rng = np.random.default_rng(0)
     draws_rc = rng.multinomial(80, [0.3, 0.2, 0.5], size=4_000)
@@ -276,7 +291,7 @@ def test_d_product_by_hand():
 
     best = [tail(r, n) for r, n in zip(right, items, strict=True)]
     worse = sorted(tail(n - r, n) for r, n in zip(right, items, strict=True))
-    refuted = min(4 * p / (i + 1) for i, p in enumerate(worse))
+    refuted = min(4 * p / (i + 1) for i, p in enumerate(worse))  # Simes
     claim = gold_claim(load("D-Product"))
     assert claim.evidence["p_optimal"] == pytest.approx(max(best))
     assert claim.evidence["p_not_optimal"] == pytest.approx(refuted)

@@ -10,7 +10,7 @@ from majorant.certify.certificate import Claim, Verdict
 from majorant.certify.gold_cells import LEAST_SHARE, GoldCells, gold_cells
 from majorant.certify.gold_loss import gold_loss
 from majorant.certify.gold_plan import more_gold
-from majorant.certify.gold_tests import best_p_values, certified, simes, worse_p_values
+from majorant.certify.gold_tests import best_p_values, certified, not_optimal_p_value, worse_p_values
 from majorant.errors import ConfigError
 from majorant.votes import Votes
 
@@ -53,7 +53,7 @@ def gold_claim(votes: Votes, *, level: float = 0.95) -> Claim:
             "cells": float(len(cells.items_c)),
             "cells_certified": float(certified_c.sum()),
             "p_optimal": float(best_p_values(counted).max()),
-            "p_not_optimal": simes(worse_p_values(counted)),
+            "p_not_optimal": not_optimal_p_value(counted, alpha),
         },
         model="none",
         assumptions=ASSUMPTIONS,
@@ -79,7 +79,7 @@ def _verdict(cells: GoldCells, alpha: float) -> Verdict:
     """Proved: every cell is, each at the full level; refuted: one p-value against "all cells are in order"."""
     if (best_p_values(cells) <= alpha).all():
         return "proved"
-    return "refuted" if simes(worse_p_values(cells)) <= alpha else "undecided"
+    return "refuted" if not_optimal_p_value(cells, alpha) <= alpha else "undecided"
 
 
 def _margin(cells: GoldCells, alpha: float) -> float:

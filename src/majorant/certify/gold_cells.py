@@ -64,12 +64,6 @@ class GoldCells:
         """Share of the untied items."""
         return np.asarray(self.items_c / max(self.items_c.sum(), 1))
 
-    @property
-    def reach_c(self) -> FloatArray:
-        """How much gold could show: gold items times the squared lead of the first class over the second, in shares."""
-        top_c = np.sort(self.counts_ck, axis=1)[:, -2:]
-        return np.asarray(self.gold_c * ((top_c[:, -1] - top_c[:, 0]) / self.votes_c) ** 2)
-
     def select(self, chosen_c: NDArray[np.bool_]) -> GoldCells:
         """Some of the cells."""
         return GoldCells(self.counts_ck[chosen_c], self.items_c[chosen_c], self.gold_ck[chosen_c])
