@@ -110,7 +110,10 @@ def test_a_panel_keeps_the_workers_who_help():
     assert set(whole.keep) == {"w0", "w1", "w2"}
     assert set(plan(votes, target=0.85).keep) == {"w0"}
     assert whole.crew[-1].majority < max(step.majority for step in whole.crew)  # the coins hurt majority
-    assert whole.votes_now == 5
+    assert (whole.votes_now, whole.advice) == (5, "more votes")
+    known = plan(votes, target=0.94)
+    assert (known.majority_votes > 5, known.advice) == (True, "know who votes")
+    assert known.crew[-1].best == pytest.approx(enumerate_crew([0.5, 0.5], one_coin_crew(skills))[1], abs=0.01)
 
 
 def test_a_crowd_has_no_crew_and_the_certificate_is_heard():

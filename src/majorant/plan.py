@@ -22,7 +22,7 @@ from majorant.theory.accuracy import scaled_shared
 from majorant.theory.checks import as_crew, as_prior
 from majorant.votes import Votes
 
-Advice = Literal["enough", "better rule", "more votes", "both", "out of reach", "doubtful"]
+Advice = Literal["enough", "better rule", "more votes", "both", "out of reach", "know who votes", "doubtful"]
 MAX_VOTES = 25
 CREW_PATTERNS = 2**14  # ways in which a crew can vote, up to which choosing among its members is cheap
 PANEL_SHARE = 0.5  # workers who vote on at least this share of the items are a crew to choose from
@@ -169,16 +169,20 @@ def plan(
     )
     gold = gold_claim(votes, level=level) if certificate is None else certificate.gold
     expected, observed = _right_now(votes, prior_k, confusion_kl, level)
-    doubtful = expected is not None and observed.high is not None and observed.high < expected
+    crew, advice = _crew_of(votes, fit), base.advice
+    if expected is not None and observed.high is not None and observed.high < expected:
+        advice = "doubtful"
+    elif advice not in ("enough", "better rule") and crew and crew[-1].best >= target:
+        advice = "know who votes"
     return replace(
         base,
-        advice="doubtful" if doubtful else base.advice,
+        advice=advice,
         expected_now=expected,
         observed_now=observed,
         gold_items=base.gold_items if observed.value is None else None,
         more_gold=gold.more_items if gold is not None else None,
         more_items=certificate.anonymous.more_items if certificate is not None else None,
-        crew=_crew_of(votes, fit),
+        crew=crew,
     )
 
 

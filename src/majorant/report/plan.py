@@ -14,6 +14,7 @@ ADVICE = {
     "better rule": "No more votes are needed: the best rule reaches it with the votes you have.",
     "more votes": "It takes more votes; a better rule saves none of them.",
     "both": "The best rule saves votes.",
+    "know who votes": "No more votes are needed: the best rule that knows who voted reaches it with those you have.",
     "doubtful": "They are not, so expect less.",
     "out of reach": "No number of votes up to this limit reaches it: better workers or instructions would.",
 }
