@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
+from crowds import random_votes
 from majorant.certify.gold import gold_claim
 from majorant.certify.gold_cells import GoldCells, gold_cells
 from majorant.certify.gold_loss import difference_bounds, gold_loss
@@ -258,6 +260,33 @@ def test_gold_may_be_absent_or_useless():
             gold_claim(votes, level=level)
 
 
+def test_gold_only_where_it_does_not_count():
+    """All gold lies on a number of votes that hardly any item holds."""
+    law = [*two_class(3, {3: 0.95, 2: 0.9}, 200), ((1, 0), 1, (1, 0))]
+    gold_i = np.append(np.full(800, -1), 0).astype(np.int32)
+    claim = gold_claim(replace(votes_of(law), gold_i=gold_i))
+    assert (claim.verdict, claim.margin, claim.loss.high > 0.99) == ("undecided", None, True)
+    assert claim.more_items > 5
+
+
+def test_every_number_of_votes_may_be_rare():
+    law = [((n, 0), 1, (1, 0)) for n in range(1, 151)]
+    claim = gold_claim(replace(votes_of(law), gold_i=np.zeros(150, dtype=np.int32)))
+    assert claim.verdict == "undecided"
+    assert len(claim.by_votes) == 150
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_votes_get_a_claim(seed):
+    rng = np.random.default_rng(seed)
+    votes = random_votes(rng, n_items=30, n_classes=int(rng.integers(2, 5)), n_votes=100, gold=True)
+    claim = gold_claim(votes, level=float(rng.uniform(0.5, 0.999)))
+    assert claim.verdict in ("proved", "refuted", "undecided")
+    assert 0 <= claim.loss.low <= claim.loss.value <= claim.loss.high <= 1
+    assert 0 <= claim.items_certified <= 1
+    assert claim.verdict != "proved" or claim.items_certified > 0
+
+
 def test_a_rare_number_of_votes_does_not_enter_the_verdict():
     law = [*two_class(3, {3: 0.95, 2: 0.9}, 200), ((1, 0), 1, (0, 1))]
     claim = gold_claim(replace(votes_of(law), gold_i=gold_of(law, np.random.default_rng(0))))
@@ -265,40 +294,57 @@ def test_a_rare_number_of_votes_does_not_enter_the_verdict():
     assert claim.items_certified < 1
 
 
-def test_d_product_by_hand():
-    """P(truth | counts) counted straight from the published files, tested with exact sums."""
-    if any(local_path(file) is None for file in find("D-Product").files) or not os.environ.get("MAJORANT_DATA"):
-        pytest.skip("D-Product is not in the folder that MAJORANT_DATA names")
-    folder = Path(os.environ["MAJORANT_DATA"]) / "crowd-truth-inference" / "d_jn-product"
-    with (folder / "truth.csv").open(newline="") as lines:
-        truth = {row["item"]: int(row["truth"]) for row in csv.DictReader(lines)}
-    ones = dict.fromkeys(truth, 0)
-    with (folder / "label.csv").open(newline="") as lines:
+def published(name):
+    """The labels and the truth of each item, straight from the published files."""
+    if any(local_path(file) is None for file in find(name).files) or not os.environ.get("MAJORANT_DATA"):
+        pytest.skip(f"{name} is not in the folder that MAJORANT_DATA names")
+    folder, labels = Path(os.environ["MAJORANT_DATA"]), defaultdict(list)
+    if name != "D-Product":
+        with (folder / "active-crowd-toolkit" / f"{name}.csv").open(newline="") as lines:
+            rows = [(row[1], int(row[2]), int(row[3])) for row in csv.reader(lines)]
+        for item, label, _ in rows:
+            labels[item].append(label)
+        return labels, {item: gold for item, _, gold in rows}
+    with (folder / "crowd-truth-inference" / "d_jn-product" / "label.csv").open(newline="") as lines:
         for row in csv.DictReader(lines):
-            ones[row["item"]] += int(row["label"])
-    right = [0] * 4
-    items = [0] * 4
-    for item, k in ones.items():
-        items[k] += 1
-        right[k] += truth[item] == (k >= 2)
+            labels[row["item"]].append(int(row["label"]))
+    with (folder / "crowd-truth-inference" / "d_jn-product" / "truth.csv").open(newline="") as lines:
+        return labels, {row["item"]: int(row["truth"]) for row in csv.DictReader(lines)}
 
-    def tail(wins, n):
-        ways = total = comb(n, wins)
-        for k in range(wins, n):
-            ways = ways * (n - k) // (k + 1)
-            total += ways
-        return total / 2**n
 
-    best = [tail(r, n) for r, n in zip(right, items, strict=True)]
-    worse = sorted(tail(n - r, n) for r, n in zip(right, items, strict=True))
-    refuted = min(4 * p / (i + 1) for i, p in enumerate(worse))  # Simes
-    claim = gold_claim(load("D-Product"))
-    assert claim.evidence["p_optimal"] == pytest.approx(max(best))
-    assert claim.evidence["p_not_optimal"] == pytest.approx(refuted)
-    assert claim.verdict == ("proved" if max(best) <= 0.05 else "refuted" if refuted <= 0.05 else "undecided")
-    assert claim.loss.value == pytest.approx(
-        sum(max(n - 2 * r, 0) for r, n in zip(right, items, strict=True)) / len(truth)
-    )
+def fair_tail(wins, n):
+    """P(at least so many wins in n fair tosses), in whole numbers."""
+    ways = total = comb(n, wins)
+    for k in range(wins, n):
+        ways = ways * (n - k) // (k + 1)
+        total += ways
+    return total / 2**n
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [("SP", "undecided"), ("SP_amt", "undecided"), ("ZenCrowd_in", "refuted"), ("D-Product", "refuted")],
+)
+def test_real_sets_by_hand(name, verdict):
+    """Two classes, gold on every item: each count of votes is a cell, tested with exact sums."""
+    labels, truth = published(name)
+    cells = defaultdict(lambda: [0, 0])  # (votes, votes for 1) -> items, of them those that majority has right
+    for item, votes in labels.items():
+        n, ones = len(votes), sum(votes)
+        if 2 * ones != n:
+            cells[n, ones][0] += 1
+            cells[n, ones][1] += truth[item] == (2 * ones > n)
+    untied = sum(items for items, _ in cells.values())
+    sizes = {n: sum(items for (m, _), (items, _) in cells.items() if m == n) for n, _ in cells}
+    counted = [cell for (n, _), cell in cells.items() if sizes[n] >= 0.01 * untied]
+    p_optimal = max(fair_tail(right, items) for items, right in counted)
+    against = sorted(fair_tail(items - right, items) for items, right in counted if items >= 5)  # 2**-5 <= .05
+    p_not = min(min(len(against) * p / rank for rank, p in enumerate(against, 1)), 1.0)
+    claim = gold_claim(load(name))
+    assert claim.evidence["p_optimal"] == pytest.approx(p_optimal)
+    assert claim.evidence["p_not_optimal"] == pytest.approx(p_not)
+    assert claim.verdict == ("proved" if p_optimal <= 0.05 else "refuted" if p_not <= 0.05 else "undecided") == verdict
+    assert claim.evidence["gold_items"] == untied
 
 
 @pytest.mark.long

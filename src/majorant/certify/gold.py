@@ -70,9 +70,10 @@ def _nothing_to_tell(votes: Votes) -> Claim:
 
 
 def _counted(cells: GoldCells) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Cells of a number of votes that at least LEAST_SHARE of the untied items hold."""
+    """Cells of a number of votes that at least LEAST_SHARE of the untied items hold, or of the commonest ones."""
     _, size_c = np.unique(cells.votes_c, return_inverse=True)
-    return np.asarray(np.bincount(size_c, weights=cells.share_c)[size_c] >= LEAST_SHARE)
+    share_s = np.bincount(size_c, weights=cells.share_c)
+    return np.asarray(share_s[size_c] >= min(LEAST_SHARE, share_s.max()))
 
 
 def _verdict(cells: GoldCells, alpha: float) -> Verdict:
@@ -82,14 +83,14 @@ def _verdict(cells: GoldCells, alpha: float) -> Verdict:
     return "refuted" if not_optimal_p_value(cells, alpha) <= alpha else "undecided"
 
 
-def _margin(cells: GoldCells, alpha: float) -> float:
+def _margin(cells: GoldCells, alpha: float) -> float | None:
     """The smallest estimated log-odds of majority's class against its rival, half an item added to each.
 
     Over the cells whose gold could tell anything at this level, if there are any: a few items give wild odds.
     """
     odds_c = np.log(cells.right_c + 0.5) - np.log(cells.rival_c + 0.5)
-    telling_c = cells.gold_c >= min(np.log2(1 / alpha), cells.gold_c.max())
-    return float(odds_c[telling_c].min())
+    telling_c = cells.gold_c >= max(1, min(np.log2(1 / alpha), cells.gold_c.max()))
+    return float(odds_c[telling_c].min()) if telling_c.any() else None
 
 
 def _why(verdict: Verdict, cells: GoldCells, labels: Sequence[Hashable], alpha: float) -> str:

@@ -18,10 +18,10 @@ def more_gold(cells: GoldCells, alpha: float) -> int | None:
     At the estimated odds in each cell, one imaginary gold item added at majority's overall accuracy.
 
     >>> more_gold(GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[30, 1], [14, 10]])), .05)
-    397
+    395
     """
     pair_c = cells.right_c + cells.rival_c
-    overall = cells.right_c.sum() / max(pair_c.sum(), 1)
+    overall = (cells.right_c.sum() + 1) / (pair_c.sum() + 1)
     odds_c = (cells.right_c + overall) / (pair_c + 1)
     either_c = (pair_c + 1) / (cells.gold_c + 1)
     needed = gold_needed(odds_c, either_c * cells.share_c, cells.n_classes, alpha)

@@ -75,14 +75,14 @@ def plug_in(votes: Votes, refit: Refit, *, share: float = 1.0, rng: int | np.ran
     """
     if not 0 < share <= 1:
         raise ConfigError(f"share must lie above 0 and not above 1, not {share}.")
+    if not votes.n_votes:
+        raise ConfigError("There are no votes to judge.")
     sample = votes if share == 1 else _sample(votes, share, rng)
     fit = refit(sample)
     prior_k, confusion_kl = shared_model(sample, fit)
     size_s, items_s = np.unique(votes.votes_i[votes.votes_i > 0], return_counts=True)
-    share_s = items_s / max(items_s.sum(), 1)
-    used = [s for s in range(len(size_s)) if share_s[s] >= LEAST_SHARE]
-    if not used:
-        raise ConfigError("There are no votes to judge.")
+    share_s = items_s / items_s.sum()
+    used = np.flatnonzero(share_s >= min(LEAST_SHARE, share_s.max()))
     return PlugIn(
         method=fit.method,
         share=share,
