@@ -68,12 +68,12 @@ SENTENCES = [
     ),
     (
         of(anonymous("void", why="Votes depend on each other: hard items."), named("void")),
-        "Whether majority vote is as good as any rule cannot be told (void): votes depend on each other: hard items. "
+        "Votes depend on each other: hard items. "
         "If votes were independent, knowing who voted would gain about 2.9 points [2.4, 3.4].",
     ),
     (
         of(Claim(kind="anonymous", verdict="unidentified", why="No item has 3 votes.")),
-        "Whether majority vote is as good as any rule cannot be told (unidentified): no item has 3 votes.",
+        "No item has 3 votes.",
     ),
     (
         of(anonymous("void", why="w"), None, gold()),
@@ -125,6 +125,17 @@ def test_void_numbers_are_marked_and_a_failed_gate_stands_out():
     assert "The numbers below would hold if votes were independent:" in text
     assert "independent votes: FAILED (p = 3e-33). Hard items." in text
     assert "difficulty: cannot be tested." in text
+
+
+def test_what_was_said_is_not_said_again():
+    text = certificate_text(certificate_summary(of(anonymous("void", why="Items are hard."))))
+    assert text.count("Items are hard.") == 1
+    told = Gate(name="fit", passed=False, p_value=0.01, text="It does not fit (p = 0.01).")
+    assert certificate_text(certificate_summary(of(anonymous(gates=(told,))))).count("0.01") == 1
+    assert "would decide" not in certificate_text(certificate_summary(of(anonymous(more_items=0))))
+    shown = certificate_text(certificate_summary(of(anonymous(evidence={"majority_accuracy": 0.982, "inner": 3.0}))))
+    assert "majority   right on 98.2 % of the items" in shown
+    assert "inner" not in shown
 
 
 def test_json_holds_all_and_infinite_numbers():

@@ -111,6 +111,7 @@ def test_a_panel_keeps_the_workers_who_help():
     assert set(plan(votes, target=0.85).keep) == {"w0"}
     assert whole.crew[-1].majority < max(step.majority for step in whole.crew)  # the coins hurt majority
     assert (whole.votes_now, whole.advice) == (5, "more votes")
+    assert plan(votes, target=0.99, fit=ESTIMATORS["majority"]().fit(votes)).keep == whole.keep
     known = plan(votes, target=0.94)
     assert (known.majority_votes > 5, known.advice) == (True, "know who votes")
     assert known.crew[-1].best == pytest.approx(enumerate_crew([0.5, 0.5], one_coin_crew(skills))[1], abs=0.01)

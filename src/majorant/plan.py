@@ -29,7 +29,8 @@ PANEL_SHARE = 0.5  # workers who vote on at least this share of the items are a 
 NOTICEABLE = 1e-3  # accuracy that the last workers of a crew must add together to be kept
 ROUNDING = 1e-12  # accuracies closer than this are equal
 NO_GOLD = Estimate(None, reason="no untied item has a gold label")
-METHOD = "dawid-skene"  # whose prior and confusion the plan is made at
+METHOD = "dawid-skene"  # whose prior and confusion, pooled by votes, the plan is made at
+CREW_METHOD = "dawid-skene"  # whose confusions of single workers the crew is chosen by
 ASSUMPTIONS = (
     "votes are independent given the truth (hard items and shared errors make votes gain less than shown)",
     "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
@@ -216,12 +217,13 @@ def plan_crew(prior: ArrayLike, confusions: ArrayLike, workers: Sequence[Hashabl
 
 def _crew_of(votes: Votes, fit: Fit) -> tuple[CrewStep, ...]:
     """The order of the workers who vote on most items, if they are few enough to choose among."""
-    if fit.confusion is None or fit.confusion.ndim != 3:
-        return ()
     votes_j = np.bincount(votes.worker_n, minlength=len(votes.workers))
     member_j = np.flatnonzero(votes_j >= PANEL_SHARE * len(votes.items))
-    if len(member_j) < 2 or len(fit.prior) ** len(member_j) > CREW_PATTERNS:
+    if len(member_j) < 2 or len(votes.labels) ** len(member_j) > CREW_PATTERNS:
         return ()
+    if fit.confusion is None or fit.confusion.ndim != 3:
+        fit = ESTIMATORS[CREW_METHOD]().fit(votes)
+    assert fit.confusion is not None
     return plan_crew(fit.prior, fit.confusion[member_j], [votes.workers[j] for j in member_j])
 
 

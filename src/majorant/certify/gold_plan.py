@@ -10,10 +10,11 @@ from majorant.interval import FloatArray
 from majorant.theory.patterns import shared_patterns
 
 POWER = 0.8  # with which the planned gold decides
+MOST_GOLD = 1_000_000  # beyond this the answer is: no
 
 
 def more_gold(cells: GoldCells, alpha: float) -> int | None:
-    """About how many more gold items, drawn at random, would decide; None where the estimate is too close to call.
+    """About how many more gold items, drawn at random, would decide; None where no number in reach would.
 
     At the estimated odds in each cell, one imaginary gold item added at majority's overall accuracy.
 
@@ -29,7 +30,7 @@ def more_gold(cells: GoldCells, alpha: float) -> int | None:
 
 
 def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: float) -> int | None:
-    """About how many gold items decide with probability POWER at given odds; None if some cell is even.
+    """About how many gold items decide with probability POWER at given odds; None if more than MOST_GOLD.
 
     `odds_c` is P(truth is majority's class) against the strongest rival in each cell, `share_c` the share of all items
     that are in the cell and of either class.  For a proof the cell that needs the most counts, for a refutation the one
@@ -44,7 +45,7 @@ def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: 
         tests_c = np.maximum((spread_c / (odds_c - 0.5)) ** 2, np.log2(1 / error))
         needed_c = tests_c / share_c
     needed = needed_c[worse_c].min() if worse_c.any() else needed_c.max()
-    return int(np.ceil(needed)) if np.isfinite(needed) else None
+    return int(np.ceil(needed)) if needed <= MOST_GOLD else None
 
 
 def model_gold(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int, alpha: float) -> int | None:

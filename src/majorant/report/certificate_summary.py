@@ -71,7 +71,7 @@ def _without_names(certificate: Certificate) -> str:
         )
     if claim.verdict == "undecided":
         return f"These votes cannot yet tell whether majority vote is as good as any rule {verdict}{_at_stake(claim)}."
-    return f"Whether majority vote is as good as any rule cannot be told ({claim.verdict}): {_clause(claim.why)}."
+    return claim.why  # what stands in the way, in one sentence
 
 
 def _with_names(claim: Claim, level: float) -> str:
@@ -98,12 +98,6 @@ def _at_stake(claim: Claim) -> str:
     high = "" if claim.loss.high is None else f"; at most {points(claim.loss.high)} points are at stake"
     more = "" if claim.more_items is None else f"; about {claim.more_items:,} more {NEEDS[claim.kind]} would tell"
     return high + more
-
-
-def _clause(sentence: str) -> str:
-    """A sentence as the end of another: no capital, no full stop."""
-    text = sentence.rstrip(".")
-    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:

@@ -12,14 +12,17 @@ TITLES = {
     "named": "Rules that know who voted",
     "gold": "By gold labels alone, rules that ignore who voted",
 }
-EVIDENCE = {
+EVIDENCE = {  # what is shown of it; JSON holds all
     "e_value": "e-value",
+    "e_value_against": "e-value against",
     "likelihood_ratio": "likelihood ratio",
+    "margin low": "lower limit of the margin",
+    "worker sets": "worker sets",
     "p_optimal": "p-value for optimal",
     "p_not_optimal": "p-value against",
     "gold_items": "gold items",
     "cells": "vote counts",
-    "cells_certified": "of them certified",
+    "cells_certified": "vote counts certified",
 }
 LABELS_NUMBERS = {
     "accuracy": "right on gold",
@@ -35,14 +38,16 @@ def certificate_text(summary: dict[str, Any]) -> str:
     lines = [printable(summary["sentence"])]
     for kind, title in TITLES.items():
         if summary[kind] is not None:
-            lines += ["", *claim_lines(kind, title, summary[kind], summary["level"])]
+            lines += ["", *claim_lines(kind, title, summary[kind], summary["level"], said=summary["sentence"])]
     return "\n".join(lines)
 
 
-def claim_lines(kind: str, title: str, claim: dict[str, Any], level: float) -> list[str]:
-    """A claim and its numbers; those of a void one are marked."""
+def claim_lines(kind: str, title: str, claim: dict[str, Any], level: float, said: str = "") -> list[str]:
+    """A claim and its numbers, those of a void one marked; its reason unless it was `said` before."""
     model = f", {claim['model']}" if claim["model"] not in ("", "none") else ""
-    lines = [f"{title}: {claim['verdict']} at {percent(level, 0)}{model}", f"{LEAD}{printable(claim['why'])}"]
+    lines = [f"{title}: {claim['verdict']} at {percent(level, 0)}{model}"]
+    if claim["why"] not in said:
+        lines.append(f"{LEAD}{printable(claim['why'])}")
     if claim["verdict"] == "void":
         lines.append(f"{LEAD}The numbers below would hold if votes were independent:")
     facts = [*_numbers(kind, claim), *_gates(claim), *(("assumes", text) for text in claim["assumptions"])]
@@ -62,9 +67,12 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
         facts.append(("loss", f"{points(loss['value'])} points of accuracy{ends}"))
     if claim["items_certified"] is not None:
         facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
-    if claim["evidence"]:
-        facts.append(("evidence", ", ".join(_evidence(name, value) for name, value in claim["evidence"].items())))
-    if claim["more_items"] is not None:
+    evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]
+    if evidence:
+        facts.append(("evidence", ", ".join(evidence)))
+    if "majority_accuracy" in claim["evidence"]:
+        facts.append(("majority", f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the items"))
+    if claim["more_items"]:
         facts.append(("would decide", f"about {claim['more_items']:,} more {NEEDS[kind]}"))
     return facts
 
@@ -72,14 +80,15 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
 def _evidence(name: str, value: float | str) -> str:
     number = float(value)
     text = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.3g}"
-    return f"{EVIDENCE.get(name, name.replace('_', ' '))} {text}"
+    return f"{EVIDENCE[name]} {text}"
 
 
 def _gates(claim: dict[str, Any]) -> list[tuple[str, str]]:
     answer = {True: "passed", False: "FAILED", None: "cannot be tested"}
     rows = []
     for gate in claim["gates"]:
-        p_value = "" if gate["p_value"] is None else f" (p = {gate['p_value']:.2g})"
+        silent = gate["p_value"] is None or "p = " in gate["text"]
+        p_value = "" if silent else f" (p = {gate['p_value']:.2g})"
         rows.append(("gate", f"{gate['name']}: {answer[gate['passed']]}{p_value}. {gate['text']}".rstrip()))
     return rows
 
