@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from majorant.certify.certificate import Certificate
 from majorant.certify.gold import gold_claim
@@ -29,8 +29,8 @@ PANEL_SHARE = 0.5  # workers who vote on at least this share of the items are a 
 NOTICEABLE = 1e-3  # accuracy that the last workers of a crew must add together to be kept
 ROUNDING = 1e-12  # accuracies closer than this are equal
 NO_GOLD = Estimate(None, reason="no untied item has a gold label")
-METHOD = "dawid-skene"  # whose prior and confusion, pooled by votes, the plan is made at
-CREW_METHOD = "dawid-skene"  # whose confusions of single workers the crew is chosen by
+PANEL_METHOD = "dawid-skene"  # the plan for a panel is made at its confusion matrices, pooled by votes where need be
+CROWD_METHOD = "dawid-skene"  # the same for a crowd, whose workers give too few votes each
 ASSUMPTIONS = (
     "votes are independent given the truth (hard items and shared errors make votes gain less than shown)",
     "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
@@ -157,7 +157,9 @@ def plan(
     """
     if not votes.n_votes:
         raise ConfigError("There are no votes to plan from.")
-    fit = ESTIMATORS[METHOD]().fit(votes) if fit is None else fit
+    members = _members(votes)
+    if fit is None:
+        fit = ESTIMATORS[PANEL_METHOD if len(members) else CROWD_METHOD]().fit(votes)
     prior_k, confusion_kl = shared_model(votes, fit)
     base = plan_model(
         prior_k,
@@ -170,7 +172,7 @@ def plan(
     )
     gold = gold_claim(votes, level=level) if certificate is None else certificate.gold
     expected, observed = _right_now(votes, prior_k, confusion_kl, level)
-    crew, advice = _crew_of(votes, fit), base.advice
+    crew, advice = _crew_of(votes, fit, members), base.advice
     if expected is not None and observed.high is not None and observed.high < expected:
         advice = "doubtful"
     elif advice not in ("enough", "better rule") and crew and crew[-1].best >= target:
@@ -215,14 +217,19 @@ def plan_crew(prior: ArrayLike, confusions: ArrayLike, workers: Sequence[Hashabl
     return tuple(steps)
 
 
-def _crew_of(votes: Votes, fit: Fit) -> tuple[CrewStep, ...]:
-    """The order of the workers who vote on most items, if they are few enough to choose among."""
+def _members(votes: Votes) -> NDArray[np.int64]:
+    """The workers who vote on most items, if they are several and few enough to choose among."""
     votes_j = np.bincount(votes.worker_n, minlength=len(votes.workers))
     member_j = np.flatnonzero(votes_j >= PANEL_SHARE * len(votes.items))
-    if len(member_j) < 2 or len(votes.labels) ** len(member_j) > CREW_PATTERNS:
+    panel = len(member_j) >= 2 and len(votes.labels) ** len(member_j) <= CREW_PATTERNS
+    return member_j if panel else member_j[:0]
+
+
+def _crew_of(votes: Votes, fit: Fit, member_j: NDArray[np.int64]) -> tuple[CrewStep, ...]:
+    if not len(member_j):
         return ()
     if fit.confusion is None or fit.confusion.ndim != 3:
-        fit = ESTIMATORS[CREW_METHOD]().fit(votes)
+        fit = ESTIMATORS[PANEL_METHOD]().fit(votes)
     assert fit.confusion is not None
     return plan_crew(fit.prior, fit.confusion[member_j], [votes.workers[j] for j in member_j])
 
