@@ -3,16 +3,21 @@
 import importlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from majorant.certify.certificate import Certificate, Claim, Gate
+from majorant.certify.plug_in import plug_in
 from majorant.cli import main
+from majorant.estimate import ESTIMATORS
 from majorant.interval import Estimate
-from majorant.report.certificate_summary import certificate_sentence, certificate_summary
+from majorant.report.certificate_summary import certificate_sentence, certificate_summary, plug_in_summary
 from majorant.report.certificate_text import certificate_text
 from majorant.report.text import to_json
+from majorant.simulate import simulate
 
 INDEPENDENT = Gate(name="independent votes", passed=True, p_value=0.31, text="The counts fit.")
 
@@ -217,6 +222,17 @@ def test_plug_in_is_marked_as_without_a_level(run):
     facts = json.loads(printed)
     assert (facts["level"], facts["items"], facts["method"]) == (None, 20, "majority")
     assert code == (0 if facts["optimal"] else 1)
+
+
+def test_plug_in_names_the_numbers_of_votes_that_fail():
+    prior, confusion = [0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]]
+    votes, _ = simulate(prior, confusion, 400, ([3, 7], [0.5, 0.5]), rng=0)
+    fit = replace(ESTIMATORS["dawid-skene"]().fit(votes), prior=np.array(prior), confusion=np.array(confusion))
+    sentence = plug_in_summary(plug_in(votes, lambda _: fit))["sentence"]
+    assert sentence == (
+        "At the dawid-skene estimate majority vote is not the best rule that ignores who voted on items with 7 votes "
+        "(plug-in, no level)."
+    )
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,13 @@ def test_plug_in_is_the_margin_at_the_estimate():
     assert "no confidence level" in verdict.note
 
 
+def test_plug_in_has_no_level():
+    """On the boundary (prior .8 and all workers right with .8) it says yes about half of the time."""
+    fit = ESTIMATORS["dawid-skene"]().fit
+    crowds = (simulate([0.8, 0.2], [[0.8, 0.2], [0.2, 0.8]], 1000, 3, n_workers=20, rng=seed) for seed in range(40))
+    assert 8 <= sum(plug_in(votes, fit).optimal for votes, _ in crowds) <= 32
+
+
 def test_plug_in_from_a_share_of_the_items():
     votes, _ = simulate(PRIOR, CONFUSION, 2000, 3, rng=3)
     seen = []

@@ -20,7 +20,7 @@ from majorant.votes import Votes
 Refit = Callable[[Votes], Fit]
 WITHOUT_LEVEL = (
     "The estimate is taken for the truth and votes for independent: no confidence level stands behind this verdict. "
-    "Close to the boundary it is wrong half of the time."
+    "Close to the boundary it is wrong half of the time or more."
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from majorant.certify.certificate import Certificate, Claim
 from majorant.certify.labels_loss import LabelsLoss
 from majorant.certify.plug_in import PlugIn
-from majorant.report.text import points
+from majorant.report.text import listed, points
 from majorant.report.theory import finite
 
 NEGLIGIBLE = 0.0005  # accuracy: less than a tenth of a point
@@ -102,10 +102,8 @@ def _at_stake(claim: Claim) -> str:
 
 def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
     """The facts of a plug-in verdict."""
-    holds = "is" if verdict.optimal else "is not"
     return {
-        "sentence": f"At the {verdict.method} estimate majority vote {holds} the best rule that ignores who voted "
-        "(plug-in, no level).",
+        "sentence": _plug_in_sentence(verdict),
         "method": verdict.method,
         "level": None,
         "note": verdict.note,
@@ -130,6 +128,16 @@ def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
             for n_votes, one in sorted(verdict.by_votes.items())
         ],
     }
+
+
+def _plug_in_sentence(verdict: PlugIn) -> str:
+    against = [str(n_votes) for n_votes, one in sorted(verdict.by_votes.items()) if one.verdict != "optimal"]
+    answer = "is" if not against else "is not"
+    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {listed(against)} votes"
+    return (
+        f"At the {verdict.method} estimate majority vote {answer} the best rule that ignores who voted{where} "
+        "(plug-in, no level)."
+    )
 
 
 def labels_loss_summary(found: LabelsLoss, source: str) -> dict[str, Any]:
