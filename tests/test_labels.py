@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from majorant.decide.gold import clopper_pearson, gold_accuracy
+from majorant.decide.gold import gold_accuracy
 from majorant.decide.labels import label_table
 from majorant.estimate.majority import Majority
+from majorant.interval import clopper_pearson
 from majorant.votes import Votes
 
 

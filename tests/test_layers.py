@@ -30,9 +30,9 @@ MAY_IMPORT = {
     "agreement": "tally votes",
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge",
-    "certify": "theory tally estimate.fit votes",
+    "certify": "theory tally estimate.fit votes merge",
     "decide": "certify estimate tally votes theory kernels",
-    "plan": "theory certify votes",
+    "plan": "theory certify estimate votes",
     "engines": "blocks tally estimate certify votes",
     "pipeline": BELOW_PIPELINE,
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types

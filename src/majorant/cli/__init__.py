@@ -15,6 +15,8 @@ from majorant.errors import MajorantError
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
     "check": "Read votes, measure agreement, and write the labels.",
+    "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or not to be told.",
+    "plan": "How many votes, gold items and workers it takes to reach an accuracy.",
     "aggregate": "Write one label per item.",
     "workers": "Who is good: accuracy with intervals, agreement, confusion and flags of each worker.",
     "agreement": "How well the workers agree, beyond chance.",

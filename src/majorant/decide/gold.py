@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
+from majorant.interval import clopper_pearson
 from majorant.votes import Votes
 
 
@@ -39,17 +40,3 @@ def gold_accuracy(votes: Votes, fit: Fit, *, level: float) -> GoldAccuracy | Non
     right = float((best_ik[np.arange(len(known)), gold_i] / best_ik.sum(axis=1)).sum())
     low, high = clopper_pearson(right, len(known), level)
     return GoldAccuracy(right / len(known), low, high, len(known))
-
-
-def clopper_pearson(successes: float, trials: int, level: float) -> tuple[float, float]:
-    """The exact interval of a binomial proportion; it holds the truth with probability at least `level`.
-
-    >>> [round(end, 4) for end in clopper_pearson(0, 10, .95)]
-    [0.0, 0.3085]
-    """
-    from scipy.special import betaincinv
-
-    tail = (1 - level) / 2
-    low = betaincinv(successes, trials - successes + 1, tail) if successes > 0 else 0.0
-    high = betaincinv(successes + 1, trials - successes, 1 - tail) if successes < trials else 1.0
-    return float(low), float(high)

@@ -199,6 +199,15 @@ def percent(value: float, digits: int = 1) -> str:
     return f"{100 * value:.{digits}f} %"
 
 
+def points(accuracy: float) -> str:
+    """A difference of accuracies in percentage points.
+
+    >>> points(.0294), points(-.00001)
+    ('2.9', '0.0')
+    """
+    return f"{100 * accuracy:.1f}".replace("-0.0", "0.0")
+
+
 def share(part: int, whole: int) -> str:
     """Part of a whole in percent, or a dash of nothing."""
     return percent(part / whole) if whole else "-"

@@ -37,11 +37,11 @@ def _facts(one: Description, labels: Sequence[str] | None, voters: Sequence[str]
     return {
         "votes": one.n_votes,
         "verdict": one.verdict,
-        "margin": _finite(one.margin),
+        "margin": finite(one.margin),
         "majority_accuracy": one.majority_accuracy,
         "optimal_accuracy": one.optimal_accuracy,
         "gap": one.gap,
-        "handicap": _finite(one.handicap),
+        "handicap": finite(one.handicap),
         "radius": one.radius,
         "witness": {
             "counts": list(one.witness.counts),
@@ -53,7 +53,8 @@ def _facts(one: Description, labels: Sequence[str] | None, voters: Sequence[str]
     }
 
 
-def _finite(number: float | None) -> float | str | None:
+def finite(number: float | None) -> float | str | None:
+    """A number that JSON can hold: infinite ones are the strings inf and -inf."""
     return number if number is None or math.isfinite(number) else str(number)
 
 

@@ -1,0 +1,117 @@
+"""`majorant certify`: is majority vote optimal for these votes?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from majorant.cli.options import common_options, level_option
+from majorant.cli.source import Source, input_options
+from majorant.errors import ConfigError
+
+if TYPE_CHECKING:
+    from majorant.certify.certificate import Certificate
+    from majorant.votes import Votes
+
+CANNOT_TELL = 3
+EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any other: CANNOT_TELL
+
+
+@click.command()
+@input_options
+@click.option(
+    "--claim",
+    type=click.Choice(["anonymous", "named", "gold"]),
+    default="anonymous",
+    show_default=True,
+    help="The claim that the exit code is about.",
+)
+@click.option("--labels", metavar="FILE", help="Also judge labels you have: a table with the columns item and label.")
+@click.option("--plug-in", metavar="METHOD", help="Instead, take a method's estimate for the truth; without a level.")
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="With --plug-in: estimate from this random share of the items.",
+)
+@level_option
+@common_options
+def certify(
+    source: Source,
+    claim: str,
+    labels: str | None,
+    plug_in: str | None,
+    share: float,
+    level: float,
+    seed: int,
+    as_json: bool,
+    quiet: bool,  # noqa: ARG001
+) -> None:
+    """Is majority vote optimal for these votes: proved, supported, refuted, or not to be told.
+
+    Exits with 0 if the claim is proved or supported, 1 if it is refuted, 3 if these votes cannot tell. With --plug-in:
+    0 if majority is optimal at the estimate, 1 if it is not.
+    """
+    if plug_in is None and share != 1:
+        raise ConfigError("--share is for --plug-in METHOD: the certificate uses all items.")
+    if plug_in is not None and labels is not None:
+        raise ConfigError("--labels and --plug-in are two questions: ask one at a time.")
+    votes = source.read()
+    if plug_in is not None:
+        raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
+    from majorant.certify import certify as run  # type: ignore[attr-defined]
+
+    certificate: Certificate = run(votes, level=level, rng=seed)
+    code = _exit_code(certificate, claim)
+    _show(votes, certificate, labels, as_json=as_json)
+    raise SystemExit(code)
+
+
+def _show(votes: Votes, certificate: Certificate, labels: str | None, *, as_json: bool) -> None:
+    from majorant.report.certificate_summary import certificate_summary
+    from majorant.report.certificate_text import certificate_text, labels_loss_lines
+    from majorant.report.summary import account_summary
+    from majorant.report.text import to_json
+
+    summary = {"input": account_summary(votes.account), **certificate_summary(certificate)}
+    if labels is not None:
+        summary["labels"] = _judge_labels(votes, labels, certificate.level)
+    if as_json:
+        click.echo(to_json(summary), nl=False)
+        return
+    click.echo(certificate_text(summary))
+    if labels is not None:
+        click.echo("\n".join(["", *labels_loss_lines(summary["labels"])]))
+
+
+def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
+    from majorant.certify.labels_loss import labels_loss
+    from majorant.encode.label_file import read_labels
+    from majorant.pipeline import aggregate
+    from majorant.report.certificate_summary import labels_loss_summary
+
+    found = labels_loss(votes, read_labels(labels, votes), level=level, fit=aggregate(votes, "dawid-skene"))
+    return labels_loss_summary(found, labels)
+
+
+def _plug_in(votes: Votes, method: str, share: float, seed: int, *, as_json: bool) -> int:
+    from majorant.certify.plug_in import plug_in
+    from majorant.pipeline import aggregate
+    from majorant.report.certificate_summary import plug_in_summary
+    from majorant.report.certificate_text import plug_in_text
+    from majorant.report.text import to_json
+
+    verdict = plug_in(votes, lambda sample: aggregate(sample, method, rng=seed), share=share, rng=seed)
+    summary = plug_in_summary(verdict)
+    click.echo(to_json(summary) if as_json else plug_in_text(summary), nl=not as_json)
+    return 0 if verdict.optimal else 1
+
+
+def _exit_code(certificate: Certificate, claim: str) -> int:
+    chosen = getattr(certificate, claim)
+    if chosen is None:
+        need = "gold labels (--gold or --gold-file)" if claim == "gold" else "workers who vote on several items"
+        raise ConfigError(f"--claim {claim}: these votes have no such claim; it needs {need}.")
+    return EXIT_CODE.get(chosen.verdict, CANNOT_TELL)

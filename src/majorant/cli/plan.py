@@ -1,0 +1,41 @@
+"""`majorant plan`: how many votes, gold items and workers it takes."""
+
+from __future__ import annotations
+
+import click
+
+from majorant.cli.options import common_options, level_option
+from majorant.cli.source import Source, input_options
+
+
+@click.command()
+@input_options
+@click.option(
+    "--target",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.95,
+    show_default=True,
+    help="The accuracy to reach.",
+)
+@click.option("--max-votes", type=click.IntRange(min=1), default=25, show_default=True, help="Votes per item, at most.")
+@click.option("--price", type=click.FloatRange(min=0), default=1.0, show_default=True, help="What one vote costs.")
+@level_option
+@common_options
+def plan(
+    source: Source,
+    target: float,
+    max_votes: int,
+    price: float,
+    level: float,
+    seed: int,  # noqa: ARG001
+    as_json: bool,
+    quiet: bool,  # noqa: ARG001
+) -> None:
+    """How many votes, gold items and workers it takes to reach an accuracy."""
+    from majorant.plan import plan as make_plan
+    from majorant.report.plan import plan_summary, plan_text
+    from majorant.report.text import to_json
+
+    made = make_plan(source.read(), target=target, max_votes=max_votes, price_per_vote=price, level=level)
+    summary = plan_summary(made)
+    click.echo(to_json(summary) if as_json else plan_text(summary), nl=not as_json)

@@ -1,0 +1,138 @@
+"""Certificates as text: one sentence for all readers, then the numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from majorant.report.certificate_summary import NEEDS
+from majorant.report.text import columns, listed, percent, points, printable
+
+TITLES = {
+    "anonymous": "Rules that ignore who voted",
+    "named": "Rules that know who voted",
+    "gold": "By gold labels alone, rules that ignore who voted",
+}
+EVIDENCE = {  # what is shown of it; JSON holds all
+    "e_value": "e-value",
+    "e_value_against": "e-value against",
+    "likelihood_ratio": "likelihood ratio",
+    "margin low": "lower limit of the margin",
+    "worker sets": "worker sets",
+    "p_optimal": "p-value for optimal",
+    "p_not_optimal": "p-value against",
+    "gold_items": "gold items",
+    "cells": "vote counts",
+    "cells_certified": "vote counts certified",
+}
+LABELS_NUMBERS = {
+    "accuracy": "right on gold",
+    "over_majority": "lead over majority",
+    "loss": "loss, by gold",
+    "model_loss": "loss, by the model",
+}
+LEAD = "         "
+
+
+def certificate_text(summary: dict[str, Any]) -> str:
+    """What `majorant certify` prints."""
+    lines = [printable(summary["sentence"])]
+    for kind, title in TITLES.items():
+        if summary[kind] is not None:
+            lines += ["", *claim_lines(kind, title, summary[kind], summary["level"], said=summary["sentence"])]
+    return "\n".join(lines)
+
+
+def claim_lines(kind: str, title: str, claim: dict[str, Any], level: float, said: str = "") -> list[str]:
+    """A claim and its numbers, those of a void one marked; its reason unless it was `said` before."""
+    model = f", {claim['model']}" if claim["model"] not in ("", "none") else ""
+    lines = [f"{title}: {claim['verdict']} at {percent(level, 0)}{model}"]
+    if claim["why"] not in said:
+        lines.append(f"{LEAD}{printable(claim['why'])}")
+    if claim["verdict"] == "void":
+        lines.append(f"{LEAD}The numbers below would hold if votes were independent:")
+    facts = [*_numbers(kind, claim), *_gates(claim), *(("assumes", text) for text in claim["assumptions"])]
+    return [*lines, *columns([(name, printable(text)) for name, text in facts], left=(0, 1))] if facts else lines
+
+
+def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
+    facts = []
+    if claim["by_votes"]:
+        facts.append(("by votes", listed(f"{row['votes']}: {row['verdict']}" for row in claim["by_votes"])))
+    if claim["margin"] is not None:
+        handicap = "" if claim["handicap"] is None else f"; handicap {float(claim['handicap']):+.2f} votes"
+        facts.append(("margin", f"{float(claim['margin']):+.3f} nats{handicap}"))
+    loss = claim["loss"]
+    if loss["value"] is not None:
+        ends = "" if loss["low"] is None else f" [{points(loss['low'])}, {points(loss['high'])}]"
+        facts.append(("loss", f"{points(loss['value'])} points of accuracy{ends}"))
+    if claim["items_certified"] is not None:
+        facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
+    evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]
+    if evidence:
+        facts.append(("evidence", ", ".join(evidence)))
+    if "majority_accuracy" in claim["evidence"]:
+        facts.append(("majority", f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the items"))
+    if claim["more_items"]:
+        facts.append(("would decide", f"about {claim['more_items']:,} more {NEEDS[kind]}"))
+    return facts
+
+
+def _evidence(name: str, value: float | str) -> str:
+    number = float(value)
+    text = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.3g}"
+    return f"{EVIDENCE[name]} {text}"
+
+
+def _gates(claim: dict[str, Any]) -> list[tuple[str, str]]:
+    answer = {True: "passed", False: "FAILED", None: "cannot be tested"}
+    rows = []
+    for gate in claim["gates"]:
+        silent = gate["p_value"] is None or "p = " in gate["text"]
+        p_value = "" if silent else f" (p = {gate['p_value']:.2g})"
+        rows.append(("gate", f"{gate['name']}: {answer[gate['passed']]}{p_value}. {gate['text']}".rstrip()))
+    return rows
+
+
+def plug_in_text(summary: dict[str, Any]) -> str:
+    """What `majorant certify --plug-in` prints; the warning stands before the numbers."""
+    head = ("votes", "items", "verdict", "margin", "majority", "best rule", "gap")
+    rows = [
+        (
+            str(row["votes"]),
+            percent(row["items"]),
+            row["verdict"],
+            f"{float(row['margin']):+.3f} nats",
+            *("?" if row[name] is None else percent(row[name]) for name in ("majority_accuracy", "optimal_accuracy")),
+            "?" if row["gap"] is None else f"{points(row['gap'])} points",
+        )
+        for row in summary["by_votes"]
+    ]
+    matrix = " / ".join(", ".join(f"{value:.3f}" for value in row) for row in summary["confusion"])
+    source = f"all {summary['items']:,} items" if summary["share"] == 1 else f"{summary['items']:,} random items"
+    return "\n".join(
+        [
+            summary["sentence"],
+            f"Note     {summary['note']}",
+            "",
+            f"Estimate from {source}: prior {', '.join(f'{p:.3f}' for p in summary['prior'])}; confusion {matrix}",
+            *columns([head, *rows], left=(2,)),
+        ]
+    )
+
+
+def labels_loss_lines(found: dict[str, Any]) -> list[str]:
+    """How the user's own labels compare."""
+    head = f"Labels of {printable(found['source'])}, on {found['n_items']:,} items with a label and an untied vote"
+    rows = []
+    for name, title in LABELS_NUMBERS.items():
+        one, form = found[name], percent if name == "accuracy" else _in_points
+        if one["value"] is None:
+            rows.append((title, one["reason"]))
+        else:
+            ends = f"({one['reason']})" if one["low"] is None else f"[{form(one['low'])}, {form(one['high'])}]"
+            rows.append((title, f"{form(one['value'])} {ends}"))
+    return [head, *columns(rows, left=(0, 1))]
+
+
+def _in_points(accuracy: float) -> str:
+    return f"{points(accuracy)} points"

@@ -1,0 +1,114 @@
+"""A plan as plain data and as text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from majorant.plan import Plan
+from majorant.report.summary import plain
+from majorant.report.text import columns, count, interval, percent, shown
+
+ADVICE = {
+    "enough": "The votes you have are enough.",
+    "better rule": "No more votes are needed: the best rule reaches it with the votes you have.",
+    "more votes": "It takes more votes; a better rule saves none of them.",
+    "both": "The best rule saves votes.",
+    "know who votes": "No more votes are needed: the best rule that knows who voted reaches it with those you have.",
+    "doubtful": "They are not, so expect less.",
+    "out of reach": "No number of votes up to this limit reaches it: better workers or instructions would.",
+}
+
+
+def plan_summary(plan: Plan) -> dict[str, Any]:
+    """The facts of a plan."""
+    return {
+        "target": plan.target,
+        "advice": plan.advice,
+        "sentence": _sentence(plan),
+        "votes_now": plan.votes_now,
+        "majority_votes": plan.majority_votes,
+        "best_votes": plan.best_votes,
+        "price_per_vote": plan.price_per_vote,
+        "majority_cost": plan.majority_cost,
+        "best_cost": plan.best_cost,
+        "gold_items": plan.gold_items,
+        "more_gold": plan.more_gold,
+        "more_items": plan.more_items,
+        "prior": plan.prior.tolist(),
+        "confusion": plan.confusion.tolist(),
+        "points": [{"votes": p.n_votes, "majority": p.majority, "best": p.best} for p in plan.points],
+        "crew": [{"worker": plain(s.worker), "majority": s.majority, "best": s.best} for s in plan.crew],
+        "expected_now": plan.expected_now,
+        "observed_now": asdict(plan.observed_now),
+        "keep": [plain(worker) for worker in plan.keep],
+        "assumptions": list(plan.assumptions),
+    }
+
+
+def _sentence(plan: Plan) -> str:
+    def votes(needed: int | None) -> str:
+        return f"more than {len(plan.points)} votes" if needed is None else count(needed, "vote")
+
+    now = "" if plan.votes_now is None else f" You have {plan.votes_now:.3g}."
+    start, takes = (
+        ("Being", "takes") if plan.advice != "doubtful" else ("If votes were independent, being", "would take")
+    )
+    return (
+        f"{start} right on {100 * plan.target:g} % of the items {takes} {votes(plan.majority_votes)} per item by "
+        f"majority, {votes(plan.best_votes)} by the best rule that ignores who voted.{now} {ADVICE[plan.advice]}"
+    )
+
+
+def plan_text(summary: dict[str, Any]) -> str:
+    """What `majorant plan` prints."""
+    lines = [summary["sentence"], *_doubt(summary), "", *_points(summary)]
+    wants = [
+        (summary["gold_items"], "gold items"),
+        (summary["more_gold"], "more gold items"),
+        (summary["more_items"], "more items without gold"),
+    ]
+    decide = [
+        f"About {number:,} {what} would decide whether majority vote is optimal."
+        for number, what in wants
+        if number is not None
+    ]
+    lines += ["", *decide] if decide else []
+    if summary["crew"]:
+        lines += ["", *_crew(summary)]
+    return "\n".join([*lines, "", *(f"Assumes: {text}." for text in summary["assumptions"])])
+
+
+def _doubt(summary: dict[str, Any]) -> list[str]:
+    """A warning where gold shows that the model promises too much."""
+    if summary["advice"] != "doubtful":
+        return []
+    seen, expected = summary["observed_now"], percent(summary["expected_now"])
+    right = f"{percent(seen['value'])}{interval(seen, percent)}"
+    return [
+        f"Note     By gold, majority is right on {right} of the untied items.",
+        f"         The numbers below expect {expected}: votes depend on each other (hard items, shared errors).",
+    ]
+
+
+def _points(summary: dict[str, Any]) -> list[str]:
+    """A row for each number of votes, as far as it matters."""
+    needed = [n for n in (summary["majority_votes"], summary["best_votes"], summary["votes_now"]) if n is not None]
+    last = len(summary["points"]) if summary["majority_votes"] is None else round(max(needed)) + 1
+    rows = [
+        (
+            str(row["votes"]),
+            *("?" if row[name] is None else percent(row[name]) for name in ("majority", "best")),
+            f"{row['votes'] * summary['price_per_vote']:g}",
+        )
+        for row in summary["points"][:last]
+    ]
+    return columns([("votes per item", "majority", "best rule", "price per item"), *rows], left=())
+
+
+def _crew(summary: dict[str, Any]) -> list[str]:
+    head = ("the workers, best addition first", "majority of them", "best rule that knows them")
+    rows = [(shown(row["worker"]), percent(row["majority"]), percent(row["best"])) for row in summary["crew"]]
+    keep = ", ".join(shown(worker) for worker in summary["keep"])
+    reached = percent(summary["crew"][len(summary["keep"]) - 1]["best"])
+    return [f"Keep {keep}: together right on {reached}, by the best rule that knows them.", *columns([head, *rows])]

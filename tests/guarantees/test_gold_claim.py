@@ -1,0 +1,370 @@
+"""The gold claim keeps its level whatever the law of truth given the counts, so with any dependence between votes.
+
+A law is a list of cells: the counts of an item's votes, how many gold items have them, and P(truth | counts).  Given
+the counts, the gold labels of a cell are independent draws from it; how the votes came about does not matter.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import defaultdict
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom
+
+from crowds import random_votes
+from majorant.certify.gold import gold_claim
+from majorant.certify.gold_cells import GoldCells, gold_cells
+from majorant.certify.gold_loss import difference_bounds, gold_loss
+from majorant.certify.gold_plan import more_gold
+from majorant.certify.gold_tests import best_p_values, certified, simes, worse_p_values
+from majorant.datasets import find, load, local_path
+from majorant.errors import ConfigError
+from majorant.simulate import simulate
+from majorant.votes import Votes
+
+LEVEL, ALPHA = 0.9, 0.1  # a low level: failures are common enough to be counted
+
+
+def two_class(n_votes, right_by_lead, gold):
+    """A law symmetric in the two classes: P(majority is right) by the number of votes of the majority."""
+    cells = []
+    for k in range(n_votes + 1):
+        if 2 * k != n_votes:
+            right = right_by_lead[max(k, n_votes - k)]
+            cells.append(((k, n_votes - k), gold, (right, 1 - right) if 2 * k > n_votes else (1 - right, right)))
+    return cells
+
+
+def votes_of(law):
+    """Votes with the counts of the law; every item will be gold."""
+    items_c = np.array([gold for _, gold, _ in law])
+    label_n = [np.tile(np.repeat(np.arange(len(counts)), counts), gold) for counts, gold, _ in law]
+    item_n = np.repeat(np.arange(items_c.sum()), np.repeat([sum(counts) for counts, _, _ in law], items_c))
+    return Votes.from_codes(
+        item_n,
+        np.zeros(len(item_n), dtype=int),
+        np.concatenate(label_n),
+        items=range(items_c.sum()),
+        workers="w",
+        labels=range(len(law[0][0])),
+    )
+
+
+def gold_of(law, rng):
+    """Gold labels for `votes_of(law)`, drawn anew."""
+    return np.concatenate([rng.choice(len(truth), gold, p=truth) for _, gold, truth in law]).astype(np.int32)
+
+
+def draw_cells(counts_ck, gold_c, truth_ck, rng):
+    gold_ck = [rng.multinomial(gold, truth) for gold, truth in zip(gold_c, truth_ck, strict=True)]
+    return GoldCells(counts_ck, gold_c, np.array(gold_ck))
+
+
+def rate_of(law, verdict, n_runs, rng):
+    votes = votes_of(law)
+    hits = sum(
+        gold_claim(replace(votes, gold_i=gold_of(law, rng)), level=LEVEL).verdict == verdict for _ in range(n_runs)
+    )
+    assert beta.ppf(0.001, max(hits, 1), n_runs - hits + 1) <= ALPHA, f"{hits} of {n_runs}"
+    return hits / n_runs
+
+
+def loss_of(law):
+    items = sum(gold for _, gold, _ in law)
+    return sum(gold / items * (max(truth) - truth[int(np.argmax(counts))]) for counts, gold, truth in law)
+
+
+EVEN3 = [((3, 0, 0), 60, (0.9, 0.05, 0.05)), ((0, 3, 0), 60, (0.1, 0.8, 0.1)), ((1, 2, 0), 60, (0.4, 0.4, 0.2))]
+NOT_OPTIMAL = {
+    "boundary in both narrow cells": two_class(3, {3: 0.95, 2: 0.5}, 40),
+    "boundary in one of ten": [*two_class(9, dict.fromkeys(range(5, 10), 0.95), 60)[:-1], ((9, 0), 60, (0.5, 0.5))],
+    "few gold items": two_class(3, {3: 0.95, 2: 0.5}, 8),
+    "uninformative": two_class(5, dict.fromkeys((3, 4, 5), 0.5), 30),
+    "one class only": [(counts, gold, (1, 0)) for counts, gold, _ in two_class(3, {3: 1, 2: 1}, 30)],
+    "three classes, one tie": EVEN3,
+}
+OPTIMAL = {
+    "boundary in every cell": two_class(5, dict.fromkeys((3, 4, 5), 0.5), 40),
+    "boundary in the narrow cells": two_class(3, {3: 0.9, 2: 0.5}, 100),
+    "few gold items": two_class(9, dict.fromkeys(range(5, 10), 0.5), 6),
+    "three classes, all even": [(counts, 50, (1 / 3, 1 / 3, 1 / 3)) for counts, _, _ in EVEN3],
+    "three classes, one tie": EVEN3,
+}
+
+
+@pytest.mark.parametrize("name", NOT_OPTIMAL)
+def test_proved_wrongly_no_more_often_than_promised(name):
+    rate_of(NOT_OPTIMAL[name], "proved", 200, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("name", OPTIMAL)
+def test_refuted_wrongly_no_more_often_than_promised(name):
+    rate_of(OPTIMAL[name], "refuted", 200, np.random.default_rng(2))
+
+
+@pytest.mark.parametrize("name", {**NOT_OPTIMAL, **OPTIMAL})
+def test_certified_cells_are_all_right_at_once(name):
+    law, rng, n_runs = {**NOT_OPTIMAL, **OPTIMAL}[name], np.random.default_rng(3), 400
+    counts_ck, gold_c, truth_ck = (np.array(column) for column in zip(*law, strict=True))
+    majority_c = counts_ck.argmax(axis=1)
+    bad_c = [np.delete(truth, m).max() >= truth[m] for truth, m in zip(truth_ck, majority_c, strict=True)]
+    wrong = 0
+    for _ in range(n_runs):
+        cells = draw_cells(counts_ck, gold_c, truth_ck, rng)
+        wrong += bool((certified(cells, ALPHA) & bad_c).any())
+    assert beta.ppf(0.001, max(wrong, 1), n_runs - wrong + 1) <= ALPHA
+
+
+def random_law(rng, n_classes):
+    n_votes, n_cells = int(rng.integers(1, 8)), int(rng.integers(1, 12))
+    law = {}
+    while len(law) < n_cells:
+        counts = tuple(int(n) for n in rng.multinomial(n_votes, np.ones(n_classes) / n_classes))
+        if counts.count(max(counts)) == 1:
+            law[counts] = (counts, int(rng.integers(1, 60)), tuple(rng.dirichlet(np.ones(n_classes))))
+        n_cells -= rng.random() < 0.05
+    return list(law.values()) or random_law(rng, n_classes)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_the_loss_interval_holds_the_loss(n_classes):
+    rng = np.random.default_rng(n_classes)
+    misses, n_runs = 0, 400
+    for _ in range(n_runs):
+        law = random_law(rng, n_classes)
+        gold_ck = np.array([rng.multinomial(gold, truth) for _, gold, truth in law])
+        cells = GoldCells(np.array([counts for counts, _, _ in law]), gold_ck.sum(axis=1), gold_ck)
+        loss = gold_loss(cells, 0.8)
+        assert loss.low <= loss.value <= loss.high
+        misses += not loss.low <= loss_of(law) <= loss.high
+    assert misses <= binom.ppf(0.999, n_runs, 0.2)
+
+
+def test_the_loss_interval_holds_where_it_is_tightest():
+    """One cell, two classes: the exact binomial interval, so it must miss at times, and not too often."""
+    rng, law = np.random.default_rng(0), [((1, 2), 400, (0.6, 0.4))]
+    ends = [
+        gold_loss(GoldCells(np.array([[1, 2]]), np.array([400]), rng.multinomial(400, [0.6, 0.4])[None]), 0.5)
+        for _ in range(500)
+    ]
+    misses = sum(not one.low <= loss_of(law) <= one.high for one in ends)
+    assert 40 <= misses <= binom.ppf(0.999, 500, 0.5)
+
+
+@pytest.mark.parametrize(
+    "crowd",
+    [
+        {"concentration": 3.0},
+        {"dependence": 0.8},
+        {"dependence": 0.7, "n_workers": 5, "groups": "aaabb"},
+        {"concentration": 2.0, "dependence": 0.5},
+    ],
+)
+def test_votes_may_depend_on_each_other(crowd):
+    """Majority is wrong where the rare class wins narrowly: never proved, nearly always refuted; loss covered."""
+    model = {"prior": [0.9, 0.1], "confusion": [[0.7, 0.3], [0.1, 0.9]], "n_votes": 5, **crowd}
+    truth = gold_cells(simulate(n_items=200_000, gold=1.0, rng=9, **model).votes)
+    loss = float(truth.share_c @ ((truth.rival_c - truth.right_c).clip(0) / truth.gold_c))
+    claims = [gold_claim(simulate(n_items=2_000, gold=0.5, rng=seed, **model).votes, level=LEVEL) for seed in range(40)]
+    assert loss > 0.01
+    assert all(claim.verdict != "proved" for claim in claims)
+    assert sum(claim.verdict == "refuted" for claim in claims) >= 36
+    assert sum(not claim.loss.low <= loss <= claim.loss.high for claim in claims) <= binom.ppf(0.999, 40, ALPHA)
+
+
+def test_p_values_are_exact_sums():
+    gold_ck = np.array([[7, 2, 1], [0, 4, 9], [3, 3, 3], [0, 0, 0]])
+    cells = GoldCells(np.array([[2, 1, 0], [0, 2, 1], [0, 0, 3], [1, 0, 2]]), gold_ck.sum(axis=1), gold_ck)
+
+    def tail(wins, losses):
+        return Fraction(sum(comb(wins + losses, k) for k in range(wins, wins + losses + 1)), 2 ** (wins + losses))
+
+    best = [max(tail(right, one) for one in others) for right, others in ((7, (2, 1)), (4, (0, 9)), (3, (3, 3)))]
+    worse = [2 * min(tail(one, right) for one in others) for right, others in ((7, (2, 1)), (4, (0, 9)), (3, (3, 3)))]
+    assert best_p_values(cells).tolist() == pytest.approx([*map(float, best), 1.0], rel=1e-12)
+    assert worse_p_values(cells).tolist() == pytest.approx([min(1.0, float(p)) for p in worse] + [1.0], rel=1e-12)
+
+
+def test_simes_holds_its_level_and_beats_bonferroni():
+    p_rc = np.random.default_rng(0).random((20_000, 6))
+    assert np.mean([simes(p_c) <= ALPHA for p_c in p_rc]) == pytest.approx(ALPHA, abs=0.008)
+    assert simes(np.array([0.02, 0.02, 0.02])) == pytest.approx(0.02)
+
+
+def test_certified_cells_are_those_that_every_simes_test_rejects():
+    """Hommel's procedure against the closure written out: a cell counts if Simes rejects every set that holds it."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        n_cells = int(rng.integers(1, 7))
+        gold_c = rng.integers(5, 30, n_cells)
+        right_c = rng.binomial(gold_c, rng.uniform(0.5, 1, n_cells))
+        cells = GoldCells(np.tile([2, 1], (n_cells, 1)), gold_c, np.column_stack([right_c, gold_c - right_c]))
+        p_value_c = best_p_values(cells)
+        sets = [s for n in range(1, n_cells + 1) for s in combinations(range(n_cells), n)]
+        passed = [s for s in sets if simes(p_value_c[list(s)]) > 0.05]
+        assert certified(cells, 0.05).tolist() == [not any(c in s for s in passed) for c in range(n_cells)]
+
+
+def test_difference_bounds_hold():
+    rng = np.random.default_rng(0)
+    draws_rc = rng.multinomial(80, [0.3, 0.2, 0.5], size=4_000)
+    low, high = difference_bounds(draws_rc[:, 0], draws_rc[:, 1], np.full(4_000, 80), 0.1)
+    assert max(np.mean(low > 0.1), np.mean(high < 0.1)) <= 0.1 + 3 * (0.09 / 4_000) ** 0.5
+
+
+def test_classes_and_items_may_be_renamed():
+    votes, _ = simulate([0.7, 0.3], [[0.8, 0.2], [0.3, 0.7]], 400, ([1, 2, 3, 5], [1, 1, 1, 1]), rng=5, gold=0.6)
+    swapped = replace(votes, label_n=1 - votes.label_n, gold_i=np.where(votes.gold_i < 0, -1, 1 - votes.gold_i))
+    one, other = gold_claim(votes), gold_claim(swapped)
+    for name in ("verdict", "by_votes", "items_certified", "more_items", "evidence"):
+        assert getattr(one, name) == getattr(other, name), name
+    assert (one.loss.value, one.loss.high) == pytest.approx((other.loss.value, other.loss.high))
+
+
+def test_a_sound_crowd_is_proved_and_the_planned_gold_decides():
+    law = two_class(3, {3: 0.95, 2: 0.65}, 20)
+    counts_ck, gold_c, truth_ck = (np.array(column) for column in zip(*law, strict=True))
+    more = more_gold(GoldCells(counts_ck, gold_c, np.array(gold_c[:, None] * truth_ck).round().astype(int)), 0.05)
+    rng, decided = np.random.default_rng(0), 0
+    for _ in range(200):
+        gold_c = rng.multinomial(80 + more, np.full(4, 1 / 4))
+        cells = draw_cells(counts_ck, gold_c, truth_ck, rng)
+        decided += bool((best_p_values(cells) <= 0.05).all())
+    assert 0.5 <= decided / 200 <= 0.95  # two cells are equally hard, each planned for .8
+
+
+def test_gold_may_be_absent_or_useless():
+    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 50, 2, rng=0)
+    assert gold_claim(votes).verdict == "unidentified"
+    assert "No item has a gold label" in gold_claim(votes).why
+    tied = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny", gold=[0])
+    assert (gold_claim(tied).verdict, gold_claim(tied).why) == (
+        "unidentified",
+        "No item with a gold label has an untied vote.",
+    )
+    alone = Votes.from_codes([0, 0], [0, 1], [0, 0], items="a", workers="wx", labels="n", gold=[0])
+    assert gold_claim(alone).verdict == "unidentified"
+    one_item = Votes.from_codes([0], [0], [0], items="a", workers="w", labels="ny", gold=[0])
+    claim = gold_claim(one_item)
+    assert (claim.verdict, claim.more_items is None or claim.more_items >= 1) == ("undecided", True)
+    for level in (0, 1, 1.5):
+        with pytest.raises(ConfigError, match="level must lie between 0 and 1"):
+            gold_claim(votes, level=level)
+
+
+def test_gold_only_where_it_does_not_count():
+    """All gold lies on a number of votes that hardly any item holds."""
+    law = [*two_class(3, {3: 0.95, 2: 0.9}, 200), ((1, 0), 1, (1, 0))]
+    gold_i = np.append(np.full(800, -1), 0).astype(np.int32)
+    claim = gold_claim(replace(votes_of(law), gold_i=gold_i))
+    assert (claim.verdict, claim.margin, claim.loss.high > 0.99) == ("undecided", None, True)
+    assert claim.more_items > 5
+
+
+def test_every_number_of_votes_may_be_rare():
+    law = [((n, 0), 1, (1, 0)) for n in range(1, 151)]
+    claim = gold_claim(replace(votes_of(law), gold_i=np.zeros(150, dtype=np.int32)))
+    assert claim.verdict == "undecided"
+    assert len(claim.by_votes) == 150
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_votes_get_a_claim(seed):
+    rng = np.random.default_rng(seed)
+    votes = random_votes(rng, n_items=30, n_classes=int(rng.integers(2, 5)), n_votes=100, gold=True)
+    claim = gold_claim(votes, level=float(rng.uniform(0.5, 0.999)))
+    assert claim.verdict in ("proved", "refuted", "undecided")
+    assert 0 <= claim.loss.low <= claim.loss.value <= claim.loss.high <= 1
+    assert 0 <= claim.items_certified <= 1
+    assert claim.verdict != "proved" or claim.items_certified > 0
+
+
+def test_a_rare_number_of_votes_does_not_enter_the_verdict():
+    law = [*two_class(3, {3: 0.95, 2: 0.9}, 200), ((1, 0), 1, (0, 1))]
+    claim = gold_claim(replace(votes_of(law), gold_i=gold_of(law, np.random.default_rng(0))))
+    assert (claim.verdict, dict(claim.by_votes)) == ("proved", {1: "undecided", 3: "proved"})
+    assert claim.items_certified < 1
+
+
+def published(name):
+    """The labels and the truth of each item, straight from the published files."""
+    if any(local_path(file) is None for file in find(name).files) or not os.environ.get("MAJORANT_DATA"):
+        pytest.skip(f"{name} is not in the folder that MAJORANT_DATA names")
+    folder, labels = Path(os.environ["MAJORANT_DATA"]), defaultdict(list)
+    if name != "D-Product":
+        with (folder / "active-crowd-toolkit" / f"{name}.csv").open(newline="") as lines:
+            rows = [(row[1], int(row[2]), int(row[3])) for row in csv.reader(lines)]
+        for item, label, _ in rows:
+            labels[item].append(label)
+        return labels, {item: gold for item, _, gold in rows}
+    with (folder / "crowd-truth-inference" / "d_jn-product" / "label.csv").open(newline="") as lines:
+        for row in csv.DictReader(lines):
+            labels[row["item"]].append(int(row["label"]))
+    with (folder / "crowd-truth-inference" / "d_jn-product" / "truth.csv").open(newline="") as lines:
+        return labels, {row["item"]: int(row["truth"]) for row in csv.DictReader(lines)}
+
+
+def fair_tail(wins, n):
+    """P(at least so many wins in n fair tosses), in whole numbers."""
+    ways = total = comb(n, wins)
+    for k in range(wins, n):
+        ways = ways * (n - k) // (k + 1)
+        total += ways
+    return total / 2**n
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [("SP", "undecided"), ("SP_amt", "undecided"), ("ZenCrowd_in", "refuted"), ("D-Product", "refuted")],
+)
+def test_real_sets_by_hand(name, verdict):
+    """Two classes, gold on every item: each count of votes is a cell, tested with exact sums."""
+    labels, truth = published(name)
+    cells = defaultdict(lambda: [0, 0])  # (votes, votes for 1) -> items, of them those that majority has right
+    for item, votes in labels.items():
+        n, ones = len(votes), sum(votes)
+        if 2 * ones != n:
+            cells[n, ones][0] += 1
+            cells[n, ones][1] += truth[item] == (2 * ones > n)
+    untied = sum(items for items, _ in cells.values())
+    sizes = {n: sum(items for (m, _), (items, _) in cells.items() if m == n) for n, _ in cells}
+    counted = [cell for (n, _), cell in cells.items() if sizes[n] >= 0.01 * untied]
+    p_optimal = max(fair_tail(right, items) for items, right in counted)
+    against = sorted(fair_tail(items - right, items) for items, right in counted if items >= 5)  # 2**-5 <= .05
+    p_not = min(min(len(against) * p / rank for rank, p in enumerate(against, 1)), 1.0)
+    claim = gold_claim(load(name))
+    assert claim.evidence["p_optimal"] == pytest.approx(p_optimal)
+    assert claim.evidence["p_not_optimal"] == pytest.approx(p_not)
+    assert claim.verdict == ("proved" if p_optimal <= 0.05 else "refuted" if p_not <= 0.05 else "undecided") == verdict
+    assert claim.evidence["gold_items"] == untied
+
+
+@pytest.mark.long
+def test_the_level_over_many_laws():
+    """Any law at all: random cells, some put on the boundary; 500 runs each."""
+    rng = np.random.default_rng(11)
+    proved, refuted = [], []
+    for number in range(24):
+        law = random_law(rng, 2 + number % 3)
+        even = [(c, n, edge_of(c)) for c, n, _ in law]
+        refuted.append(rate_of(even, "refuted", 500, rng))
+        safe = [
+            (c, n, tuple(0.9 if k == np.argmax(c) else 0.1 / (len(c) - 1) for k in range(len(c)))) for c, n, _ in law
+        ]
+        proved.append(rate_of([even[0], *safe[1:]], "proved", 500, rng))
+    assert np.mean(proved) <= ALPHA
+    assert np.mean(refuted) <= ALPHA
+
+
+def edge_of(counts):
+    """Majority's class and the next one are equally likely."""
+    m = int(np.argmax(counts))
+    return tuple(0.5 * (k in (m, (m + 1) % len(counts))) for k in range(len(counts)))
