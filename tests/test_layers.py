@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "agreement": "tally votes interval",
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge",
-    "certify": "theory tally estimate.fit votes interval",
+    "certify": "theory tally estimate.fit votes interval merge",
     "decide": "certify estimate tally votes theory interval",
     "plan": "theory certify votes interval",
     "engines": "blocks tally estimate certify votes",

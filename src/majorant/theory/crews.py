@@ -58,7 +58,7 @@ def _two_class_margins(
     beta_bsh = np.sort(beta_bj[:, crew_sh], axis=2)
     low_bs = base_bs + beta_bsh[..., :most].sum(axis=2) + np.minimum(beta_bsh[..., most:], 0).sum(axis=2)
     high_bs = base_bs + np.maximum(beta_bsh[..., most:], 0).sum(axis=2)
-    return np.minimum(low_bs, -high_bs)
+    return np.asarray(np.minimum(low_bs, -high_bs))
 
 
 def count_distribution(confusions: ArrayLike) -> tuple[FloatArray, NDArray[np.int_]]:

@@ -1,0 +1,158 @@
+"""Dawid-Skene fits of the same votes under many weightings of the items, all in one pass: what a bootstrap needs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from majorant.blocks import vote_columns
+from majorant.errors import ConfigError
+from majorant.estimate.fit import Fit
+from majorant.kernels import FloatArray, shares
+from majorant.theory.checks import safe_log
+from majorant.votes import Votes
+
+ENTRIES_AT_ONCE = 2_000_000  # items x classes x weightings
+LONGEST_LEAP = 16.0
+TOL = 1e-5
+MAX_ITER = 500
+
+
+class _Params(NamedTuple):
+    """Confusions (J, L, K, B) and class probabilities (K, B) of every weighting b."""
+
+    confusion: FloatArray
+    prior: FloatArray
+
+
+def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing: float = 0.01) -> list[Fit]:
+    """The fit of `DawidSkene(smoothing)` for each row of `weights`, (weightings, items), by EM from `start`.
+
+    One confusion matrix per worker, or one for all if `start` has one.  The fits agree with those of the estimator to
+    the tolerance of the loop, unless the likelihood has another maximum nearer to `start`.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> from majorant.estimate.dawid_skene import DawidSkene
+    >>> fits = refit_dawid_skene(votes, [[1, 1], [2, 0]], DawidSkene().fit(votes))
+    >>> [fit.labels() for fit in fits]
+    [['yes', 'no'], ['yes', 'no']]
+    """
+    weight_bi = np.asarray(weights, dtype=float)
+    if weight_bi.ndim != 2 or weight_bi.shape[1] != len(votes.items) or not (weight_bi >= 0).all():
+        raise ConfigError(f"weights must be (weightings, {len(votes.items)} items) and not negative.")
+    if start.confusion is None or smoothing <= 0:
+        raise ConfigError("start must hold confusion matrices, and smoothing must be positive.")
+    size = max(1, ENTRIES_AT_ONCE // max(1, len(votes.items) * len(votes.labels)))
+    said = _incidence(votes, shared=start.confusion.ndim == 2)
+    fits = []
+    for first in range(0, len(weight_bi), size):
+        fits += _fit_all(votes, said, weight_bi[first : first + size].T, start, smoothing)
+    return fits
+
+
+def _incidence(votes: Votes, *, shared: bool) -> Any:
+    """Items x (worker, label); one worker stands for all if they share a confusion."""
+    from scipy.sparse import csr_array
+
+    _, n_workers, n_classes = votes.shape
+    column_n = votes.label_n if shared else vote_columns(votes)
+    shape = (len(votes.items), n_classes if shared else n_workers * n_classes)
+    offsets_i = votes.offsets_i.astype(column_n.dtype)
+    return csr_array((np.ones(votes.n_votes), column_n, offsets_i), shape=shape)
+
+
+def _fit_all(votes: Votes, said: Any, weight_ib: FloatArray, start: Fit, smoothing: float) -> list[Fit]:
+    params, converged_b = _settle(said, weight_ib, _start(start, weight_ib.shape[1]), smoothing)
+    posterior_kib = _posterior(said, params)
+    shared = start.confusion is not None and start.confusion.ndim == 2
+    confusion_bjkl = params.confusion.transpose(3, 0, 2, 1)
+    return [
+        Fit(
+            method=start.method,
+            posterior=posterior_kib[:, :, b].T,
+            prior=params.prior[:, b],
+            votes_i=votes.votes_i,
+            label_values=votes.labels,
+            confusion=confusion_bjkl[b, 0] if shared else confusion_bjkl[b],
+            converged=bool(converged_b[b]),
+        )
+        for b in range(weight_ib.shape[1])
+    ]
+
+
+def _start(start: Fit, n_weightings: int) -> _Params:
+    assert start.confusion is not None
+    confusion_jkl = start.confusion.reshape(-1, *start.confusion.shape[-2:])
+    confusion = np.repeat(confusion_jkl.transpose(0, 2, 1)[..., None], n_weightings, axis=3)
+    return _Params(confusion, np.repeat(start.prior[:, None], n_weightings, axis=1))
+
+
+def _settle(said: Any, weight_ib: FloatArray, params: _Params, smoothing: float) -> tuple[_Params, NDArray[np.bool_]]:
+    """EM in SQUAREM cycles (two steps, a leap, a step) for all weightings that still move; leaps must stay inside."""
+    done = _Params(params.confusion.copy(), params.prior.copy())
+    active = np.arange(weight_ib.shape[1])
+    moved_b = np.full(len(active), np.inf)
+    plain_b = np.zeros(len(active), dtype=bool)  # where a leap has led away: go on without
+    for _ in range(MAX_ITER // 3):
+        first = _em_step(said, weight_ib, params, smoothing)
+        second = _em_step(said, weight_ib, first, smoothing)
+        change_b = _largest(second, first)
+        plain_b |= change_b > 2 * moved_b
+        moved_b = change_b
+        done.confusion[..., active], done.prior[:, active] = second
+        moving_b = change_b > TOL
+        if not moving_b.any():
+            active = active[:0]
+            break
+        active, moved_b, plain_b = active[moving_b], moved_b[moving_b], plain_b[moving_b]
+        weight_ib = weight_ib[:, moving_b]
+        three = tuple(_Params(*(part[..., moving_b] for part in one)) for one in (params, first, second))
+        params = _em_step(said, weight_ib, _leap(three, plain_b), smoothing)
+    converged_b = np.ones(done.prior.shape[1], dtype=bool)
+    converged_b[active] = False
+    return done, converged_b
+
+
+def _posterior(said: Any, params: _Params) -> FloatArray:
+    """P(class k of item i) under each weighting's parameters, (K, I, B)."""
+    _, _, n_classes, n_weightings = params.confusion.shape
+    log_table = safe_log(params.confusion).reshape(-1, n_classes, n_weightings)
+    score_kib = np.empty((n_classes, said.shape[0], n_weightings))
+    for k in range(1, n_classes):  # relative to class 0: one product less
+        score_kib[k] = said @ (log_table[:, k] - log_table[:, 0]) + safe_log(params.prior[k] / params.prior[0])
+    score_kib[0] = 0.0
+    score_kib -= score_kib.max(axis=0)
+    np.exp(score_kib, out=score_kib)
+    score_kib /= score_kib.sum(axis=0)
+    return score_kib
+
+
+def _em_step(said: Any, weight_ib: FloatArray, params: _Params, smoothing: float) -> _Params:
+    posterior_kib = _posterior(said, params)
+    posterior_kib *= weight_ib
+    n_workers, n_labels, _, n_weightings = params.confusion.shape
+    sums = [(said.T @ part_ib).reshape(n_workers, n_labels, n_weightings) for part_ib in posterior_kib]
+    count = np.stack(sums, axis=2) + smoothing
+    prior_kb = posterior_kib.sum(axis=1) + smoothing
+    return _Params(count / count.sum(axis=1, keepdims=True), shares(prior_kb.T).T)
+
+
+def _leap(three: tuple[_Params, ...], plain_b: NDArray[np.bool_]) -> _Params:
+    """The SQUAREM step from three successive points; the last of them where it leaves the range of probabilities."""
+    old, first, second = three
+    rise = [b - a for a, b in zip(old, first, strict=True)]
+    bend = [c - b - r for b, c, r in zip(first, second, rise, strict=True)]
+    n = len(plain_b)
+    rise_b, bend_b = (np.sqrt(sum((part**2).reshape(-1, n).sum(axis=0) for part in one)) for one in (rise, bend))
+    length_b = np.clip(rise_b / np.maximum(bend_b, np.finfo(float).tiny), 1.0, LONGEST_LEAP)
+    leap = [a + 2 * length_b * r + length_b**2 * v for a, r, v in zip(old, rise, bend, strict=True)]
+    outside_b = plain_b | np.any([(part <= 0).reshape(-1, n).any(axis=0) for part in leap], axis=0)
+    return _Params(*(np.where(outside_b, c, part) for c, part in zip(second, leap, strict=True)))
+
+
+def _largest(one: _Params, two: _Params) -> FloatArray:
+    n = one.prior.shape[1]
+    return np.asarray(np.max([np.abs(a - b).reshape(-1, n).max(axis=0) for a, b in zip(one, two, strict=True)], axis=0))
