@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from majorant.certify.design import FloatArray, as_copies, majority_codes
 from majorant.errors import ConfigError
@@ -19,7 +18,6 @@ Refit = Callable[[FloatArray, Fit], Sequence[Fit]]  # (weights (B, items), where
 N_REPLICATES = 200
 ENTRIES_AT_ONCE = 4_000_000  # of the posteriors held at a time
 THIN_CELL = 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
-RARE_SHARE = 0.01  # of the items: what holds no more cannot keep the data set from a verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,32 +95,6 @@ def loss_estimate(value: float, loss_b: FloatArray, level: float) -> Estimate:
         return Estimate(None, reason="every item is tied")
     low, high = (float(end) for end in np.quantile(defined_b, [(1 - level) / 2, (1 + level) / 2]))
     return Estimate(value, max(0.0, min(low, 2 * value - high)), min(1.0, max(high, 2 * value - low)))
-
-
-def more_items(margin: float, deviation: float, n_items: float, level: float) -> int | None:
-    """Further items with which a margin this large would be told from 0 with probability .8; None if it is not > 0.
-
-    >>> more_items(.2, .1, 1000, .95)
-    546
-    """
-    from scipy.stats import norm
-
-    if not margin > 0 or not 0 < deviation < np.inf:
-        return None
-    needed = n_items * ((norm.ppf(level) + norm.ppf(0.8)) * deviation / margin) ** 2
-    return max(0, ceil(needed - n_items)) if needed < 1e12 else None
-
-
-def clearly_negative(value_p: FloatArray, value_bp: FloatArray, n_tried: int, level: float) -> NDArray[np.bool_]:
-    """Which log-odds are below 0 at the level, all `n_tried` taken together (Bonferroni), by bootstrap deviations.
-
-    >>> clearly_negative(np.array([-1.]), np.array([[-1.3], [-.7], [-1.]]), 10, .95).tolist()
-    [True]
-    """
-    from scipy.stats import norm
-
-    deviation_p = value_bp.std(axis=0, ddof=1)
-    return np.asarray(value_p + norm.ppf(1 - (1 - level) / max(n_tried, 1)) * deviation_p < 0)
 
 
 def _expected_votes(votes: Votes, fit: Fit, copies_i: FloatArray) -> FloatArray:

@@ -11,18 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.bootstrap import (
-    RARE_SHARE,
-    Refit,
-    Replicates,
-    bootstrap,
-    clearly_negative,
-    loss_estimate,
-    majority_loss,
-    more_items,
-)
+from majorant.certify.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
 from majorant.certify.certificate import Claim, Verdict
 from majorant.certify.design import FloatArray, WorkerSets, as_copies, majority_codes, worker_sets
+from majorant.certify.verdicts import RARE_SHARE, as_level, clearly_negative, deviation, lower_limit, more_items
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.theory.checks import safe_log
@@ -72,8 +64,7 @@ def named_claim(
     makes panels cheap).  Ties are left out.  Supported: worker sets whose margin is above 0 at the level hold all but
     1 % of the items.  Refuted: on some votes seen another label than majority's is more probable at the level.
     """
-    if not 0 < level < 1:
-        raise ConfigError(f"level must lie between 0 and 1, not {level!r}.")
+    as_level(level)
     if votes.votes_i.max(initial=0) < 3:
         why = "No item has three votes: how good each worker is cannot be told from agreement."
         return Claim(kind="named", verdict="unidentified", why=why, model="named workers", assumptions=ASSUMPTIONS)
@@ -98,7 +89,7 @@ def claim_from(
     verdict = _verdict(margins.certified_s, margins.items_s, everything, refuted=bool(refuted))
     share = float(margins.items_s[margins.certified_s].sum() / margins.items_s.sum())
     binding = _binding_set(margins)
-    margin, deviation = float(margins.margin_s[binding]), float(margins.deviation_s[binding])
+    margin, spread = float(margins.margin_s[binding]), float(margins.deviation_s[binding])
     value = majority_loss(fit.posterior, majority_codes(votes), copies_i)
     loss = loss_estimate(value, replicates.loss_b, level)
     undecided = verdict == "undecided"
@@ -113,7 +104,7 @@ def claim_from(
         evidence={"margin low": float(margins.low_s[binding]), "worker sets": float(len(margins.votes_s))},
         model="named workers",
         assumptions=ASSUMPTIONS,
-        more_items=more_items(margin, deviation, float(copies_i.sum()), level) if undecided else None,
+        more_items=more_items(margin, spread, float(copies_i.sum()), level) if undecided else None,
     )
 
 
@@ -153,9 +144,7 @@ def _margins_of(
     margin_s = crew_margins(fit.prior, fit.confusion[known], crew_sh)
     margin_bs = crew_margins(replicates.prior_bk, replicates.confusion[:, known], crew_sh)
     missing = np.full(len(worker_sh) - len(tried_sh), -np.inf)
-    with np.errstate(invalid="ignore"):  # margins of inf: no disagreement can happen
-        low_s = np.quantile(margin_bs, 1 - level, axis=0, method="lower")
-        deviation_s = margin_bs.std(axis=0, ddof=1)
+    low_s, deviation_s = lower_limit(margin_bs, level), deviation(margin_bs)
     return np.append(margin_s, missing), np.append(low_s, missing), np.append(deviation_s, -missing)
 
 

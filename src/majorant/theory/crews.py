@@ -62,24 +62,28 @@ def _two_class_margins(
 
 
 def count_distribution(confusions: ArrayLike) -> tuple[FloatArray, NDArray[np.int_]]:
-    """P(vote counts | class) of a crew, (K, C), and the counts, (K, C): a Poisson-binomial, a voter at a time.
+    """P(vote counts | class) of a crew, (..., K, C), and the counts, (K, C): a Poisson-binomial, a voter at a time.
+
+    confusions (..., H, K, K): leading axes hold different models of the crew.
 
     >>> given, counts = count_distribution([[[.9, .1], [.2, .8]], [[.6, .4], [.4, .6]]])
     >>> counts.tolist(), given.round(2).tolist()
     ([[0, 1, 2], [2, 1, 0]], [[0.04, 0.42, 0.54], [0.48, 0.44, 0.08]])
     """
     confusion_hkl = np.asarray(confusions, dtype=float)
-    n_voters, n_classes = confusion_hkl.shape[:2]
-    given = np.zeros((n_classes, *[n_voters + 1] * (n_classes - 1)))
-    given.reshape(n_classes, -1)[:, 0] = 1
-    one_per_class = (n_classes, *[1] * (n_classes - 1))
-    for confusion_kl in confusion_hkl:
-        before, given = given, given * confusion_kl[:, -1].reshape(one_per_class)
+    batch, (n_voters, n_classes) = confusion_hkl.shape[:-3], confusion_hkl.shape[-3:-1]
+    confusion_bhkl = confusion_hkl.reshape(-1, n_voters, n_classes, n_classes)
+    axes = [n_voters + 1] * (n_classes - 1)  # the votes for each class but the last
+    column = (-1, n_classes, *[1] * len(axes))
+    given = np.zeros((len(confusion_bhkl), n_classes, *axes))
+    given.reshape(len(given), n_classes, -1)[..., 0] = 1
+    for h in range(n_voters):
+        before, given = given, given * confusion_bhkl[:, h, :, -1].reshape(column)
         for l in range(n_classes - 1):
-            to, of = [slice(None)] * n_classes, [slice(None)] * n_classes
-            to[l + 1], of[l + 1] = slice(1, None), slice(None, -1)
-            given[tuple(to)] += before[tuple(of)] * confusion_kl[:, l].reshape(one_per_class)
-    count_lc = np.indices(given.shape[1:]).reshape(n_classes - 1, -1)
+            to, of = [slice(None)] * given.ndim, [slice(None)] * given.ndim
+            to[l + 2], of[l + 2] = slice(1, None), slice(None, -1)
+            given[tuple(to)] += before[tuple(of)] * confusion_bhkl[:, h, :, l].reshape(column)
+    count_lc = np.indices(axes).reshape(n_classes - 1, -1)
     last_c = n_voters - count_lc.sum(axis=0)
     count_lc = np.vstack([count_lc, last_c])[:, last_c >= 0]
-    return given.reshape(n_classes, -1)[:, last_c >= 0], count_lc
+    return given.reshape(*batch, n_classes, -1)[..., last_c >= 0], count_lc
