@@ -49,7 +49,7 @@ def multiclass_claim(
     """Is majority vote as good as any rule that ignores who voted, for two or more classes?  At most `supported`.
 
     `fit` must hold one confusion matrix (K, K) for all votes, at the best of several starts; refit(weights, start) must
-    fit the same votes again with weighted items.  Ties are left out.  Supported: for every number of votes with at least
+    fit the same votes with weighted items.  Ties are left out.  Supported: for every number of votes with at least
     1 % of the items, the exact margin is above 0 at the level.  Refuted: for some vote counts seen, another label than
     majority's is more probable at the level.
     """
