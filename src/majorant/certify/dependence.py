@@ -25,7 +25,8 @@ MOST_PATTERNS = 20_000  # patterns of all worker sets up to which the informatio
 MOST_PAIRS = 200  # those with the most items in common
 MOST_PARAMETERS = 600
 COMMON_ITEMS = 30  # that a pair must share
-SINGULAR = 0.03  # directions that keep less than this share of their information cannot be tested
+SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
+UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
 REDUNDANT = 0.5  # correlation from which a worker mostly repeats the other
 
 
@@ -159,7 +160,7 @@ def _pair_results(votes: Votes, pairs: Pairs, evidence: _Evidence) -> tuple[Pair
     from scipy.stats import norm
 
     left_q = np.diag(evidence.information_qq)
-    told = left_q > SINGULAR * evidence.raw_q
+    told = left_q > UNTOLD * evidence.raw_q
     found = [
         Pair(
             workers=(votes.workers[a], votes.workers[b]),
@@ -177,7 +178,7 @@ def _effective(evidence: _Evidence, n_votes: float, level: float) -> Estimate:
     from scipy.stats import norm
 
     information = float(evidence.information_qq.sum())
-    if information <= SINGULAR * evidence.raw_q.sum():
+    if information <= UNTOLD * evidence.raw_q.sum():
         return Estimate(None, reason="a correlation common to all pairs looks like other confusion matrices")
     rho = float(evidence.score_q.sum()) / information
     width = float(norm.ppf((1 + level) / 2)) / np.sqrt(information)
