@@ -15,16 +15,18 @@ from majorant.votes import Votes
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_each_fit_is_the_estimators(n_classes):
+def test_each_fit_is_the_estimators(n_classes, monkeypatch):
+    monkeypatch.setattr("majorant.estimate.resampled.PRECISION", 1e-6)
+    monkeypatch.setattr("majorant.estimate.resampled.MAX_ITER", 3_000)
     crew = one_coin_crew([0.6, 0.7, 0.8, 0.75, 0.9, 0.65], n_classes)
     votes = simulate(np.full(n_classes, 1 / n_classes), crew, 400, ([3, 5], [0.5, 0.5]), rng=3).votes
     fit = DawidSkene(tol=1e-9).fit(votes)
     weight_bi = np.random.default_rng(0).multinomial(400, np.full(400, 1 / 400), size=6).astype(float)
     for weight_i, found in zip(weight_bi, refit_dawid_skene(votes, weight_bi, fit), strict=True):
         wanted = DawidSkene(tol=1e-9, max_iter=20_000).fit(votes, weights=weight_i, start=fit)
-        np.testing.assert_allclose(found.confusion, wanted.confusion, atol=2e-3)
-        np.testing.assert_allclose(found.prior, wanted.prior, atol=1e-3)
-        np.testing.assert_allclose(found.posterior, wanted.posterior, atol=2e-2)
+        np.testing.assert_allclose(found.confusion, wanted.confusion, atol=1e-5)
+        np.testing.assert_allclose(found.prior, wanted.prior, atol=1e-5)
+        np.testing.assert_allclose(found.posterior, wanted.posterior, atol=1e-4)
         assert found.converged
 
 

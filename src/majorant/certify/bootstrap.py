@@ -81,20 +81,22 @@ def majority_loss(posterior_ik: FloatArray, majority_i: IntArray, weight_i: Floa
     return float((weight_i[kept] * lost_i).sum() / total)
 
 
-def loss_estimate(value: float, loss_b: FloatArray, level: float) -> Estimate:
+def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bool) -> Estimate:
     """The loss with its bootstrap interval: at each end the farther of the percentile and its reflection.
 
     A plug-in loss is never negative and so too large where majority vote is optimal, in replicates twice over:
-    percentiles alone then miss a true loss of 0 up to one time in five.
+    percentiles alone then miss a true loss of 0 up to one time in five.  For the same reason the interval reaches
+    down to 0 unless it is `refuted` that majority vote is optimal.
 
-    >>> loss_estimate(.02, np.linspace(.01, .05, 101), level=.9)
-    Estimate(value=0.02, low=0.0, high=0.048, reason='')
+    >>> loss_estimate(.02, np.linspace(.01, .025, 101), level=.9, refuted=True)
+    Estimate(value=0.02, low=0.01..., high=0.029..., reason='')
     """
     defined_b = loss_b[~np.isnan(loss_b)]
     if np.isnan(value) or not len(defined_b):
         return Estimate(None, reason="every item is tied")
     low, high = (float(end) for end in np.quantile(defined_b, [(1 - level) / 2, (1 + level) / 2]))
-    return Estimate(value, max(0.0, min(low, 2 * value - high)), min(1.0, max(high, 2 * value - low)))
+    least = max(0.0, min(low, 2 * value - high)) if refuted else 0.0
+    return Estimate(value, least, min(1.0, max(high, 2 * value - low)))
 
 
 def _expected_votes(votes: Votes, fit: Fit, copies_i: FloatArray) -> FloatArray:

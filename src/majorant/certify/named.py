@@ -17,11 +17,13 @@ from majorant.certify.design import FloatArray, WorkerSets, as_copies, majority_
 from majorant.certify.verdicts import RARE_SHARE, as_level, clearly_negative, deviation, lower_limit, more_items
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
+from majorant.interval import Estimate
 from majorant.theory.checks import safe_log
 from majorant.theory.crews import crew_margins
 from majorant.votes import IntArray, Votes
 
 SETS_AT_ONCE = 4_096
+VOTES_PER_CLASS = 20  # that the worker behind the typical vote must have given, or workers cannot be told apart
 ASSIGNMENTS = 20_000  # margins of more than two classes that are tried, one assignment problem or more each
 ASSUMPTIONS = (
     "each worker labels by one confusion matrix, the same on all items",
@@ -70,8 +72,31 @@ def named_claim(
         return Claim(kind="named", verdict="unidentified", why=why, model="named workers", assumptions=ASSUMPTIONS)
     if fit.confusion is None or fit.confusion.ndim != 3:
         raise ConfigError(f"the named claim needs one confusion matrix per worker; a {fit.method} fit has none.")
+    if (typical := typical_votes(votes, as_copies(votes, copies))) < VOTES_PER_CLASS * len(votes.labels):
+        return _too_thin(typical)
     replicates = bootstrap(votes, fit, refit, rng=rng, copies=copies)
     return claim_from(votes, fit, replicates, level=level, copies=copies)
+
+
+def typical_votes(votes: Votes, copies_i: FloatArray) -> float:
+    """How many votes the worker behind the median vote gave.
+
+    >>> votes = Votes.from_codes([0, 1, 2, 2], [0, 0, 0, 1], [0] * 4, items="abc", workers="wx", labels="ny")
+    >>> typical_votes(votes, np.ones(3))
+    3.0
+    """
+    votes_j = np.bincount(votes.worker_n, weights=copies_i[votes.item_n], minlength=len(votes.workers))
+    order_j = np.argsort(votes_j)
+    middle = np.searchsorted(np.cumsum(votes_j[order_j]), votes_j.sum() / 2)
+    return float(votes_j[order_j[middle]])
+
+
+def _too_thin(typical: float) -> Claim:
+    """No verdict: confusion matrices of workers with few votes fit noise, and overstate what knowing them gains."""
+    why = f"Workers cannot be told apart: the worker behind the typical vote gave only {typical:.0f} votes."
+    loss = Estimate(None, reason="too few votes per worker")
+    model = "named workers"
+    return Claim(kind="named", verdict="undecided", why=why, loss=loss, model=model, assumptions=ASSUMPTIONS)
 
 
 def claim_from(
@@ -91,7 +116,7 @@ def claim_from(
     binding = _binding_set(margins)
     margin, spread = float(margins.margin_s[binding]), float(margins.deviation_s[binding])
     value = majority_loss(fit.posterior, majority_codes(votes), copies_i)
-    loss = loss_estimate(value, replicates.loss_b, level)
+    loss = loss_estimate(value, replicates.loss_b, level, refuted=bool(refuted))
     undecided = verdict == "undecided"
     return Claim(
         kind="named",

@@ -99,7 +99,7 @@ def panel_claim_from(
         why=anonymous_sentence(verdict, level),
         by_votes=by_votes,
         margin=margin,
-        loss=loss_estimate(float(_loss(at_fit)[0]), _loss(again), level),
+        loss=loss_estimate(float(_loss(at_fit)[0]), _loss(again), level, refuted=verdict == "refuted"),
         items_certified=_certified_share(at_fit, again, level),
         evidence={"margin low": float(lower_limit(margin_b, level))},
         model="named workers",

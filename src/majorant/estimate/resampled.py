@@ -10,14 +10,21 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.blocks import vote_columns
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
-from majorant.kernels import FloatArray, shares
-from majorant.theory.checks import safe_log
+from majorant.kernels import FloatArray
 from majorant.votes import Votes
 
-ENTRIES_AT_ONCE = 2_000_000  # items x classes x weightings
+ENTRIES_AT_ONCE = 500_000  # items x classes x weightings
 LONGEST_LEAP = 16.0
-TOL = 1e-5
-MAX_ITER = 500
+PRECISION = 0.002  # a fit ends when no parameter moves by more than this over the root of a cell's votes
+MAX_ITER = 300
+
+
+class _Weighting(NamedTuple):
+    """How often each item counts, (I, B), and what follows: votes by (worker, label), (J * L, B), and items, (B,)."""
+
+    weight_ib: FloatArray
+    votes_cb: FloatArray
+    items_b: FloatArray
 
 
 class _Params(NamedTuple):
@@ -67,6 +74,7 @@ def _incidence(votes: Votes, *, shared: bool) -> Any:
 def _fit_all(votes: Votes, said: Any, weight_ib: FloatArray, start: Fit, smoothing: float) -> list[Fit]:
     params, converged_b = _settle(said, weight_ib, _start(start, weight_ib.shape[1]), smoothing)
     posterior_kib = _posterior(said, params)
+    posterior_kib = np.concatenate([1 - posterior_kib.sum(axis=0, keepdims=True), posterior_kib])
     shared = start.confusion is not None and start.confusion.ndim == 2
     confusion_bjkl = params.confusion.transpose(3, 0, 2, 1)
     return [
@@ -90,54 +98,71 @@ def _start(start: Fit, n_weightings: int) -> _Params:
     return _Params(confusion, np.repeat(start.prior[:, None], n_weightings, axis=1))
 
 
+def _weighting(said: Any, weight_ib: FloatArray) -> _Weighting:
+    return _Weighting(weight_ib, said.T @ weight_ib, weight_ib.sum(axis=0))
+
+
 def _settle(said: Any, weight_ib: FloatArray, params: _Params, smoothing: float) -> tuple[_Params, NDArray[np.bool_]]:
     """EM in SQUAREM cycles (two steps, a leap, a step) for all weightings that still move; leaps must stay inside."""
     done = _Params(params.confusion.copy(), params.prior.copy())
+    weighting = _weighting(said, weight_ib)
+    tol = PRECISION / np.sqrt(max(1.0, float(weighting.votes_cb.max(initial=1.0))))
     active = np.arange(weight_ib.shape[1])
     moved_b = np.full(len(active), np.inf)
     plain_b = np.zeros(len(active), dtype=bool)  # where a leap has led away: go on without
     for _ in range(MAX_ITER // 3):
-        first = _em_step(said, weight_ib, params, smoothing)
-        second = _em_step(said, weight_ib, first, smoothing)
+        first = _em_step(said, weighting, params, smoothing)
+        second = _em_step(said, weighting, first, smoothing)
         change_b = _largest(second, first)
         plain_b |= change_b > 2 * moved_b
         moved_b = change_b
         done.confusion[..., active], done.prior[:, active] = second
-        moving_b = change_b > TOL
+        moving_b = change_b > tol
         if not moving_b.any():
             active = active[:0]
             break
         active, moved_b, plain_b = active[moving_b], moved_b[moving_b], plain_b[moving_b]
-        weight_ib = weight_ib[:, moving_b]
+        weighting = _Weighting(*(part[..., moving_b] for part in weighting))
         three = tuple(_Params(*(part[..., moving_b] for part in one)) for one in (params, first, second))
-        params = _em_step(said, weight_ib, _leap(three, plain_b), smoothing)
+        params = _em_step(said, weighting, _leap(three, plain_b), smoothing)
     converged_b = np.ones(done.prior.shape[1], dtype=bool)
     converged_b[active] = False
     return done, converged_b
 
 
 def _posterior(said: Any, params: _Params) -> FloatArray:
-    """P(class k of item i) under each weighting's parameters, (K, I, B)."""
+    """P(class k of item i) under each weighting's parameters, (K - 1, I, B): all classes but class 0, the rest."""
     _, _, n_classes, n_weightings = params.confusion.shape
-    log_table = safe_log(params.confusion).reshape(-1, n_classes, n_weightings)
-    score_kib = np.empty((n_classes, said.shape[0], n_weightings))
-    for k in range(1, n_classes):  # relative to class 0: one product less
-        score_kib[k] = said @ (log_table[:, k] - log_table[:, 0]) + safe_log(params.prior[k] / params.prior[0])
-    score_kib[0] = 0.0
-    score_kib -= score_kib.max(axis=0)
+    log_table = np.log(params.confusion).reshape(-1, n_classes, n_weightings)
+    log_prior_kb = np.log(params.prior)
+    score_kib = np.stack(
+        [said @ (log_table[:, k] - log_table[:, 0]) + (log_prior_kb[k] - log_prior_kb[0]) for k in range(1, n_classes)]
+    )
+    if n_classes == 2:
+        from scipy.special import expit
+
+        return np.asarray(expit(score_kib, out=score_kib))
+    top_ib = np.maximum(score_kib.max(axis=0), 0.0)
+    score_kib -= top_ib
     np.exp(score_kib, out=score_kib)
-    score_kib /= score_kib.sum(axis=0)
+    score_kib /= np.exp(-top_ib) + score_kib.sum(axis=0)
     return score_kib
 
 
-def _em_step(said: Any, weight_ib: FloatArray, params: _Params, smoothing: float) -> _Params:
+def _em_step(said: Any, weighting: _Weighting, params: _Params, smoothing: float) -> _Params:
     posterior_kib = _posterior(said, params)
-    posterior_kib *= weight_ib
-    n_workers, n_labels, _, n_weightings = params.confusion.shape
-    sums = [(said.T @ part_ib).reshape(n_workers, n_labels, n_weightings) for part_ib in posterior_kib]
-    count = np.stack(sums, axis=2) + smoothing
-    prior_kb = posterior_kib.sum(axis=1) + smoothing
-    return _Params(count / count.sum(axis=1, keepdims=True), shares(prior_kb.T).T)
+    posterior_kib *= weighting.weight_ib
+    n_workers, n_labels, n_classes, n_weightings = params.confusion.shape
+    count = np.empty((n_workers * n_labels, n_classes, n_weightings))
+    for k, part_ib in enumerate(posterior_kib, start=1):
+        count[:, k] = said.T @ part_ib
+    count[:, 0] = np.maximum(weighting.votes_cb - count[:, 1:].sum(axis=1), 0.0)
+    count += smoothing
+    others_kb = np.einsum("kib->kb", posterior_kib)
+    first_b = np.maximum(weighting.items_b - others_kb.sum(axis=0), 0.0)
+    prior_kb = np.vstack([first_b, others_kb]) + smoothing
+    count = count.reshape(params.confusion.shape)
+    return _Params(count / count.sum(axis=1, keepdims=True), prior_kb / prior_kb.sum(axis=0))
 
 
 def _leap(three: tuple[_Params, ...], plain_b: NDArray[np.bool_]) -> _Params:
