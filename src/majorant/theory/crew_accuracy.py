@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.theory.checks import FloatArray, as_crew, as_prior, as_ties, safe_log
+from majorant.theory.crews import count_distribution
 from majorant.theory.patterns import (
     MAX_ENTRIES,
     Patterns,
@@ -90,20 +91,8 @@ def _count_steps(n_voters: int, n_classes: int) -> int:
 
 
 def _every_count(prior_k: FloatArray, confusion_hkl: FloatArray) -> Patterns:
-    """The vote counts and their probabilities, a voter at a time; axis l + 1 counts the votes for class l < K - 1."""
-    n_voters, n_classes = confusion_hkl.shape[:2]
-    given = np.zeros((n_classes, *[n_voters + 1] * (n_classes - 1)))
-    given.reshape(n_classes, -1)[:, 0] = 1
-    one_per_class = (n_classes, *[1] * (n_classes - 1))
-    for confusion_kl in confusion_hkl:
-        before, given = given, given * confusion_kl[:, -1].reshape(one_per_class)
-        for l in range(n_classes - 1):
-            to, of = [slice(None)] * n_classes, [slice(None)] * n_classes
-            to[l + 1], of[l + 1] = slice(1, None), slice(None, -1)
-            given[tuple(to)] += before[tuple(of)] * confusion_kl[:, l].reshape(one_per_class)
-    count_lb = np.indices(given.shape[1:]).reshape(n_classes - 1, -1)
-    last_b = n_voters - count_lb.sum(axis=0)
-    log_given_kb = safe_log(given.reshape(n_classes, -1)[:, last_b >= 0])
-    count_lb = np.vstack([count_lb, last_b])[:, last_b >= 0]
+    """The vote counts and their probabilities."""
+    given_kb, count_lb = count_distribution(confusion_hkl)
+    log_given_kb = safe_log(given_kb)
     deficit_kb = deficits(log_given_kb + safe_log(prior_k)[:, None])
     return Patterns(log_given_kb, deficit_kb, most_votes(count_lb), rounding=0.0)

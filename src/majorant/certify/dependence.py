@@ -1,0 +1,196 @@
+"""Do workers err together?  Residual dependence of pairs given the true label, one test, and what the panel is worth.
+
+Statement, calibration and limits: docs/theory/dependence.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.certify.certificate import Gate
+from majorant.certify.design import FloatArray, WorkerSets, as_copies, worker_sets
+from majorant.certify.scores import NO_VOTE, Model, Pairs, every_pattern, label_matrix, scores
+from majorant.errors import ConfigError
+from majorant.estimate.fit import Fit
+from majorant.interval import Estimate
+from majorant.votes import Votes
+
+MOST_PATTERNS = 20_000  # patterns of all worker sets up to which the information is computed, not estimated
+MOST_PAIRS = 200  # those with the most items in common
+MOST_PARAMETERS = 600
+COMMON_ITEMS = 30  # that a pair must share
+SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
+UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
+REDUNDANT = 0.5  # correlation from which a worker mostly repeats the other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two workers, the correlation of their votes given the true label, and its p-value (two-sided, this pair)."""
+
+    workers: tuple[Hashable, Hashable]
+    correlation: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependence:
+    """What the votes say about shared errors: one test for all pairs, each pair, and what the panel is worth.
+
+    `n_eff` independent workers would have as precise a share of votes, given the truth, as those of an item.
+    """
+
+    gate: Gate
+    pairs: tuple[Pair, ...]  # the most correlated first
+    n_eff: Estimate
+    redundant: tuple[Hashable, ...]  # workers who mostly repeat a better one
+
+
+class _Evidence(NamedTuple):
+    """The score of each pair, what is left of its information once the parameters are fitted, and what there was."""
+
+    score_q: FloatArray
+    information_qq: FloatArray
+    raw_q: FloatArray
+
+
+def dependence(votes: Votes, fit: Fit, *, level: float = 0.95, copies: ArrayLike | None = None) -> Dependence:
+    """Whether votes depend on each other given the true label, pair by pair and in one test at the level.
+
+    A score test of the fitted model with one confusion matrix per worker (maximum likelihood, or nearly): unequal
+    workers pass, workers who err together do not.  Its level holds in the limit of many items.  Three workers and two
+    classes fit any votes and cannot be tested.  `copies` says how many items each item stands for.
+    """
+    if fit.confusion is None or fit.confusion.ndim != 3:
+        raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
+    copies_i = as_copies(votes, copies)
+    pairs = _pairs(votes, copies_i)
+    n_classes = len(votes.labels)
+    n_parameters = n_classes - 1 + len(votes.workers) * n_classes * (n_classes - 1)
+    if not pairs or n_parameters > MOST_PARAMETERS:
+        reason = f"no two workers share {COMMON_ITEMS} items" if not pairs else "too many workers to compare in pairs"
+        return _untested(reason)
+    model = Model(np.asarray(fit.prior), np.asarray(fit.confusion))
+    evidence = _evidence(votes, copies_i, model, pairs)
+    statistic, freedom = _statistic(evidence)
+    if freedom == 0:
+        return _untested("with so few votes per item, confusion matrices can explain any dependence")
+    found = _pair_results(votes, pairs, evidence)
+    votes_per_item = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
+    return Dependence(
+        gate=_gate(statistic, freedom, level),
+        pairs=found,
+        n_eff=_effective(evidence, votes_per_item, level),
+        redundant=_redundant(votes, model, found, level),
+    )
+
+
+def _pairs(votes: Votes, copies_i: FloatArray) -> Pairs:
+    """The pairs of workers with enough items in common, at most MOST_PAIRS of them, the largest first."""
+    n_workers = len(votes.workers)
+    if n_workers > MOST_PARAMETERS:
+        return []
+    voted_ij = (label_matrix(votes) != NO_VOTE).astype(float)
+    common_jj = (voted_ij * copies_i[:, None]).T @ voted_ij
+    enough = [(a, b) for a, b in combinations(range(n_workers), 2) if common_jj[a, b] >= COMMON_ITEMS]
+    return sorted(enough, key=lambda pair: -common_jj[pair])[:MOST_PAIRS]
+
+
+def _evidence(votes: Votes, copies_i: FloatArray, model: Model, pairs: Pairs) -> _Evidence:
+    """The pairs' scores and their information less what the fitted parameters take up."""
+    seen = scores(label_matrix(votes), model, pairs)
+    sets = worker_sets(votes, copies_i)
+    n_classes = len(model.prior_k)
+    n_patterns = sum(len(one.items_s) * float(n_classes) ** one.n_votes for one in sets)
+    if n_patterns <= MOST_PATTERNS:
+        total = _expected_information(sets, model, pairs)
+    else:
+        both_rc = np.concatenate([seen.own_rp, seen.pair_rq], axis=1)
+        total = (both_rc * copies_i[:, None]).T @ both_rc
+    p = seen.own_rp.shape[1]
+    own_pp, cross_pq, pair_qq = total[:p, :p], total[:p, p:], total[p:, p:]
+    left_qq = pair_qq - cross_pq.T @ np.linalg.pinv(own_pp, rcond=1e-10, hermitian=True) @ cross_pq
+    return _Evidence(copies_i @ seen.pair_rq, left_qq, np.diag(pair_qq).copy())
+
+
+def _expected_information(sets: tuple[WorkerSets, ...], model: Model, pairs: Pairs) -> FloatArray:
+    """The information of the model itself: all patterns of all worker sets, each with its probability."""
+    n_workers, n_classes, _ = model.confusion_jkl.shape
+    parts = []
+    for one in sets:
+        for worker_h, n_items in zip(one.worker_sh, one.items_s, strict=True):
+            every = scores(every_pattern(np.unique(worker_h), n_workers, n_classes), model, pairs)
+            both_rc = np.concatenate([every.own_rp, every.pair_rq], axis=1)
+            parts.append(n_items * (both_rc * every.probability_r[:, None]).T @ both_rc)
+    return np.asarray(sum(parts))
+
+
+def _statistic(evidence: _Evidence) -> tuple[float, int]:
+    """The score statistic over all directions that can be tested, and their number."""
+    scale_q = np.sqrt(np.where(evidence.raw_q > 0, evidence.raw_q, np.inf))
+    value_d, vector_qd = np.linalg.eigh(evidence.information_qq / np.outer(scale_q, scale_q))
+    tested = value_d > SINGULAR
+    projected_d = vector_qd[:, tested].T @ (evidence.score_q / scale_q)
+    return float((projected_d**2 / value_d[tested]).sum()), int(tested.sum())
+
+
+def _gate(statistic: float, freedom: int, level: float) -> Gate:
+    from scipy.stats import chi2
+
+    p_value = float(chi2.sf(statistic, freedom))
+    passed = p_value > 1 - level
+    found = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
+    text = f"{found} (p = {p_value:.2g}, score test of all pairs given the true label)."
+    return Gate(name="independent workers", passed=passed, p_value=p_value, text=text)
+
+
+def _untested(reason: str) -> Dependence:
+    gate = Gate(name="independent workers", passed=None, p_value=None, text=f"Independence is not tested: {reason}.")
+    return Dependence(gate=gate, pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
+
+
+def _pair_results(votes: Votes, pairs: Pairs, evidence: _Evidence) -> tuple[Pair, ...]:
+    """Each pair's correlation by one step from independence, and its p-value, where the data can tell."""
+    from scipy.stats import norm
+
+    left_q = np.diag(evidence.information_qq)
+    told = left_q > UNTOLD * evidence.raw_q
+    found = [
+        Pair(
+            workers=(votes.workers[a], votes.workers[b]),
+            correlation=float(np.clip(score / left, -1, 1)),
+            p_value=float(2 * norm.sf(abs(score) / np.sqrt(left))),
+        )
+        for (a, b), score, left, tell in zip(pairs, evidence.score_q, left_q, told, strict=True)
+        if tell
+    ]
+    return tuple(sorted(found, key=lambda pair: -pair.correlation))
+
+
+def _effective(evidence: _Evidence, n_votes: float, level: float) -> Estimate:
+    """n / (1 + (n - 1) rho), rho the one correlation for all pairs that the votes bear out best."""
+    from scipy.stats import norm
+
+    information = float(evidence.information_qq.sum())
+    if information <= UNTOLD * evidence.raw_q.sum():
+        return Estimate(None, reason="a correlation common to all pairs looks like other confusion matrices")
+    rho = float(evidence.score_q.sum()) / information
+    width = float(norm.ppf((1 + level) / 2)) / np.sqrt(information)
+    value, high, low = (
+        n_votes / (1 + (n_votes - 1) * float(np.clip(one, 0, 1))) for one in (rho, rho - width, rho + width)
+    )
+    return Estimate(value, low, high)
+
+
+def _redundant(votes: Votes, model: Model, pairs: tuple[Pair, ...], level: float) -> tuple[Hashable, ...]:
+    """The weaker worker of each pair that is strongly correlated, and surely so among all pairs (Bonferroni)."""
+    skill_j = np.einsum("k,jkk->j", model.prior_k, model.confusion_jkl)
+    skill = dict(zip(votes.workers, skill_j.tolist(), strict=True))
+    clear = [pair.workers for pair in pairs if pair.correlation >= REDUNDANT and pair.p_value * len(pairs) <= 1 - level]
+    return tuple(dict.fromkeys(min(workers, key=skill.__getitem__) for workers in clear))

@@ -1,0 +1,93 @@
+"""Do the workers differ at all?  If not, who voted does not matter, and the anonymous claim says it all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from majorant.certify.certificate import Gate
+from majorant.certify.design import FloatArray
+from majorant.merge import take_items
+from majorant.tally import counts
+from majorant.votes import IntArray, Votes
+
+N_PERMUTATIONS = 499
+ENOUGH = 25  # permutations at least as extreme: the test stops (Besag & Clifford 1991)
+MOST_VOTES = 200_000  # beyond, items are drawn at random: a valid test of fewer items
+LEVEL = 0.95
+
+
+def workers_differ(
+    votes: Votes,
+    *,
+    rng: int | np.random.Generator,
+    level: float = LEVEL,
+    n_permutations: int = N_PERMUTATIONS,
+) -> Gate:
+    """Whether all workers vote alike, `passed` if that cannot be refuted, by an exact permutation test.
+
+    If all workers share one confusion matrix, the votes of an item are exchangeable: who gave which is chance, also
+    where items differ in difficulty.  The test shuffles votes among the workers of each item and asks how often the
+    workers' shares of each label, and of agreement with their fellow voters, spread as widely as they do.  The p-value
+    is exact at any number of items.  `votes` must hold the items one by one, not merged.
+
+    >>> votes = Votes.from_codes([i for i in range(30) for _ in "abc"], [0, 1, 2] * 30, ([0, 0, 1] + [1, 1, 0]) * 15,
+    ...                          items=range(30), workers="abc", labels="ny")
+    >>> gate = workers_differ(votes, rng=0)
+    >>> gate.passed, gate.p_value
+    (False, 0.002)
+    """
+    generator = np.random.default_rng(rng)
+    split = _split_items(votes, generator)
+    if not split.n_votes:
+        text = "No item was labelled differently by two workers: whether workers differ cannot be told."
+        return Gate(name="workers alike", passed=None, p_value=None, text=text)
+    feature_fn = _centred_features(split)
+    scale_fj = _scale(split, feature_fn)
+    seen = _spread(feature_fn, split.worker_n, scale_fj)
+    extreme = tried = 0
+    while tried < n_permutations and extreme < ENOUGH:
+        order_n = np.lexsort((generator.random(split.n_votes), split.item_n))
+        extreme += _spread(feature_fn[:, order_n], split.worker_n, scale_fj) >= seen * (1 - 1e-12)
+        tried += 1
+    p_value = extreme / tried if extreme >= ENOUGH else (extreme + 1) / (tried + 1)
+    passed = p_value > 1 - level
+    found = "No difference between workers is seen" if passed else "Workers differ"
+    text = f"{found} (p = {p_value:.2g}, votes shuffled among the workers of each item)."
+    return Gate(name="workers alike", passed=passed, p_value=p_value, text=text)
+
+
+def _split_items(votes: Votes, rng: np.random.Generator) -> Votes:
+    """The items with different votes, which alone say something; at most MOST_VOTES votes, drawn by items."""
+    item = np.flatnonzero((counts(votes) > 0).sum(axis=1) > 1)
+    if votes.votes_i[item].sum() > MOST_VOTES:
+        item = rng.permutation(item)
+        item = np.sort(item[np.cumsum(votes.votes_i[item]) <= MOST_VOTES])
+    return take_items(votes, item)
+
+
+def _centred_features(votes: Votes) -> FloatArray:
+    """For each vote, which label it is (all but the last) and how many fellow votes agree, less the item's mean."""
+    counts_ik = counts(votes)
+    agreeing_n = (counts_ik[votes.item_n, votes.label_n] - 1) / (votes.votes_i[votes.item_n] - 1)
+    label_fn = np.eye(len(votes.labels))[: max(1, len(votes.labels) - 1), votes.label_n]
+    feature_fn = np.vstack([label_fn, agreeing_n])
+    total_fi = np.add.reduceat(feature_fn, votes.offsets_i[:-1], axis=1)
+    return np.asarray(feature_fn - (total_fi / votes.votes_i)[:, votes.item_n])
+
+
+def _scale(votes: Votes, feature_fn: FloatArray) -> FloatArray:
+    """One over the variance of each worker's sum when votes are shuffled; 0 where there is none."""
+    variance_fi = np.add.reduceat(feature_fn**2, votes.offsets_i[:-1], axis=1) / votes.votes_i
+    n_workers = len(votes.workers)
+    variance_fj = np.stack([_by_worker(row_i[votes.item_n], votes.worker_n, n_workers) for row_i in variance_fi])
+    return np.divide(1.0, variance_fj, out=np.zeros_like(variance_fj), where=variance_fj > 1e-12)
+
+
+def _spread(feature_fn: FloatArray, worker_n: IntArray, scale_fj: FloatArray) -> float:
+    """Squared standardised sums of the workers, added up."""
+    sums = (_by_worker(row_n, worker_n, scale_fj.shape[1]) for row_n in feature_fn)
+    return float(sum((sum_j**2 * scale_j).sum() for sum_j, scale_j in zip(sums, scale_fj, strict=True)))
+
+
+def _by_worker(value_n: FloatArray, worker_n: IntArray, n_workers: int) -> FloatArray:
+    return np.bincount(worker_n, weights=value_n, minlength=n_workers).astype(float)

@@ -1,0 +1,136 @@
+"""The anonymous claim for any number of classes: one confusion matrix for all, exact margins, bootstrap over items."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.certify.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
+from majorant.certify.certificate import Claim, Verdict
+from majorant.certify.design import FloatArray, as_copies, majority_codes
+from majorant.certify.verdicts import (
+    RARE_SHARE,
+    anonymous_sentence,
+    as_level,
+    clearly_negative,
+    deviation,
+    lower_limit,
+    more_items,
+    overall,
+)
+from majorant.errors import ConfigError
+from majorant.estimate.fit import Fit
+from majorant.tally import Patterns, by_votes, counts, distinct_counts, tied
+from majorant.theory.checks import safe_log
+from majorant.theory.margin import majority_margins
+from majorant.votes import IntArray, Votes
+
+MODEL = "independent votes"
+ASSUMPTIONS = (
+    "all votes come from one confusion matrix",
+    "votes are independent given the true label",
+    "most labels are given more often where they are true than where another is",
+    "how many vote on an item does not depend on the votes",
+    "enough items for the bootstrap, which holds its level only in the limit",
+)
+
+
+def multiclass_claim(
+    votes: Votes,
+    fit: Fit,
+    refit: Refit,
+    *,
+    level: float,
+    rng: int | np.random.Generator,
+    copies: ArrayLike | None = None,
+) -> Claim:
+    """Is majority vote as good as any rule that ignores who voted, for two or more classes?  At most `supported`.
+
+    `fit` must hold one confusion matrix (K, K) for all votes, at the best of several starts; refit(weights, start) must
+    fit the same votes with weighted items.  Ties are left out.  Supported: for every number of votes with at least
+    1 % of the items, the exact margin is above 0 at the level.  Refuted: for some vote counts seen, another label than
+    majority's is more probable at the level.
+    """
+    as_level(level)
+    if votes.votes_i.max(initial=0) < 3:
+        why = "No item has three votes: the confusion matrix cannot be told from agreement."
+        return Claim(kind="anonymous", verdict="unidentified", why=why, model=MODEL, assumptions=ASSUMPTIONS)
+    if fit.confusion is None or fit.confusion.ndim != 2:
+        raise ConfigError(f"the anonymous claim needs one confusion matrix for all; a {fit.method} fit has none.")
+    aligned, copies_i = align(fit), as_copies(votes, copies)
+    replicates = bootstrap(votes, aligned, refit, rng=rng, copies=copies_i)
+    return _claim(votes, aligned, replicates, copies_i, level)
+
+
+def align(fit: Fit) -> Fit:
+    """The fit with its latent classes named by the labels that they explain best: the largest sum of P(class, label).
+
+    >>> fit = Fit(method="shared", posterior=np.array([[.9, .1]]), prior=np.array([.9, .1]), votes_i=np.array([3]),
+    ...           label_values=("n", "y"), confusion=np.array([[.2, .8], [.7, .3]]))
+    >>> align(fit).prior.tolist(), align(fit).confusion.tolist()
+    ([0.1, 0.9], [[0.7, 0.3], [0.2, 0.8]])
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    assert fit.confusion is not None
+    latent_k, label_k = linear_sum_assignment(-fit.prior[:, None] * fit.confusion)
+    order_k = latent_k[np.argsort(label_k)]
+    return replace(fit, posterior=fit.posterior[:, order_k], prior=fit.prior[order_k], confusion=fit.confusion[order_k])
+
+
+def _claim(votes: Votes, fit: Fit, replicates: Replicates, copies_i: FloatArray, level: float) -> Claim:
+    assert fit.confusion is not None
+    items = np.bincount(votes.votes_i, weights=copies_i)
+    present = [int(n) for n in np.flatnonzero(items) if n > 0]
+    margin = {n: float(majority_margins(fit.prior, fit.confusion, n)) for n in present}
+    margin_b = {n: majority_margins(replicates.prior_bk, replicates.confusion, n) for n in present}
+    refuted = _refuted(by_votes(distinct_counts(counts(votes))), fit, replicates, level)
+    low = {n: float(lower_limit(margin_b[n], level)) for n in present}
+    verdicts: dict[int, Verdict] = {
+        n: "refuted" if n in refuted else "supported" if low[n] > 0 else "undecided" for n in present
+    }
+    common = [n for n in present if items[n] >= RARE_SHARE * items[1:].sum()]
+    verdict = overall({verdicts[n] for n in common})
+    worst = min(common, key=margin.__getitem__)
+    spread = float(deviation(margin_b[worst]))
+    value = majority_loss(fit.posterior, majority_codes(votes), copies_i)
+    return Claim(
+        kind="anonymous",
+        verdict=verdict,
+        why=anonymous_sentence(verdict, level),
+        by_votes=verdicts,
+        margin=margin[worst],
+        loss=loss_estimate(value, replicates.loss_b, level, refuted=verdict == "refuted"),
+        items_certified=float(sum(items[n] for n in present if verdicts[n] == "supported") / items[1:].sum()),
+        evidence={"margin low": low[worst]},
+        model=MODEL,
+        assumptions=ASSUMPTIONS,
+        more_items=more_items(margin[worst], spread, float(copies_i.sum()), level) if verdict == "undecided" else None,
+    )
+
+
+def _refuted(patterns: dict[int, Patterns], fit: Fit, replicates: Replicates, level: float) -> set[int]:
+    """The numbers of votes for which some vote counts seen are clearly decided otherwise by the best rule."""
+    assert fit.confusion is not None
+    untied = {n: one.counts_pk[~tied(one.counts_pk)] for n, one in patterns.items()}
+    n_tried = sum(len(counts_pk) for counts_pk in untied.values())
+    refuted = set()
+    for n, counts_pk in untied.items():
+        odds_p = _count_odds(counts_pk, fit.prior[None], fit.confusion[None])[0]
+        below_pk = counts_pk[odds_p < 0]
+        odds_bp = _count_odds(below_pk, replicates.prior_bk, replicates.confusion)
+        if clearly_negative(odds_p[odds_p < 0], odds_bp, n_tried, level).any():
+            refuted.add(n)
+    return refuted
+
+
+def _count_odds(counts_pk: IntArray, prior_bk: FloatArray, confusion_bkl: FloatArray) -> FloatArray:
+    """The log-odds of majority's class against the best other for each row of counts under each model, (B, P)."""
+    log_bkl = np.maximum(safe_log(confusion_bkl), -1e9)  # keeps 0 votes for an impossible label at 0
+    score_bpk = np.einsum("pl,bkl->bpk", counts_pk, log_bkl) + np.maximum(safe_log(prior_bk), -1e9)[:, None, :]
+    row, winner_p = np.arange(len(counts_pk)), counts_pk.argmax(axis=1)
+    own_bp = score_bpk[:, row, winner_p]
+    score_bpk[:, row, winner_p] = -np.inf
+    return np.asarray(own_bp - score_bpk.max(axis=2))

@@ -1,0 +1,243 @@
+"""The named claim: no rule at all beats majority vote, each worker having a confusion matrix of their own.
+
+Statements, levels and limits: docs/theory/named.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from majorant.certify.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
+from majorant.certify.certificate import Claim, Verdict
+from majorant.certify.design import FloatArray, WorkerSets, as_copies, majority_codes, worker_sets
+from majorant.certify.verdicts import RARE_SHARE, as_level, clearly_negative, deviation, lower_limit, more_items
+from majorant.errors import ConfigError
+from majorant.estimate.fit import Fit
+from majorant.interval import Estimate
+from majorant.theory.checks import safe_log
+from majorant.theory.crews import crew_margins
+from majorant.votes import IntArray, Votes
+
+SETS_AT_ONCE = 4_096
+VOTES_PER_CLASS = 20  # that the worker behind the typical vote must have given, or workers cannot be told apart
+ASSIGNMENTS = 20_000  # margins of more than two classes that are tried, one assignment problem or more each
+ASSUMPTIONS = (
+    "each worker labels by one confusion matrix, the same on all items",
+    "votes are independent given the true label",
+    "who and how many vote on an item does not depend on the votes",
+    "enough items for the bootstrap, which holds its level only in the limit",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SetMargins:
+    """The margin of each worker set at the fit, its lower limit, and its bootstrap deviation."""
+
+    votes_s: IntArray
+    items_s: FloatArray
+    margin_s: FloatArray
+    low_s: FloatArray  # certified where > 0; -inf where not tried
+    deviation_s: FloatArray
+    worker: tuple[IntArray, ...]  # the workers of each set
+
+    @property
+    def certified_s(self) -> NDArray[np.bool_]:
+        """Whether majority vote is supported as optimal for the set."""
+        return self.low_s > 0
+
+
+def named_claim(
+    votes: Votes,
+    fit: Fit,
+    refit: Refit,
+    *,
+    level: float,
+    rng: int | np.random.Generator,
+    copies: ArrayLike | None = None,
+) -> Claim:
+    """Is majority vote as good as any rule, given a confusion matrix per worker?  At most `supported`.
+
+    `fit` must come from `votes` and hold one matrix per worker, refit(weights, start) must fit the same votes again
+    with weighted items; `copies` says how many items each item stands for, where equal items were merged (do: it
+    makes panels cheap).  Ties are left out.  Supported: worker sets whose margin is above 0 at the level hold all but
+    1 % of the items.  Refuted: on some votes seen another label than majority's is more probable at the level.
+    """
+    as_level(level)
+    if votes.votes_i.max(initial=0) < 3:
+        why = "No item has three votes: how good each worker is cannot be told from agreement."
+        return Claim(kind="named", verdict="unidentified", why=why, model="named workers", assumptions=ASSUMPTIONS)
+    if fit.confusion is None or fit.confusion.ndim != 3:
+        raise ConfigError(f"the named claim needs one confusion matrix per worker; a {fit.method} fit has none.")
+    if (typical := typical_votes(votes, as_copies(votes, copies))) < VOTES_PER_CLASS * len(votes.labels):
+        return _too_thin(typical)
+    replicates = bootstrap(votes, fit, refit, rng=rng, copies=copies)
+    return claim_from(votes, fit, replicates, level=level, copies=copies)
+
+
+def typical_votes(votes: Votes, copies_i: FloatArray) -> float:
+    """How many votes the worker behind the median vote gave.
+
+    >>> votes = Votes.from_codes([0, 1, 2, 2], [0, 0, 0, 1], [0] * 4, items="abc", workers="wx", labels="ny")
+    >>> typical_votes(votes, np.ones(3))
+    3.0
+    """
+    votes_j = np.bincount(votes.worker_n, weights=copies_i[votes.item_n], minlength=len(votes.workers))
+    order_j = np.argsort(votes_j)
+    middle = np.searchsorted(np.cumsum(votes_j[order_j]), votes_j.sum() / 2)
+    return float(votes_j[order_j[middle]])
+
+
+def _too_thin(typical: float) -> Claim:
+    """No verdict: confusion matrices of workers with few votes fit noise, and overstate what knowing them gains."""
+    why = f"Workers cannot be told apart: the worker behind the typical vote gave only {typical:.0f} votes."
+    loss = Estimate(None, reason="too few votes per worker")
+    model = "named workers"
+    return Claim(kind="named", verdict="undecided", why=why, loss=loss, model=model, assumptions=ASSUMPTIONS)
+
+
+def claim_from(
+    votes: Votes, fit: Fit, replicates: Replicates, *, level: float, copies: ArrayLike | None = None
+) -> Claim:
+    """The named claim from replicates that exist already."""
+    copies_i = as_copies(votes, copies)
+    margins = set_margins(worker_sets(votes, copies_i), fit, replicates, level)
+    refuted = _refuted_votes(votes, fit, replicates, level)
+    by_votes: dict[int, Verdict] = {
+        int(n): _verdict(margins.certified_s, margins.items_s, margins.votes_s == n, refuted=int(n) in refuted)
+        for n in np.unique(margins.votes_s)
+    }
+    everything = np.ones(len(margins.votes_s), dtype=bool)
+    verdict = _verdict(margins.certified_s, margins.items_s, everything, refuted=bool(refuted))
+    share = float(margins.items_s[margins.certified_s].sum() / margins.items_s.sum())
+    binding = _binding_set(margins)
+    margin, spread = float(margins.margin_s[binding]), float(margins.deviation_s[binding])
+    value = majority_loss(fit.posterior, majority_codes(votes), copies_i)
+    loss = loss_estimate(value, replicates.loss_b, level, refuted=bool(refuted))
+    undecided = verdict == "undecided"
+    return Claim(
+        kind="named",
+        verdict=verdict,
+        why=_sentence(verdict, share, refuted, level),
+        by_votes=by_votes,
+        margin=margin,
+        loss=loss,
+        items_certified=share,
+        evidence={"margin low": float(margins.low_s[binding]), "worker sets": float(len(margins.votes_s))},
+        model="named workers",
+        assumptions=ASSUMPTIONS,
+        more_items=more_items(margin, spread, float(copies_i.sum()), level) if undecided else None,
+    )
+
+
+def set_margins(sets: tuple[WorkerSets, ...], fit: Fit, replicates: Replicates, level: float) -> SetMargins:
+    """The exact margin of every worker set at the fit and in every replicate, and its lower limit.
+
+    With more than two classes only as many sets are tried, the commonest first, as ASSIGNMENTS allows.
+    """
+    parts = [
+        _margins_of(one.worker_sh[start : start + SETS_AT_ONCE], fit, replicates, level, _affordable(fit, replicates))
+        for one in sets
+        for start in range(0, len(one.worker_sh), SETS_AT_ONCE)
+    ]
+    margin_s, low_s, deviation_s = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return SetMargins(
+        votes_s=np.concatenate([np.full(len(one.items_s), one.n_votes) for one in sets]),
+        items_s=np.concatenate([one.items_s for one in sets]),
+        margin_s=margin_s,
+        low_s=low_s,
+        deviation_s=deviation_s,
+        worker=tuple(worker_h for one in sets for worker_h in one.worker_sh),
+    )
+
+
+def _affordable(fit: Fit, replicates: Replicates) -> int:
+    return SETS_AT_ONCE if len(fit.prior) == 2 else ASSIGNMENTS // len(replicates.prior_bk)
+
+
+def _margins_of(
+    worker_sh: IntArray, fit: Fit, replicates: Replicates, level: float, at_most: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Margin at the fit, lower limit and deviation of each set; sets beyond `at_most` are not tried."""
+    assert fit.confusion is not None
+    tried_sh = worker_sh[:at_most]
+    known, where = np.unique(tried_sh, return_inverse=True)  # only these workers need to be looked at
+    crew_sh = where.reshape(tried_sh.shape)
+    margin_s = crew_margins(fit.prior, fit.confusion[known], crew_sh)
+    margin_bs = crew_margins(replicates.prior_bk, replicates.confusion[:, known], crew_sh)
+    missing = np.full(len(worker_sh) - len(tried_sh), -np.inf)
+    low_s, deviation_s = lower_limit(margin_bs, level), deviation(margin_bs)
+    return np.append(margin_s, missing), np.append(low_s, missing), np.append(deviation_s, -missing)
+
+
+def _verdict(
+    certified_s: NDArray[np.bool_], items_s: FloatArray, chosen_s: NDArray[np.bool_], *, refuted: bool
+) -> Verdict:
+    if refuted:
+        return "refuted"
+    open_items = items_s[chosen_s & ~certified_s].sum()
+    return "supported" if open_items <= RARE_SHARE * items_s[chosen_s].sum() else "undecided"
+
+
+def _binding_set(margins: SetMargins) -> int:
+    """The set with the smallest margin once those that together hold 1 % of the items are set aside."""
+    order_s = np.argsort(margins.margin_s, kind="stable")
+    passed_s = np.cumsum(margins.items_s[order_s]) > RARE_SHARE * margins.items_s.sum()
+    return int(order_s[np.argmax(passed_s)])
+
+
+def _refuted_votes(votes: Votes, fit: Fit, replicates: Replicates, level: float) -> Mapping[int, int]:
+    """For each number of votes, how many of the vote patterns seen are clearly decided otherwise by the best rule."""
+    assert fit.confusion is not None
+    majority_i = majority_codes(votes)
+    item = np.flatnonzero(majority_i >= 0)
+    odds_i = vote_odds(votes, item, majority_i[item], fit.prior, fit.confusion)
+    chosen = item[odds_i < 0]
+    odds_bi = np.array(
+        [
+            vote_odds(votes, chosen, majority_i[chosen], prior_k, confusion_jkl)
+            for prior_k, confusion_jkl in zip(replicates.prior_bk, replicates.confusion, strict=True)
+        ]
+    )
+    negative_i = clearly_negative(odds_i[odds_i < 0], odds_bi, len(item), level)
+    n_votes, n_patterns = np.unique(votes.votes_i[chosen[negative_i]], return_counts=True)
+    return dict(zip(n_votes.tolist(), n_patterns.tolist(), strict=True))
+
+
+def vote_odds(
+    votes: Votes, item: IntArray, label: IntArray, prior_k: FloatArray, confusion_jkl: FloatArray
+) -> FloatArray:
+    """The log-odds of each item's `label` against the best other class, given who voted what.
+
+    >>> votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
+    >>> crew = np.array([[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]])
+    >>> vote_odds(votes, np.array([0]), np.array([0]), np.array([.5, .5]), crew).round(3).tolist()
+    [1.792]
+    """
+    from scipy.sparse import csr_array
+
+    _, n_workers, n_classes = votes.shape
+    column_n = votes.worker_n * np.int64(n_classes) + votes.label_n
+    shape = (len(votes.items), n_workers * n_classes)
+    said: csr_array = csr_array((np.ones(votes.n_votes), column_n, votes.offsets_i), shape=shape)
+    table_ck = np.maximum(safe_log(confusion_jkl), -1e9).transpose(0, 2, 1).reshape(-1, n_classes)
+    score_ik = said[item] @ table_ck + np.maximum(safe_log(prior_k), -1e9)
+    own_i = score_ik[np.arange(len(item)), label]
+    score_ik[np.arange(len(item)), label] = -np.inf
+    return np.asarray(own_i - score_ik.max(axis=1, initial=-np.inf))
+
+
+def _sentence(verdict: Verdict, share: float, refuted: Mapping[int, int], level: float) -> str:
+    if verdict == "supported":
+        return f"No rule that knows who voted beats majority vote ({verdict}, {level:.0%})."
+    if verdict == "refuted":
+        n_patterns = sum(refuted.values())
+        seen = "one combination of votes" if n_patterns == 1 else f"{n_patterns:,} combinations of votes"
+        return f"Knowing who voted beats majority vote: it decides {seen} otherwise ({verdict}, {level:.0%})."
+    return (
+        f"Whether knowing who voted beats majority vote cannot be told; for the workers of {share:.1%} of the items "
+        f"majority vote is optimal ({level:.0%})."
+    )

@@ -1,0 +1,82 @@
+"""From resampled margins to verdicts: limits, what is clearly wrong, and what it would take to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.certify.certificate import Verdict
+from majorant.errors import ConfigError
+
+FloatArray = NDArray[np.float64]
+RARE_SHARE = 0.01  # of the items: what holds no more cannot keep the data set from a verdict
+
+
+def as_level(level: float) -> None:
+    """Refuse a level that is not a probability."""
+    if not 0 < level < 1:
+        raise ConfigError(f"level must lie between 0 and 1, not {level!r}.")
+
+
+def overall(verdicts: Collection[Verdict]) -> Verdict:
+    """The verdict on all parts together: refuted if one is, supported if all are.
+
+    >>> overall(["supported", "undecided"]), overall(["supported", "refuted"])
+    ('undecided', 'refuted')
+    """
+    if "refuted" in verdicts:
+        return "refuted"
+    return "supported" if set(verdicts) == {"supported"} else "undecided"
+
+
+def anonymous_sentence(verdict: Verdict, level: float) -> str:
+    """What an anonymous verdict from a bootstrap says in words."""
+    if verdict == "supported":
+        return f"Majority vote is as good as any rule that ignores who voted (supported, {level:.0%})."
+    if verdict == "refuted":
+        return f"A rule that only counts votes beats majority vote (refuted, {level:.0%})."
+    return "Whether majority vote is as good as any rule that ignores who voted cannot be told."
+
+
+def lower_limit(value_b: FloatArray, level: float) -> FloatArray:
+    """The bootstrap's lower limit along the first axis; margins of inf are legal.
+
+    >>> float(lower_limit(np.arange(100.), .95))
+    4.0
+    """
+    return np.asarray(np.quantile(value_b, 1 - level, axis=0, method="lower"))
+
+
+def deviation(value_b: FloatArray) -> FloatArray:
+    """The bootstrap's standard deviation along the first axis, inf where a value is infinite."""
+    finite = np.isfinite(value_b).all(axis=0)
+    return np.where(finite, np.where(finite, value_b, 0.0).std(axis=0, ddof=1), np.inf)
+
+
+def more_items(margin: float, deviation: float, n_items: float, level: float) -> int | None:
+    """Further items with which a margin this large would be told from 0 with probability .8; None if it is not > 0.
+
+    >>> more_items(.2, .1, 1000, .95)
+    546
+    """
+    from scipy.stats import norm
+
+    if not margin > 0 or not 0 < deviation < np.inf:
+        return None
+    needed = n_items * ((norm.ppf(level) + norm.ppf(0.8)) * deviation / margin) ** 2
+    return max(0, ceil(needed - n_items)) if needed < 1e12 else None
+
+
+def clearly_negative(value_p: FloatArray, value_bp: FloatArray, n_tried: int, level: float) -> NDArray[np.bool_]:
+    """Which log-odds are below 0 at the level, all `n_tried` taken together (Bonferroni), by bootstrap deviations.
+
+    >>> clearly_negative(np.array([-1.]), np.array([[-1.3], [-.7], [-1.]]), 10, .95).tolist()
+    [True]
+    """
+    from scipy.stats import norm
+
+    deviation_p = deviation(value_bp)
+    return np.asarray(value_p + norm.ppf(1 - (1 - level) / max(n_tried, 1)) * deviation_p < 0)

@@ -1,0 +1,114 @@
+"""Unlike but independent workers pass the tests at their level; workers who err together do not."""
+
+import numpy as np
+import pytest
+
+from guarantees.levels import lowest_rate
+from majorant.certify.dependence import dependence
+from majorant.certify.differ import workers_differ
+from majorant.merge import merge_equal_items
+from majorant.simulate.crews import one_coin_crew
+from majorant.simulate.crowd import simulate
+from panels import all_patterns, fit_panel, pattern_joint, seen
+
+ALPHA = 0.05
+PANELS = {
+    "4": ([0.5, 0.5], one_coin_crew([0.6, 0.7, 0.8, 0.9])),
+    "5": ([0.5, 0.5], one_coin_crew([0.6, 0.65, 0.7, 0.8, 0.9])),
+    "5 skewed": ([0.8, 0.2], one_coin_crew([0.6, 0.7, 0.75, 0.8, 0.85])),
+    "5 good": ([0.5, 0.5], one_coin_crew([0.9, 0.92, 0.95, 0.97, 0.9])),
+    "7": ([0.6, 0.4], one_coin_crew([0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9])),
+    "4 of 3 classes": ([0.3, 0.3, 0.4], one_coin_crew([0.6, 0.7, 0.8, 0.85], 3)),
+}
+
+
+def assert_independent_panels_pass(name, n_items, runs):
+    prior, crew = PANELS[name]
+    rng = np.random.default_rng([len(name), n_items])
+    patterns, chance_p = all_patterns(len(crew), len(prior)), pattern_joint(prior, crew).sum(axis=1)
+    refused = 0
+    for _ in range(runs):
+        votes, copies = seen(patterns, rng.multinomial(n_items, chance_p))
+        found = dependence(votes, fit_panel(votes, copies), level=1 - ALPHA, copies=copies)
+        assert found.gate.passed is not None
+        refused += not found.gate.passed
+    print(f"{name}, {n_items} items: {refused} of {runs} refused")
+    assert lowest_rate(refused, runs) <= 0.06
+
+
+@pytest.mark.parametrize("name", ["5", "5 skewed"])
+def test_unlike_panels_pass(name):
+    assert_independent_panels_pass(name, 10_000, runs=60)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n_items", [300, 1_000, 10_000])
+@pytest.mark.parametrize("name", PANELS)
+def test_unlike_panels_pass_at_the_level(name, n_items):
+    assert_independent_panels_pass(name, n_items, runs=1000)
+
+
+def measured(**how):
+    votes = simulate([0.5, 0.5], one_coin_crew([0.7, 0.7, 0.75, 0.8, 0.85]), 5_000, 5, rng=3, **how).votes
+    merged = merge_equal_items(votes)
+    return dependence(merged.votes, fit_panel(merged.votes, merged.weight_p), copies=merged.weight_p)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"dependence": 0.5}, {"dependence": 0.5, "groups": "aabcd"}, {"dependence": 0.5, "groups": "aabbc"},
+     {"concentration": 8}],
+)  # fmt: skip
+def test_shared_errors_are_caught(how):
+    found = measured(**how)
+    assert found.gate.p_value < 1e-6
+    assert found.n_eff.high < 5
+
+
+def test_the_pair_that_errs_together_is_named_and_the_copy_redundant():
+    assert measured(dependence=0.5, groups="aabcd").pairs[0].workers == ("w0", "w1")
+    twins = measured(dependence=0.9, groups="aabcd")
+    assert len(twins.redundant) == 1
+    assert twins.redundant[0] in ("w0", "w1")
+
+
+def test_n_eff_of_independent_workers_is_their_number():
+    n_eff = measured().n_eff
+    assert n_eff.low <= 5 <= n_eff.high + 1e-9
+
+
+DIFFER = {
+    "crowd": {"confusion": [[0.8, 0.2], [0.3, 0.7]], "n_votes": 3, "n_workers": 40},
+    "panel": {"confusion": np.tile([[0.8, 0.2], [0.3, 0.7]], (5, 1, 1)), "n_votes": 5},
+    "difficult": {"confusion": [[0.8, 0.2], [0.3, 0.7]], "n_votes": 5, "n_workers": 30, "concentration": 4},
+}
+
+
+def assert_equal_workers_pass(name, runs):
+    refused = 0
+    for seed in range(runs):
+        votes = simulate([0.4, 0.6], n_items=150, rng=seed, **DIFFER[name]).votes
+        refused += not workers_differ(votes, rng=seed, n_permutations=99).passed
+    print(f"{name}: {refused} of {runs} said to differ")
+    assert lowest_rate(refused, runs) <= ALPHA
+
+
+@pytest.mark.parametrize("name", DIFFER)
+def test_equal_workers_pass(name):
+    assert_equal_workers_pass(name, runs=40)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", DIFFER)
+def test_equal_workers_pass_at_the_level(name):
+    assert_equal_workers_pass(name, runs=1000)
+
+
+SKILLED = one_coin_crew([0.65, 0.7, 0.75, 0.8, 0.85])
+BIASED = [[[0.9, 0.1], [0.4, 0.6]], [[0.6, 0.4], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]]]
+
+
+@pytest.mark.parametrize("crew", [SKILLED, BIASED])
+def test_unlike_workers_are_seen(crew):
+    votes = simulate([0.5, 0.5], crew, 1_000, 3, rng=0).votes
+    assert workers_differ(votes, rng=0).p_value < 0.01

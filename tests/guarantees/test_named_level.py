@@ -1,0 +1,157 @@
+"""The named claim and its loss keep their level at the boundary, and have power away from it."""
+
+import numpy as np
+import pytest
+
+from guarantees.levels import lowest_rate
+from majorant.certify.bootstrap import Replicates, bootstrap
+from majorant.certify.design import WorkerSets
+from majorant.certify.named import claim_from
+from majorant.certify.panel import count_cells, panel_claim_from
+from majorant.theory import crew_margin
+from majorant.theory.crew_accuracy import crew_gap
+from panels import all_patterns, boundary_pool, fit_panel, pattern_joint, refit_of, seen
+
+ALPHA = 0.05
+
+
+def claims(rng, prior, crew, n_items, runs, claim=claim_from):
+    """The claims on `runs` panels drawn from one model."""
+    patterns, chance_p = all_patterns(len(crew)), pattern_joint(prior, crew).sum(axis=1)
+    for _ in range(runs):
+        votes, copies = seen(patterns, rng.multinomial(n_items, chance_p))
+        fit = fit_panel(votes, copies)
+        replicates = bootstrap(votes, fit, refit_of(votes), rng=rng, copies=copies)
+        yield claim(votes, fit, replicates, level=1 - ALPHA, copies=copies)
+
+
+def coins(*skill):
+    return np.array([[[a, 1 - a], [1 - a, a]] for a in skill])
+
+
+def verdict_counts(found):
+    verdicts = [claim.verdict for claim in found]
+    return {verdict: verdicts.count(verdict) for verdict in ("supported", "refuted", "undecided")}
+
+
+def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
+    rng = np.random.default_rng([n_workers, n_items, cell])
+    prior, crew = boundary_pool(rng, n_workers)
+    assert abs(crew_margin(prior, crew)) < 1e-9
+    count = verdict_counts(claims(rng, prior, crew, n_items, runs))
+    print(f"{n_workers} workers, {n_items} items, cell {cell}: {count}")
+    assert lowest_rate(count["supported"], runs) <= ALPHA
+    assert lowest_rate(count["refuted"], runs) <= ALPHA
+
+
+@pytest.mark.parametrize("n_workers", [3, 5])
+def test_boundary_pools_are_rarely_certified(n_workers):
+    assert_level_at_the_boundary(n_workers, 10_000, 0, runs=30)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cell", range(4))
+@pytest.mark.parametrize("n_items", [500, 2_000, 10_000])
+@pytest.mark.parametrize("n_workers", [3, 5])
+def test_boundary_pools_are_certified_at_most_at_the_level(n_workers, n_items, cell):
+    assert_level_at_the_boundary(n_workers, n_items, cell, runs=500)
+
+
+def test_clear_panels_are_decided():
+    rng = np.random.default_rng(0)
+    equal = verdict_counts(claims(rng, [0.5, 0.5], coins(0.75, 0.75, 0.75, 0.75, 0.75), 10_000, 10))
+    unlike = verdict_counts(claims(rng, [0.5, 0.5], coins(0.55, 0.6, 0.6, 0.7, 0.95), 10_000, 10))
+    assert equal["supported"] >= 8
+    assert unlike["refuted"] >= 8
+
+
+LOSSES = {
+    "boundary of 3": None,
+    "boundary of 5": None,
+    "unlike 5": ([0.5, 0.5], coins(0.6, 0.65, 0.7, 0.8, 0.9)),
+    "skewed 5": ([0.8, 0.2], coins(0.7, 0.7, 0.75, 0.75, 0.8)),
+    "tied 4": ([0.4, 0.6], coins(0.6, 0.7, 0.8, 0.9)),
+    "nearly 5": ([0.5, 0.5], coins(0.68, 0.7, 0.72, 0.8, 0.82)),
+}
+
+
+def assert_loss_is_covered(name, n_items, runs):
+    rng = np.random.default_rng([len(name), n_items])
+    prior, crew = LOSSES[name] or boundary_pool(rng, int(name[-1]))
+    truth = crew_gap(prior, crew, ties="exclude")
+    losses = [claim.loss for claim in claims(rng, prior, crew, n_items, runs)]
+    missed = sum(not loss.low - 1e-9 <= truth <= loss.high + 1e-9 for loss in losses)
+    print(f"{name}, {n_items} items: {missed} of {runs} intervals miss {truth:.4f}")
+    assert lowest_rate(missed, runs) <= ALPHA
+
+
+@pytest.mark.parametrize("name", ["boundary of 5", "unlike 5"])
+def test_the_loss_lies_in_its_interval(name):
+    assert_loss_is_covered(name, 2_000, runs=30)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n_items", [500, 2_000, 10_000])
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_loss_lies_in_its_interval_at_the_level(name, n_items):
+    assert_loss_is_covered(name, n_items, runs=300)
+
+
+def anonymous_boundary(rng, n_workers):
+    """A panel of unlike workers and the prior at which its count margin is exactly 0."""
+    while True:
+        right_h2 = rng.uniform(0.6, 0.9, size=(n_workers, 2))
+        crew = np.array([[[a, 1 - a], [1 - b, b]] for a, b in right_h2])
+        at_half = _count_odds([0.5, 0.5], crew)
+        odds = -at_half[: len(at_half) // 2].max(), -at_half[len(at_half) // 2 :].min()
+        shift = odds[rng.integers(2)]
+        prior = np.array([1 / (1 + np.exp(-shift)), 1 / (1 + np.exp(shift))])
+        if 0.1 < prior[0] < 0.9 and abs(_count_margin(prior, crew)) < 1e-9:
+            return prior, crew
+
+
+def _count_odds(prior, crew):
+    """Log-odds of class 0 given each number of votes for it, by adding up all ballots."""
+    joint_pk, ballots = pattern_joint(prior, crew), all_patterns(len(crew))
+    zeros_p = (ballots.label_n.reshape(-1, len(crew)) == 0).sum(axis=1)
+    joint_ck = np.array([joint_pk[zeros_p == c].sum(axis=0) for c in range(len(crew) + 1)])
+    return np.log(joint_ck[:, 0] / joint_ck[:, 1])
+
+
+def _count_margin(prior, crew):
+    odds_c = _count_odds(prior, crew)
+    half = len(odds_c) // 2
+    return min(-odds_c[:half].max(), odds_c[half:].min())
+
+
+def test_the_count_margin_of_a_panel_is_that_of_all_its_ballots():
+    rng = np.random.default_rng(5)
+    for n_workers in (3, 5):
+        prior, crew = boundary_pool(rng, n_workers)
+        sets = WorkerSets(n_votes=n_workers, worker_sh=np.arange(n_workers)[None], items_s=np.ones(1))
+        model = Replicates(prior_bk=prior[None], confusion=crew[None], loss_b=np.empty(0))
+        assert np.isclose(count_cells(sets, model).odds_bc.min(), _count_margin(prior, crew))
+
+
+def assert_panel_level(n_workers, n_items, cell, runs):
+    rng = np.random.default_rng([n_workers, n_items, cell, 7])
+    prior, crew = anonymous_boundary(rng, n_workers)
+    found = list(claims(rng, prior, crew, n_items, runs, claim=panel_claim_from))
+    count = verdict_counts(found)
+    missed = sum(claim.loss.low > 1e-9 for claim in found)
+    print(f"panel, {n_workers} workers, {n_items} items, cell {cell}: {count}, loss missed {missed}")
+    assert lowest_rate(count["supported"], runs) <= ALPHA
+    assert lowest_rate(count["refuted"], runs) <= ALPHA
+    assert lowest_rate(missed, runs) <= ALPHA
+
+
+def test_panels_at_the_anonymous_boundary_are_rarely_certified():
+    assert_panel_level(5, 5_000, 0, runs=30)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cell", range(3))
+@pytest.mark.parametrize("n_items", [500, 2_000, 10_000])
+@pytest.mark.parametrize("n_workers", [3, 5])
+def test_panels_at_the_anonymous_boundary_are_certified_at_most_at_the_level(n_workers, n_items, cell):
+    assert_panel_level(n_workers, n_items, cell, runs=300)

@@ -1,0 +1,203 @@
+"""Claims about named workers, panels and many classes: hand-worked cases, and what must be refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from majorant.certify.bootstrap import bootstrap, majority_loss
+from majorant.certify.dependence import dependence
+from majorant.certify.design import design, majority_codes, worker_sets
+from majorant.certify.differ import workers_differ
+from majorant.certify.multiclass import align, multiclass_claim
+from majorant.certify.named import claim_from, named_claim, vote_odds
+from majorant.certify.panel import panel_claim
+from majorant.errors import ConfigError
+from majorant.estimate.dawid_skene import DawidSkene
+from majorant.merge import merge_equal_items
+from majorant.simulate.crews import one_coin_crew
+from majorant.simulate.crowd import simulate
+from majorant.theory import crew_margin
+from majorant.votes import Votes
+from panels import all_patterns, fit_panel, pattern_joint, refit_of, seen
+
+EQUAL, UNLIKE = one_coin_crew([0.75] * 5), one_coin_crew([0.55, 0.6, 0.6, 0.7, 0.95])
+
+
+def panel(crew, n_items=10_000, prior=(0.5, 0.5), seed=0):
+    """Votes, copies and fit of a panel drawn from a model."""
+    chance_p = pattern_joint(prior, crew).sum(axis=1)
+    copies_p = np.random.default_rng(seed).multinomial(n_items, chance_p)
+    votes, copies = seen(all_patterns(len(crew), len(prior)), copies_p)
+    return votes, copies, fit_panel(votes, copies)
+
+
+def shared_fit(votes, weights=None):
+    """One confusion matrix for all votes, as a single worker who gave them all."""
+    alone = replace(votes, worker_n=np.zeros(votes.n_votes, int), workers=("all",))
+    fit = DawidSkene().fit(alone, weights=weights)
+    return replace(fit, confusion=fit.confusion[0])
+
+
+def test_merged_and_single_items_give_one_claim():
+    votes = simulate([0.5, 0.5], UNLIKE, 600, 5, rng=1).votes
+    merged = merge_equal_items(votes)
+    fit, fit_m = fit_panel(votes, None), fit_panel(merged.votes, merged.weight_p)
+    one = named_claim(votes, fit, refit_of(votes), level=0.95, rng=0)
+    two = named_claim(merged.votes, fit_m, refit_of(merged.votes), level=0.95, rng=0, copies=merged.weight_p)
+    assert np.isclose(one.margin, two.margin, atol=1e-3)
+    assert np.isclose(one.loss.value, two.loss.value, atol=1e-4)
+    assert one.by_votes == two.by_votes
+
+
+def test_margin_is_the_crews_own_and_loss_is_worked_out_by_hand():
+    votes, copies, fit = panel(UNLIKE)
+    claim = named_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies)
+    assert np.isclose(claim.margin, crew_margin(fit.prior, fit.confusion))
+    majority = (votes.label_n.reshape(-1, 5).sum(axis=1) > 2).astype(int)
+    lost = fit.posterior.max(axis=1) - fit.posterior[np.arange(len(majority)), majority]
+    assert np.isclose(claim.loss.value, np.average(lost, weights=copies))
+    assert claim.verdict == "refuted"
+    assert claim.loss.low > 0
+    assert claim.by_votes == {5: "refuted"}
+
+
+def test_equal_workers_are_supported_for_all_items():
+    votes, copies, fit = panel(EQUAL)
+    claim = named_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies)
+    assert (claim.verdict, claim.items_certified, claim.loss.low) == ("supported", 1.0, 0.0)
+    assert claim.evidence["margin low"] > 0
+
+
+def test_a_refit_one_by_one_serves_as_well():
+    votes, copies, fit = panel(EQUAL, n_items=2_000)
+
+    def refit(weights, start):
+        return [DawidSkene().fit(votes, weights=weight_i, start=start) for weight_i in weights]
+
+    slow = bootstrap(votes, fit, refit, rng=0, copies=copies, n_replicates=5)
+    fast = bootstrap(votes, fit, refit_of(votes), rng=0, copies=copies, n_replicates=5)
+    np.testing.assert_allclose(slow.confusion, fast.confusion, atol=5e-3)
+    np.testing.assert_allclose(slow.loss_b, fast.loss_b, atol=1e-3)
+
+
+def test_a_worker_without_an_error_is_not_taken_for_perfect():
+    votes, copies, fit = panel(one_coin_crew([0.8, 0.8, 0.8, 0.8, 1.0]), n_items=300)
+    replicates = bootstrap(votes, fit, refit_of(votes), rng=0, copies=copies)
+    wrong_b = replicates.confusion[:, 4, 0, 1]
+    assert np.quantile(wrong_b, 0.95) > 1 / 300
+
+
+def test_thin_crowds_get_no_verdict_and_no_loss():
+    votes = simulate([0.5, 0.5], one_coin_crew(np.linspace(0.6, 0.9, 90)), 300, 3, rng=0).votes
+    claim = named_claim(votes, DawidSkene().fit(votes), refit_of(votes), level=0.95, rng=0)
+    assert (claim.verdict, claim.loss.value) == ("undecided", None)
+    assert "11 votes" in claim.why
+
+
+def test_a_crowds_margin_is_not_that_of_its_worst_set():
+    crew = np.concatenate([np.repeat(one_coin_crew([0.8]), 11, axis=0), one_coin_crew([0.2])])
+    votes = simulate([0.5, 0.5], crew[:11], 3_000, 3, rng=0).votes
+    rare = Votes.from_codes(
+        [*votes.item_n, 3000, 3000, 3000], [*votes.worker_n, 0, 1, 11], [*votes.label_n, 0, 0, 1],
+        items=range(3001), workers=range(12), labels=(0, 1),
+    )  # fmt: skip
+    fit = DawidSkene().fit(rare)
+    replicates = bootstrap(rare, fit, refit_of(rare), rng=0, n_replicates=50)
+    claim = claim_from(rare, fit, replicates, level=0.95)
+    assert claim.items_certified < 1
+    assert claim.margin > -1
+
+
+@pytest.mark.parametrize("make", [named_claim, panel_claim])
+def test_too_few_votes_or_the_wrong_fit(make):
+    votes = simulate([0.5, 0.5], one_coin_crew([0.8] * 4), 50, 2, rng=0).votes
+    assert make(votes, DawidSkene().fit(votes), refit_of(votes), level=0.95, rng=0).verdict == "unidentified"
+    votes, copies, fit = panel(EQUAL, n_items=300)
+    with pytest.raises(ConfigError, match="level"):
+        make(votes, fit, refit_of(votes), level=1.0, rng=0, copies=copies)
+    with pytest.raises(ConfigError, match="matri"):
+        make(votes, replace(fit, confusion=None), refit_of(votes), level=0.95, rng=0, copies=copies)
+    with pytest.raises(ConfigError, match="copies"):
+        make(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies + 0.5)
+
+
+def test_odds_of_votes_by_hand():
+    votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [0, 0, 1], items="a", workers="xyz", labels="ny")
+    crew = one_coin_crew([0.6, 0.6, 0.9])
+    odds = vote_odds(votes, np.array([0]), majority_codes(votes)[[0]], np.array([0.5, 0.5]), crew)
+    assert np.isclose(odds[0], 2 * np.log(1.5) - np.log(9))
+
+
+def test_a_panel_can_lose_to_names_and_not_to_counts():
+    votes, copies, fit = panel(UNLIKE)
+    anonymous = panel_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies)
+    assert anonymous.verdict == "supported"
+    assert anonymous.loss.value == 0
+
+
+def test_a_skewed_panel_loses_to_counts():
+    votes, copies, fit = panel(one_coin_crew([0.6, 0.6, 0.65, 0.65, 0.6]), prior=(0.9, 0.1), n_items=50_000)
+    assert panel_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies).verdict == "refuted"
+
+
+def test_panel_or_crowd():
+    assert design(panel(EQUAL)[0], panel(EQUAL)[1]).kind == "panel"
+    crowd = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 500, 3, rng=0).votes
+    assert design(crowd).kind == "crowd"
+    assert "crowd" in design(crowd).text
+    few = simulate([0.5, 0.5], one_coin_crew([0.8] * 40), 15, 3, rng=0).votes
+    assert design(few).kind == "crowd"
+
+
+def test_sets_count_every_item_once():
+    votes = simulate([0.5, 0.5], one_coin_crew([0.8] * 6), 200, ([0, 2, 3], [0.2, 0.4, 0.4]), rng=0).votes
+    sets = worker_sets(votes)
+    assert sum(one.items_s.sum() for one in sets) == (votes.votes_i > 0).sum()
+    wanted = {tuple(sorted(votes.worker_n[votes.item_n == i])) for i in range(200)} - {()}
+    assert {tuple(row) for one in sets for row in one.worker_sh.tolist()} == wanted
+
+
+def test_three_workers_of_two_classes_cannot_be_tested():
+    votes, copies, fit = panel(one_coin_crew([0.7, 0.8, 0.9]))
+    found = dependence(votes, fit, copies=copies)
+    assert (found.gate.passed, found.n_eff.value) == (None, None)
+
+
+def test_unanimous_votes_say_nothing_about_workers():
+    votes = Votes.from_codes([0, 0, 1, 1], [0, 1] * 2, [0, 0, 1, 1], items="ab", workers="wx", labels="ny")
+    assert workers_differ(votes, rng=0).passed is None
+
+
+NOISE = np.array([[0.7, 0.2, 0.1], [0.15, 0.75, 0.1], [0.1, 0.2, 0.7]])
+
+
+def merged_counts(prior, n_items, n_votes, seed=0):
+    """The vote counts of a crowd, each one item, and how often they came up."""
+    votes = simulate(prior, NOISE, n_items, n_votes, rng=seed).votes
+    merged = merge_equal_items(replace(votes, worker_n=np.zeros(votes.n_votes, int), workers=("all",)), at_most=1)
+    return merged.votes, merged.weight_p
+
+
+@pytest.mark.parametrize(
+    ("prior", "n_votes", "verdict"), [([0.3, 0.4, 0.3], 5, "supported"), ([0.9, 0.05, 0.05], 5, "refuted")]
+)
+def test_many_classes_supported_and_refuted(prior, n_votes, verdict):
+    votes, copies = merged_counts(prior, 30_000, n_votes)
+    claim = multiclass_claim(votes, shared_fit(votes, copies), refit_of(votes), level=0.95, rng=0, copies=copies)
+    assert claim.verdict == verdict
+    assert claim.by_votes == {n_votes: verdict}
+    assert (claim.loss.low > 0) == (verdict == "refuted")
+
+
+def test_classes_are_named_by_the_diagonal():
+    votes = simulate([0.3, 0.4, 0.3], NOISE, 500, 5, rng=0).votes
+    fit = shared_fit(votes)
+    order = [2, 0, 1]
+    mixed = replace(fit, posterior=fit.posterior[:, order], prior=fit.prior[order], confusion=fit.confusion[order])
+    np.testing.assert_array_equal(align(mixed).confusion, fit.confusion)
+    np.testing.assert_array_equal(align(mixed).posterior, fit.posterior)
+
+
+def test_loss_without_untied_items_is_not_a_number():
+    assert np.isnan(majority_loss(np.array([[0.5, 0.5]]), np.array([-1]), np.ones(1)))
