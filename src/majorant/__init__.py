@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from majorant import theory as theory
     from majorant.agreement import agreement as agreement
+    from majorant.certify.counts import certify_counts as certify_counts
+    from majorant.claims import certify as certify
     from majorant.encode import from_matrix as from_matrix
     from majorant.encode import read as read
     from majorant.errors import ConfigError as ConfigError
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from majorant.pipeline import Result as Result
     from majorant.pipeline import aggregate as aggregate
     from majorant.pipeline import check as check
+    from majorant.plan import plan as plan
+    from majorant.plan import plan_model as plan_model
     from majorant.simulate import simulate as simulate
     from majorant.votes import Votes as Votes
 
@@ -38,8 +42,12 @@ _HOME = {
     "Votes": "votes",
     "aggregate": "pipeline",
     "agreement": "agreement",
+    "certify": "claims",
+    "certify_counts": "certify.counts",
     "check": "pipeline",
     "from_matrix": "encode",
+    "plan": "plan",
+    "plan_model": "plan",
     "read": "encode",
     "simulate": "simulate",
     "theory": None,

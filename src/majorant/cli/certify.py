@@ -61,9 +61,9 @@ def certify(
     votes = source.read()
     if plug_in is not None:
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
-    from majorant.certify import certify as run  # type: ignore[attr-defined]
+    from majorant.claims import certify as run
 
-    certificate: Certificate = run(votes, level=level, rng=seed)
+    certificate = run(votes, level=level, rng=seed)
     code = _exit_code(certificate, claim)
     _show(votes, certificate, labels, as_json=as_json)
     raise SystemExit(code)
