@@ -205,3 +205,14 @@ def test_the_gate_sees_hard_items_where_most_cells_are_empty(concentration, pass
     cells, items_c = flatten(drawn(HardItems("", 0.5, 0.8, 0.2, {40: 150}, concentration), 1))
     _, theta = suprema(cells, items_c[None])
     assert independence_gate(cells, items_c, theta[0, 0], np.random.default_rng(0)).passed is passed
+
+
+def test_a_split_trains_on_the_items_it_does_not_test():
+    cells, items_c = flatten(drawn(SKEWED))
+    cut_up = split(cells, items_c[None], np.random.default_rng(0))
+    train_sc = items_c - cut_up.test_sbc[:, 0]
+    assert (train_sc >= 0).all()
+    assert train_sc.sum(axis=1) / items_c.sum() == pytest.approx(np.full(10, 0.25), abs=0.03)
+    assert len({tuple(row) for row in train_sc.tolist()}) == 10
+    _, theta = suprema(cells, train_sc)
+    assert cut_up.value_sb[:, 0] == pytest.approx(log_likelihood(cells, cut_up.test_sbc[:, 0], theta[:, 0]), abs=1e-3)
