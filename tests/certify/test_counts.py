@@ -11,7 +11,7 @@ from majorant.certify.likelihood import flatten, log_likelihood, sides
 from majorant.certify.loss import binomial_loss, binomial_region, loss_interval
 from majorant.certify.search import suprema
 from majorant.errors import ConfigError
-from majorant.theory.accuracy import gap
+from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy
 from majorant.theory.margin import majority_margin
 from majorant.theory.two_class import handicap
 from oracles.histograms import Crowd, HardItems
@@ -56,6 +56,17 @@ def test_margin_and_handicap_are_those_of_theory_at_the_estimate():
     assert claim.margin == pytest.approx(majority_margin(prior, confusion, 5), abs=1e-9)
     assert claim.handicap == pytest.approx(handicap(prior, confusion, 5), abs=1e-9)
     assert claim.loss.value == pytest.approx(gap(prior, confusion, 5), abs=1e-12)
+    assert claim.evidence["majority_accuracy"] == pytest.approx(majority_accuracy(prior, confusion, 5), abs=1e-12)
+    assert claim.evidence["best_accuracy"] == pytest.approx(map_accuracy(prior, confusion, 5), abs=1e-12)
+
+
+def test_tied_items_are_set_aside():
+    claim = certify_counts(drawn(Crowd("", 0.8, 0.8, 0.4, {4: 3000})), rng=0).anonymous
+    nu, a, b = (claim.evidence[name] for name in ("prior_0", "accuracy_0", "accuracy_1"))
+    prior, confusion = [nu, 1 - nu], [[a, 1 - a], [1 - b, b]]
+    assert claim.loss.value == pytest.approx(gap(prior, confusion, 4, ties="exclude"), abs=1e-12)
+    right = majority_accuracy(prior, confusion, 4, ties="exclude")
+    assert claim.evidence["majority_accuracy"] == pytest.approx(right, abs=1e-12)
 
 
 def test_swapping_the_classes_changes_nothing():
