@@ -11,7 +11,7 @@ from majorant.certify.likelihood import flatten, log_likelihood, sides
 from majorant.certify.loss import binomial_loss, binomial_region, loss_interval
 from majorant.certify.search import suprema
 from majorant.errors import ConfigError
-from majorant.theory.accuracy import gap
+from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy
 from majorant.theory.margin import majority_margin
 from majorant.theory.two_class import handicap
 from oracles.histograms import Crowd, HardItems
@@ -56,6 +56,17 @@ def test_margin_and_handicap_are_those_of_theory_at_the_estimate():
     assert claim.margin == pytest.approx(majority_margin(prior, confusion, 5), abs=1e-9)
     assert claim.handicap == pytest.approx(handicap(prior, confusion, 5), abs=1e-9)
     assert claim.loss.value == pytest.approx(gap(prior, confusion, 5), abs=1e-12)
+    assert claim.evidence["majority_accuracy"] == pytest.approx(majority_accuracy(prior, confusion, 5), abs=1e-12)
+    assert claim.evidence["best_accuracy"] == pytest.approx(map_accuracy(prior, confusion, 5), abs=1e-12)
+
+
+def test_tied_items_are_set_aside():
+    claim = certify_counts(drawn(Crowd("", 0.8, 0.8, 0.4, {4: 3000})), rng=0).anonymous
+    nu, a, b = (claim.evidence[name] for name in ("prior_0", "accuracy_0", "accuracy_1"))
+    prior, confusion = [nu, 1 - nu], [[a, 1 - a], [1 - b, b]]
+    assert claim.loss.value == pytest.approx(gap(prior, confusion, 4, ties="exclude"), abs=1e-12)
+    right = majority_accuracy(prior, confusion, 4, ties="exclude")
+    assert claim.evidence["majority_accuracy"] == pytest.approx(right, abs=1e-12)
 
 
 def test_swapping_the_classes_changes_nothing():
@@ -205,3 +216,14 @@ def test_the_gate_sees_hard_items_where_most_cells_are_empty(concentration, pass
     cells, items_c = flatten(drawn(HardItems("", 0.5, 0.8, 0.2, {40: 150}, concentration), 1))
     _, theta = suprema(cells, items_c[None])
     assert independence_gate(cells, items_c, theta[0, 0], np.random.default_rng(0)).passed is passed
+
+
+def test_a_split_trains_on_the_items_it_does_not_test():
+    cells, items_c = flatten(drawn(SKEWED))
+    cut_up = split(cells, items_c[None], np.random.default_rng(0))
+    train_sc = items_c - cut_up.test_sbc[:, 0]
+    assert (train_sc >= 0).all()
+    assert train_sc.sum(axis=1) / items_c.sum() == pytest.approx(np.full(10, 0.25), abs=0.03)
+    assert len({tuple(row) for row in train_sc.tolist()}) == 10
+    _, theta = suprema(cells, train_sc)
+    assert cut_up.value_sb[:, 0] == pytest.approx(log_likelihood(cells, cut_up.test_sbc[:, 0], theta[:, 0]), abs=1e-3)

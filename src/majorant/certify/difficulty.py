@@ -22,7 +22,7 @@ from majorant.certify.evidence import items_needed, ratio_cut
 from majorant.certify.gates import GATE_LEVEL, Refit, fit_p_value, freedom, independence_gate
 from majorant.certify.independent import Finding, Histograms, find_independent, main_sizes, more_items, overall
 from majorant.certify.likelihood import Cells, Sides, flatten, sides
-from majorant.certify.loss import Region, loss_interval, untied_loss
+from majorant.certify.loss import Region, loss_interval, untied_accuracy, untied_loss
 from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
 
@@ -75,7 +75,9 @@ def join(findings: dict[int, Finding], histograms: Histograms, level: float) -> 
             "likelihood_ratio": min(finding.evidence["likelihood_ratio"] for finding in each),
             "likelihood_ratio_cut": ratio_cut(level),
             "e_value_against": against,
-            "majority_accuracy": float(share @ [finding.evidence["majority_accuracy"] for finding in each]),
+            **{
+                name: float(share @ [f.evidence[name] for f in each]) for name in ("majority_accuracy", "best_accuracy")
+            },
         },
         more_items=None if None in plans else sum(plan or 0 for plan in plans),
     )
@@ -111,13 +113,17 @@ def _finding(
     verdict = overall(by_votes.values(), -np.inf, level)
     margin = float((-null.sign_p * beta_log_odds(psi_5, null.votes_p, null.zeros_p)).min())
     n_items, ratio = float(items_c.sum()), min(ratio_h.values())
+    loss = _loss(cells, items_c, psi_5, [near_p5[ratio_p.argmin()]], level)
+    items_h = np.bincount(cells.votes_c.astype(np.int64), weights=items_c).astype(float)
+    log0, log1 = beta_class_logs(cells, psi_5)
+    right = untied_accuracy(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
     means, concentrations = expit(psi_5[[0, 1, 4]]), np.exp(psi_5[2:4])
     return Finding(
         verdict=verdict,
         by_votes=by_votes,
         margin=margin,
         handicap=None,
-        loss=_loss(cells, items_c, psi_5, [near_p5[ratio_p.argmin()]], level),
+        loss=loss,
         items_certified=None,
         evidence={
             "likelihood_ratio": ratio,
@@ -127,6 +133,8 @@ def _finding(
             "accuracy_1": float(1 - means[1]),
             "concentration_0": float(concentrations[0]),
             "concentration_1": float(concentrations[1]),
+            "majority_accuracy": right,
+            "best_accuracy": right + (loss.value or 0.0),
         },
         more_items=more_items(verdict, items_needed(ratio / n_items, level), n_items),
     )

@@ -93,7 +93,6 @@ class Evidence:
     """What the histograms of B data sets say, per number of votes h: for and against majority vote being optimal."""
 
     theta_b3: FloatArray  # the likeliest model
-    loglik_b: FloatArray
     ratio_bh: FloatArray  # nats by which it beats every model in which majority is not optimal for h
     ratio_against_b: FloatArray  # nats by which it beats every model in which majority is optimal for all h
     log_e_bh: FloatArray  # e-value against "not optimal for h"
@@ -119,7 +118,6 @@ def weigh(cells: Cells, items_bc: FloatArray, sizes: Sequence[int], rng: np.rand
     optimal_sbh = gain_sbp[..., n_wrong:].reshape(SPLITS, n_sets, -1, 2).max(axis=-1)
     found = Evidence(
         theta_b3=theta[:n_sets, 0],
-        loglik_b=best_b1[:, 0],
         ratio_bh=np.maximum(best_b1 - null_bp.reshape(n_sets, -1, 2).max(axis=-1), 0),
         ratio_against_b=np.maximum(best_b1[:, 0] - value[:n_sets, 1 + n_wrong :].min(axis=1), 0),
         log_e_bh=_log_mean(not_optimal_sbh),

@@ -19,11 +19,10 @@ from majorant.certify.evidence import (
     ratio_cut,
     weigh,
 )
-from majorant.certify.likelihood import Cells, flatten, log_cells, log_likelihood, log_odds, sides
-from majorant.certify.loss import binomial_loss, binomial_region, loss_interval
+from majorant.certify.likelihood import Cells, class_logs, flatten, log_cells, log_likelihood, log_odds, sides
+from majorant.certify.loss import binomial_loss, binomial_region, loss_interval, untied_accuracy
 from majorant.certify.search import suprema
 from majorant.interval import Estimate
-from majorant.theory.accuracy import majority_accuracy
 from majorant.theory.checks import FloatArray
 
 MAIN_SHARE = 0.01  # of the items: a number of votes held by fewer has no say in the verdict on the data set
@@ -67,14 +66,19 @@ def find_independent(histograms: Histograms, level: float, rng: np.random.Genera
     items_h = np.zeros(max(histograms) + 1)
     items_h[list(histograms)] = [items_k.sum() for items_k in histograms.values()]
     information, needed = plan_items(cells, items_h, theta_3, sizes, margin, level)
+    loss = _loss(held, held_c, cells, items_h, evidence, level)
+    log0, log1 = class_logs(cells, theta_3)
+    right = untied_accuracy(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
+    accuracies = {"majority_accuracy": right, "best_accuracy": right + (loss.value or 0.0)}
+    plan = {"information": information, "items_needed": needed}
     finding = Finding(
         verdict=verdict,
         by_votes=by_votes,
         margin=margin,
         handicap=handicap,
-        loss=_loss(held, held_c, cells, items_h, evidence, level),
+        loss=loss,
         items_certified=certified_share(held, histograms, cut_up, by_votes, level),
-        evidence=_numbers(evidence, theta_3, items_h, level) | {"information": information, "items_needed": needed},
+        evidence=_numbers(evidence, theta_3, level) | accuracies | plan,
         more_items=more_items(verdict, needed, float(items_h.sum())),
     )
     return finding, theta_3
@@ -180,12 +184,9 @@ def _loss(
     return loss_interval(region, centres, binomial_loss(cells, items_h))
 
 
-def _numbers(evidence: Evidence, theta_3: FloatArray, items_h: FloatArray, level: float) -> dict[str, float]:
+def _numbers(evidence: Evidence, theta_3: FloatArray, level: float) -> dict[str, float]:
     """What the claim rests on; probabilities at the edge."""
     a, r, nu = (float(value) for value in expit(theta_3))
-    prior, confusion = [nu, 1 - nu], [[a, 1 - a], [r, 1 - r]]
-    sizes = np.flatnonzero(items_h)
-    right = sum(items_h[h] * majority_accuracy(prior, confusion, int(h)) for h in sizes) / items_h.sum()
     return {
         "e_value": float(np.exp(np.minimum(evidence.log_e_bh[0].min(), 700))),
         "likelihood_ratio": float(evidence.ratio_bh[0].min()),
@@ -195,5 +196,4 @@ def _numbers(evidence: Evidence, theta_3: FloatArray, items_h: FloatArray, level
         "prior_0": nu,
         "accuracy_0": a,
         "accuracy_1": 1 - r,
-        "majority_accuracy": float(right),
     }

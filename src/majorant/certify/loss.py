@@ -38,6 +38,14 @@ def untied_loss(class_log_0: FloatArray, class_log_1: FloatArray, cells: Cells, 
     return np.asarray(lost / (np.exp(np.logaddexp(class_log_0, class_log_1)) @ share_c))
 
 
+def untied_accuracy(class_log_0: FloatArray, class_log_1: FloatArray, cells: Cells, items_h: FloatArray) -> float:
+    """P(majority is right) among items without a tie; with the loss added, that of the best rule."""
+    lead_c = 2 * cells.zeros_c - cells.votes_c
+    share_c = items_h[cells.votes_c.astype(np.int64)] * (lead_c != 0)
+    right = np.exp(np.where(lead_c > 0, class_log_0, class_log_1)) @ share_c
+    return float(right / (np.exp(np.logaddexp(class_log_0, class_log_1)) @ share_c))
+
+
 def binomial_loss(cells: Cells, items_h: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """The loss as a function of theta (..., 3)."""
 
