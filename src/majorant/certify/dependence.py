@@ -31,7 +31,7 @@ from majorant.interval import Estimate
 from majorant.votes import Votes
 
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
-DRAWS = 40_000
+DRAWS = 20_000
 MOST_PAIRS = 200  # those with the most items in common
 MOST_WORKERS = 40  # beyond, this is a crowd, and vote counts test its independence
 COMMON_ITEMS = 30  # that a pair must share
