@@ -5,11 +5,15 @@ import pytest
 
 from guarantees.levels import lowest_rate
 from majorant.certify.bootstrap import Replicates, bootstrap
-from majorant.certify.design import WorkerSets
-from majorant.certify.named import claim_from
+from majorant.certify.design import WorkerSets, worker_sets
+from majorant.certify.named import claim_from, set_margins
 from majorant.certify.panel import count_cells, panel_claim_from
+from majorant.merge import merge_equal_items
+from majorant.simulate.crews import one_coin_crew
+from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin
 from majorant.theory.crew_accuracy import crew_gap
+from majorant.theory.crews import crew_margins
 from panels import all_patterns, boundary_pool, fit_panel, pattern_joint, refit_of, seen
 
 ALPHA = 0.05
@@ -26,7 +30,7 @@ def claims(rng, prior, crew, n_items, runs, claim=claim_from):
 
 
 def coins(*skill):
-    return np.array([[[a, 1 - a], [1 - a, a]] for a in skill])
+    return one_coin_crew(skill)
 
 
 def verdict_counts(found):
@@ -155,3 +159,24 @@ def test_panels_at_the_anonymous_boundary_are_rarely_certified():
 @pytest.mark.parametrize("n_workers", [3, 5])
 def test_panels_at_the_anonymous_boundary_are_certified_at_most_at_the_level(n_workers, n_items, cell):
     assert_panel_level(n_workers, n_items, cell, runs=300)
+
+
+def certified_sets(seed, n_items=20_000):
+    """A crowd of 8 in threes, drawn at random: for each worker set whether it is certified, and its true margin."""
+    rng = np.random.default_rng(seed)
+    crew, prior = one_coin_crew(rng.uniform(0.65, 0.85, 8)), np.array([0.5, 0.5])
+    merged = merge_equal_items(simulate(prior, crew, n_items, 3, rng=rng).votes)
+    votes, copies = merged.votes, merged.weight_p
+    fit = fit_panel(votes, copies)
+    replicates = bootstrap(votes, fit, refit_of(votes), rng=rng, copies=copies)
+    [sets] = worker_sets(votes, copies)
+    return set_margins((sets,), fit, replicates, 1 - ALPHA).certified_s, crew_margins(prior, crew, sets.worker_sh)
+
+
+def test_sets_of_a_crowd_are_certified_each_at_the_level():
+    found = [certified_sets(seed) for seed in range(8)]
+    certified, margin = (np.concatenate(part) for part in zip(*found, strict=True))
+    wrong, right = certified[margin < 0].mean(), certified[margin > 0].mean()
+    print(f"certified: {wrong:.3f} of the wrong sets, {right:.3f} of the right")
+    assert wrong <= ALPHA
+    assert certified[margin > 0.5].mean() > 0.5

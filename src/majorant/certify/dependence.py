@@ -15,15 +15,25 @@ from numpy.typing import ArrayLike
 
 from majorant.certify.certificate import Gate
 from majorant.certify.design import FloatArray, WorkerSets, as_copies, worker_sets
-from majorant.certify.scores import NO_VOTE, Model, Pairs, every_pattern, label_matrix, scores
+from majorant.certify.scores import (
+    NO_VOTE,
+    Model,
+    Pairs,
+    Scores,
+    drawn_patterns,
+    every_pattern,
+    label_matrix,
+    scores,
+)
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate
 from majorant.votes import Votes
 
-MOST_PATTERNS = 20_000  # patterns of all worker sets up to which the information is computed, not estimated
+MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
+DRAWS = 20_000
 MOST_PAIRS = 200  # those with the most items in common
-MOST_PARAMETERS = 600
+MOST_WORKERS = 40  # beyond, this is a crowd, and vote counts test its independence
 COMMON_ITEMS = 30  # that a pair must share
 SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
@@ -60,24 +70,31 @@ class _Evidence(NamedTuple):
     raw_q: FloatArray
 
 
-def dependence(votes: Votes, fit: Fit, *, level: float = 0.95, copies: ArrayLike | None = None) -> Dependence:
+def dependence(
+    votes: Votes,
+    fit: Fit,
+    *,
+    rng: int | np.random.Generator,
+    level: float = 0.95,
+    copies: ArrayLike | None = None,
+) -> Dependence:
     """Whether votes depend on each other given the true label, pair by pair and in one test at the level.
 
     A score test of the fitted model with one confusion matrix per worker (maximum likelihood, or nearly): unequal
     workers pass, workers who err together do not.  Its level holds in the limit of many items.  Three workers and two
-    classes fit any votes and cannot be tested.  `copies` says how many items each item stands for.
+    classes fit any votes and cannot be tested.  `copies` says how many items each item stands for; `rng` is drawn from
+    where a panel has too many vote patterns to go through them all.
     """
     if fit.confusion is None or fit.confusion.ndim != 3:
         raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
+    if len(votes.workers) > MOST_WORKERS:
+        return _untested(f"{len(votes.workers)} workers are a crowd, not a panel; its vote counts are tested instead")
     copies_i = as_copies(votes, copies)
     pairs = _pairs(votes, copies_i)
-    n_classes = len(votes.labels)
-    n_parameters = n_classes - 1 + len(votes.workers) * n_classes * (n_classes - 1)
-    if not pairs or n_parameters > MOST_PARAMETERS:
-        reason = f"no two workers share {COMMON_ITEMS} items" if not pairs else "too many workers to compare in pairs"
-        return _untested(reason)
+    if not pairs:
+        return _untested(f"no two workers share {COMMON_ITEMS} items")
     model = Model(np.asarray(fit.prior), np.asarray(fit.confusion))
-    evidence = _evidence(votes, copies_i, model, pairs)
+    evidence = _evidence(votes, copies_i, model, pairs, np.random.default_rng(rng))
     statistic, freedom = _statistic(evidence)
     if freedom == 0:
         return _untested("with so few votes per item, confusion matrices can explain any dependence")
@@ -94,15 +111,13 @@ def dependence(votes: Votes, fit: Fit, *, level: float = 0.95, copies: ArrayLike
 def _pairs(votes: Votes, copies_i: FloatArray) -> Pairs:
     """The pairs of workers with enough items in common, at most MOST_PAIRS of them, the largest first."""
     n_workers = len(votes.workers)
-    if n_workers > MOST_PARAMETERS:
-        return []
     voted_ij = (label_matrix(votes) != NO_VOTE).astype(float)
     common_jj = (voted_ij * copies_i[:, None]).T @ voted_ij
     enough = [(a, b) for a, b in combinations(range(n_workers), 2) if common_jj[a, b] >= COMMON_ITEMS]
     return sorted(enough, key=lambda pair: -common_jj[pair])[:MOST_PAIRS]
 
 
-def _evidence(votes: Votes, copies_i: FloatArray, model: Model, pairs: Pairs) -> _Evidence:
+def _evidence(votes: Votes, copies_i: FloatArray, model: Model, pairs: Pairs, rng: np.random.Generator) -> _Evidence:
     """The pairs' scores and their information less what the fitted parameters take up."""
     seen = scores(label_matrix(votes), model, pairs)
     sets = worker_sets(votes, copies_i)
@@ -111,8 +126,10 @@ def _evidence(votes: Votes, copies_i: FloatArray, model: Model, pairs: Pairs) ->
     if n_patterns <= MOST_PATTERNS:
         total = _expected_information(sets, model, pairs)
     else:
-        both_rc = np.concatenate([seen.own_rp, seen.pair_rq], axis=1)
-        total = (both_rc * copies_i[:, None]).T @ both_rc
+        item = rng.choice(len(copies_i), size=DRAWS, p=copies_i / copies_i.sum())
+        voted_rj = label_matrix(votes)[item] != NO_VOTE
+        both_rc = _side_by_side(scores(drawn_patterns(voted_rj, model, rng), model, pairs))
+        total = copies_i.sum() / DRAWS * both_rc.T @ both_rc
     p = seen.own_rp.shape[1]
     own_pp, cross_pq, pair_qq = total[:p, :p], total[:p, p:], total[p:, p:]
     left_qq = pair_qq - cross_pq.T @ np.linalg.pinv(own_pp, rcond=1e-10, hermitian=True) @ cross_pq
@@ -126,9 +143,13 @@ def _expected_information(sets: tuple[WorkerSets, ...], model: Model, pairs: Pai
     for one in sets:
         for worker_h, n_items in zip(one.worker_sh, one.items_s, strict=True):
             every = scores(every_pattern(np.unique(worker_h), n_workers, n_classes), model, pairs)
-            both_rc = np.concatenate([every.own_rp, every.pair_rq], axis=1)
+            both_rc = _side_by_side(every)
             parts.append(n_items * (both_rc * every.probability_r[:, None]).T @ both_rc)
     return np.asarray(sum(parts))
+
+
+def _side_by_side(found: Scores) -> FloatArray:
+    return np.concatenate([found.own_rp, found.pair_rq], axis=1)
 
 
 def _statistic(evidence: _Evidence) -> tuple[float, int]:

@@ -6,6 +6,7 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.certify.design import FloatArray
 from majorant.theory.checks import safe_log
@@ -42,6 +43,14 @@ def every_pattern(worker_h: IntArray, n_workers: int, n_classes: int) -> IntArra
     label_rj = np.full((n_classes ** len(worker_h), n_workers), NO_VOTE, dtype=np.int32)
     label_rj[:, worker_h] = list(product(range(n_classes), repeat=len(worker_h)))
     return label_rj
+
+
+def drawn_patterns(voted_rj: NDArray[np.bool_], model: Model, rng: np.random.Generator) -> IntArray:
+    """Labels drawn from the model for those who voted, (R, J)."""
+    class_r = rng.choice(len(model.prior_k), size=len(voted_rj), p=model.prior_k)
+    threshold_rjl = np.cumsum(model.confusion_jkl, axis=2)[:, class_r, :-1].transpose(1, 0, 2)
+    label_rj = (rng.random(voted_rj.shape)[:, :, None] > threshold_rjl).sum(axis=2)
+    return np.where(voted_rj, label_rj, NO_VOTE)
 
 
 def scores(label_rj: IntArray, model: Model, pairs: Pairs) -> Scores:

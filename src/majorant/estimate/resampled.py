@@ -13,7 +13,7 @@ from majorant.estimate.fit import Fit
 from majorant.kernels import FloatArray
 from majorant.votes import Votes
 
-ENTRIES_AT_ONCE = 500_000  # items x classes x weightings
+ENTRIES_AT_ONCE = 2_000_000  # items x classes x weightings
 LONGEST_LEAP = 16.0
 PRECISION = 0.002  # a fit ends when no parameter moves by more than this over the root of a cell's votes
 MAX_ITER = 300

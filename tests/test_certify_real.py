@@ -1,0 +1,30 @@
+"""Real crowds: what the tests of workers say about them."""
+
+import os
+
+import pytest
+
+from majorant.certify.design import design
+from majorant.certify.differ import workers_differ
+from majorant.certify.named import named_claim
+from majorant.datasets import load
+from majorant.estimate.dawid_skene import DawidSkene
+from panels import refit_of
+
+pytestmark = pytest.mark.skipif("MAJORANT_DATA" not in os.environ, reason="MAJORANT_DATA names no folder of data sets")
+
+
+@pytest.mark.parametrize("name", ["SP", "SP_amt", "D-Product"])
+def test_real_crowds_are_crowds_of_unlike_workers(name):
+    votes = load(name)
+    assert design(votes).kind == "crowd"
+    assert workers_differ(votes, rng=0, n_permutations=99).p_value == 0.01
+
+
+@pytest.mark.long
+def test_knowing_who_voted_gains_on_sp():
+    votes = load("SP")
+    claim = named_claim(votes, DawidSkene().fit(votes), refit_of(votes), level=0.95, rng=0)
+    assert claim.verdict == "refuted"
+    assert 0.015 < claim.loss.low < claim.loss.value < claim.loss.high < 0.035
+    assert claim.items_certified < 0.05
