@@ -167,8 +167,8 @@ def run(tmp_path, monkeypatch, capsys):
 
     def call(command, *arguments, certificate=None):
         if certificate is not None:
-            room = importlib.import_module("majorant.certify")
-            monkeypatch.setattr(room, "certify", lambda votes, *, level, rng: certificate, raising=False)
+            room = importlib.import_module("majorant.claims")
+            monkeypatch.setattr(room, "certify", lambda votes, *, level, rng: certificate)
         monkeypatch.setattr(sys, "argv", ["majorant", command, "votes.csv", *map(str, arguments)])
         with pytest.raises(SystemExit) as stop:
             main()

@@ -71,7 +71,7 @@ def inquire(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator
     case = _case(votes)
     shared_errors = None
     if case is not None and shape.kind == "panel":
-        shared_errors = dependence(case.votes, case.fit, level=level, copies=case.copies_i)
+        shared_errors = dependence(case.votes, case.fit, rng=generator, level=level, copies=case.copies_i)
     gate = None if shared_errors is None else shared_errors.gate
     anonymous = _anonymous(votes, case, shape, gate, level, generator)
     named = None if case is None else _named(votes, case, anonymous, gate, level, generator)

@@ -30,7 +30,7 @@ NOTICEABLE = 1e-3  # accuracy that the last workers of a crew must add together 
 ROUNDING = 1e-12  # accuracies closer than this are equal
 NO_GOLD = Estimate(None, reason="no untied item has a gold label")
 PANEL_METHOD = "dawid-skene"  # the plan for a panel is made at its confusion matrices, pooled by votes where need be
-CROWD_METHOD = "dawid-skene"  # the same for a crowd, whose workers give too few votes each
+CROWD_METHOD = "shared"  # that for a crowd at one matrix for all: its workers give too few votes each
 ASSUMPTIONS = (
     "votes are independent given the truth (hard items and shared errors make votes gain less than shown)",
     "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",

@@ -24,7 +24,7 @@ from majorant.votes import IntArray, Votes
 
 SETS_AT_ONCE = 4_096
 VOTES_PER_CLASS = 20  # that the worker behind the typical vote must have given, or workers cannot be told apart
-ASSIGNMENTS = 20_000  # margins of more than two classes that are tried, one assignment problem or more each
+ASSIGNMENTS = 10_000  # margins of more than two classes that are tried, each many assignment problems
 ASSUMPTIONS = (
     "each worker labels by one confusion matrix, the same on all items",
     "votes are independent given the true label",
@@ -161,15 +161,22 @@ def _affordable(fit: Fit, replicates: Replicates) -> int:
 def _margins_of(
     worker_sh: IntArray, fit: Fit, replicates: Replicates, level: float, at_most: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Margin at the fit, lower limit and deviation of each set; sets beyond `at_most` are not tried."""
+    """Margin at the fit, lower limit and deviation of each set; sets beyond `at_most` are not tried.
+
+    With more than two classes a margin costs many assignment problems: a set whose margin at the fit is not above 0
+    cannot be certified, so it is not followed through the replicates, and its own margin stands as its limit.
+    """
     assert fit.confusion is not None
     tried_sh = worker_sh[:at_most]
     known, where = np.unique(tried_sh, return_inverse=True)  # only these workers need to be looked at
     crew_sh = where.reshape(tried_sh.shape)
     margin_s = crew_margins(fit.prior, fit.confusion[known], crew_sh)
-    margin_bs = crew_margins(replicates.prior_bk, replicates.confusion[:, known], crew_sh)
+    followed = np.flatnonzero((margin_s > 0) | (len(fit.prior) == 2))
+    low_s, deviation_s = margin_s.copy(), np.full(len(margin_s), np.inf)
+    if len(followed):
+        margin_bs = crew_margins(replicates.prior_bk, replicates.confusion[:, known], crew_sh[followed])
+        low_s[followed], deviation_s[followed] = lower_limit(margin_bs, level), deviation(margin_bs)
     missing = np.full(len(worker_sh) - len(tried_sh), -np.inf)
-    low_s, deviation_s = lower_limit(margin_bs, level), deviation(margin_bs)
     return np.append(margin_s, missing), np.append(low_s, missing), np.append(deviation_s, -missing)
 
 

@@ -27,15 +27,20 @@ def plan(
     max_votes: int,
     price: float,
     level: float,
-    seed: int,  # noqa: ARG001
+    seed: int,
     as_json: bool,
     quiet: bool,  # noqa: ARG001
 ) -> None:
     """How many votes, gold items and workers it takes to reach an accuracy."""
+    from majorant.claims import certify
     from majorant.plan import plan as make_plan
     from majorant.report.plan import plan_summary, plan_text
     from majorant.report.text import to_json
 
-    made = make_plan(source.read(), target=target, max_votes=max_votes, price_per_vote=price, level=level)
+    votes = source.read()
+    certificate = certify(votes, level=level, rng=seed)
+    made = make_plan(
+        votes, target=target, max_votes=max_votes, price_per_vote=price, level=level, certificate=certificate
+    )
     summary = plan_summary(made)
     click.echo(to_json(summary) if as_json else plan_text(summary), nl=not as_json)

@@ -1,0 +1,120 @@
+"""The certificate of votes: each kind of data gets the claims that suit it, and no more."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crowds import coins
+from majorant.claims import certify, inquire
+from majorant.cli import main
+from majorant.errors import ConfigError
+from majorant.output import votes_table, write_table
+from majorant.simulate import simulate
+from majorant.votes import Votes
+from real import load
+
+ALIKE = [[0.85, 0.15], [0.15, 0.85]]
+
+
+def test_a_crowd_of_equals_is_certified_from_its_counts():
+    votes, _ = simulate([0.5, 0.5], ALIKE, 3_000, 5, n_workers=60, rng=0)
+    found = inquire(votes, rng=0)
+    assert found.design.kind == "crowd"
+    assert found.dependence is None
+    claim = found.certificate.anonymous
+    assert (claim.verdict, claim.model) == ("proved", "independent votes")
+    assert claim.margin > 0
+    assert found.certificate.gold is None
+    assert claim.why in found.certificate.why
+
+
+def test_an_unequal_panel_is_judged_by_its_workers():
+    votes, _ = simulate([0.5, 0.5], coins([0.95, 0.75, 0.7, 0.65, 0.6], 2), 4_000, 5, rng=1)
+    found = inquire(votes, rng=0)
+    assert found.design.kind == "panel"
+    assert found.dependence.gate.passed
+    certificate = found.certificate
+    assert certificate.anonymous.model == "named workers"
+    assert certificate.named.verdict == "refuted"
+    assert certificate.named.loss.low > 0.02
+    alike = next(gate for gate in certificate.named.gates if gate.name == "workers alike")
+    assert alike.passed is False
+
+
+def test_a_panel_that_copies_is_void():
+    votes, _ = simulate([0.5, 0.5], coins([0.8] * 5, 2), 3_000, 5, dependence=0.6, groups=list("aaabc"), rng=2)
+    certificate = certify(votes, rng=0)
+    assert certificate.named.verdict == "void"
+    assert certificate.anonymous.verdict == "void"
+    assert certificate.named.loss.value is not None  # the numbers stay, marked
+    assert "depend" in certificate.named.why
+
+
+def test_gold_speaks_where_it_is_given():
+    votes, _ = simulate([0.5, 0.5], ALIKE, 2_000, 3, n_workers=60, gold=0.5, rng=3)
+    certificate = certify(votes, rng=0)
+    assert certificate.gold.kind == "gold"
+    assert certificate.gold.verdict == "proved"
+
+
+def test_what_cannot_be_judged_is_said():
+    one_class = Votes.from_codes([0, 1], [0, 0], [0, 0], items="ab", workers="w", labels=["only"])
+    assert certify(one_class, rng=0).anonymous.verdict == "unidentified"
+    two_votes, _ = simulate([0.5, 0.5], ALIKE, 500, 2, n_workers=40, rng=0)
+    assert certify(two_votes, rng=0).anonymous.verdict == "unidentified"
+    one_worker = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
+    certificate = certify(one_worker, rng=0)
+    assert (certificate.anonymous.verdict, certificate.named) == ("unidentified", None)
+    with pytest.raises(ConfigError, match="level"):
+        certify(two_votes, level=1.0, rng=0)
+
+
+def test_three_classes_get_both_claims_at_most_supported():
+    noise = 0.7 * np.eye(3) + 0.1
+    votes, _ = simulate([1 / 3] * 3, noise, 1_500, 5, n_workers=40, rng=4)
+    certificate = certify(votes, rng=0)
+    assert certificate.anonymous.verdict == "supported"
+    assert certificate.named.verdict in {"supported", "undecided"}
+
+
+def test_the_same_seed_gives_the_same_certificate():
+    votes, _ = simulate([0.6, 0.4], ALIKE, 500, 3, n_workers=30, rng=5)
+    assert certify(votes, rng=7) == certify(votes, rng=7)
+
+
+@pytest.mark.parametrize("name", ["D-Product", "SP_amt"])
+def test_real_sets(name):
+    certificate = certify(load(name), rng=0)
+    expected = {"D-Product": ("undecided", "refuted", "refuted"), "SP_amt": ("void", "void", "undecided")}
+    found = tuple(getattr(certificate, claim).verdict for claim in ("anonymous", "named", "gold"))
+    assert found == expected[name]
+
+
+def test_the_commands_certify_and_plan(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    votes, _ = simulate([0.5, 0.5], ALIKE, 2_000, 5, n_workers=60, rng=0)
+    write_table("votes.csv", votes_table(votes))
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["majorant", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return stop.value.code, capsys.readouterr().out
+
+    code, text = run("certify", "votes.csv")
+    assert code == 0
+    assert text.startswith("Majority vote is")
+    code, as_json = run("certify", "votes.csv", "--json", "--claim", "named")
+    facts = json.loads(as_json)
+    assert facts["anonymous"]["verdict"] in {"proved", "supported"}
+    assert code == (0 if facts["named"]["verdict"] == "supported" else 3)
+    code, _ = run("certify", "votes.csv", "--plug-in", "shared")
+    assert code == 0
+    assert run("certify", "votes.csv", "--claim", "gold")[0] == 2
+    code, text = run("plan", "votes.csv", "--target", ".99")
+    assert code == 0
+    assert "votes" in text
+    assert [path.name for path in Path().iterdir()] == ["votes.csv"]
