@@ -10,9 +10,9 @@ import time
 import numpy as np
 from scipy.stats import binom
 
-from majorant.certify.counts import certify_counts
-from majorant.certify.evidence import ratio_cut, weigh
-from majorant.certify.likelihood import flatten
+from majorant.certify.anonymous.counts import certify_counts
+from majorant.certify.anonymous.evidence import ratio_cut, weigh
+from majorant.certify.anonymous.likelihood import flatten
 
 REPEATS = 5
 LEVEL = 0.95

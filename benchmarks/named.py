@@ -6,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 
-from majorant.certify.named import named_claim
+from majorant.certify.named.claim import named_claim
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.merge import merge_equal_items

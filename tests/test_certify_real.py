@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from majorant.certify.design import design
-from majorant.certify.differ import workers_differ
-from majorant.certify.named import named_claim
+from majorant.certify.named.claim import named_claim
+from majorant.certify.named.design import design
+from majorant.certify.named.differ import workers_differ
 from majorant.datasets import load
 from majorant.estimate.dawid_skene import DawidSkene
 from panels import refit_of

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from majorant.certify.bootstrap import bootstrap, majority_loss
-from majorant.certify.dependence import dependence
-from majorant.certify.design import design, majority_codes, worker_sets
-from majorant.certify.differ import workers_differ
-from majorant.certify.multiclass import align, multiclass_claim
-from majorant.certify.named import claim_from, named_claim, vote_odds
-from majorant.certify.panel import panel_claim
+from majorant.certify.named.bootstrap import bootstrap, majority_loss
+from majorant.certify.named.claim import claim_from, named_claim, vote_odds
+from majorant.certify.named.dependence import dependence
+from majorant.certify.named.design import design, majority_codes, worker_sets
+from majorant.certify.named.differ import workers_differ
+from majorant.certify.named.multiclass import align, multiclass_claim
+from majorant.certify.named.panel import panel_claim
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.merge import merge_equal_items

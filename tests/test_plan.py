@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from majorant.certify.certificate import Certificate, Claim
-from majorant.certify.gold_cells import GoldCells
-from majorant.certify.gold_plan import gold_needed
-from majorant.certify.gold_tests import best_p_values, simes, worse_p_values
+from majorant.certify.gold.cells import GoldCells
+from majorant.certify.gold.plan import gold_needed
+from majorant.certify.gold.tests import best_p_values, simes, worse_p_values
 from majorant.certify.plug_in import plug_in, shared_model
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS

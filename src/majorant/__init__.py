@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from majorant import theory as theory
     from majorant.agreement import agreement as agreement
-    from majorant.certify.counts import certify_counts as certify_counts
+    from majorant.certify.anonymous.counts import certify_counts as certify_counts
     from majorant.claims import certify as certify
     from majorant.encode import from_matrix as from_matrix
     from majorant.encode import read as read
@@ -43,7 +43,7 @@ _HOME = {
     "aggregate": "pipeline",
     "agreement": "agreement",
     "certify": "claims",
-    "certify_counts": "certify.counts",
+    "certify_counts": "certify.anonymous.counts",
     "check": "pipeline",
     "from_matrix": "encode",
     "plan": "plan",

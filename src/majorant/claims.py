@@ -7,15 +7,15 @@ from functools import partial
 
 import numpy as np
 
+from majorant.certify.anonymous.counts import anonymous_claim, as_histograms, as_level
 from majorant.certify.certificate import Certificate, Claim, Gate
-from majorant.certify.counts import anonymous_claim, as_histograms, as_level
-from majorant.certify.dependence import Dependence, dependence
-from majorant.certify.design import Design, design
-from majorant.certify.differ import workers_differ
-from majorant.certify.gold import gold_claim
-from majorant.certify.multiclass import multiclass_claim
-from majorant.certify.named import named_claim
-from majorant.certify.panel import panel_claim
+from majorant.certify.gold.claim import gold_claim
+from majorant.certify.named.claim import named_claim
+from majorant.certify.named.dependence import Dependence, dependence
+from majorant.certify.named.design import Design, design
+from majorant.certify.named.differ import workers_differ
+from majorant.certify.named.multiclass import multiclass_claim
+from majorant.certify.named.panel import panel_claim
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit

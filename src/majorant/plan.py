@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.certify.certificate import Certificate
-from majorant.certify.gold import gold_claim
-from majorant.certify.gold_cells import gold_cells
-from majorant.certify.gold_plan import model_gold
+from majorant.certify.gold.cells import gold_cells
+from majorant.certify.gold.claim import gold_claim
+from majorant.certify.gold.plan import model_gold
 from majorant.certify.plug_in import shared_model
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Fit

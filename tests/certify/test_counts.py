@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from majorant.certify.counts import certify_counts
-from majorant.certify.evidence import contradictions, ratio_cut, split
-from majorant.certify.gates import independence_gate
-from majorant.certify.likelihood import flatten, log_likelihood, sides
-from majorant.certify.loss import binomial_loss, binomial_region, loss_interval
-from majorant.certify.search import suprema
+from majorant.certify.anonymous.counts import certify_counts
+from majorant.certify.anonymous.evidence import contradictions, ratio_cut, split
+from majorant.certify.anonymous.gates import independence_gate
+from majorant.certify.anonymous.likelihood import flatten, log_likelihood, sides
+from majorant.certify.anonymous.loss import binomial_loss, binomial_region, loss_interval
+from majorant.certify.anonymous.search import suprema
 from majorant.errors import ConfigError
 from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy
 from majorant.theory.margin import majority_margin

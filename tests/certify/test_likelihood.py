@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import differential_evolution
 from scipy.stats import betabinom
 
-from majorant.certify.beta_binomial import _gradients, beta_class_logs, beta_climb
-from majorant.certify.likelihood import (
+from majorant.certify.anonymous.beta_binomial import _gradients, beta_class_logs, beta_climb
+from majorant.certify.anonymous.likelihood import (
     climb,
     flatten,
     log_cells,
@@ -17,7 +17,7 @@ from majorant.certify.likelihood import (
     sides,
     theta_derivatives,
 )
-from majorant.certify.search import suprema
+from majorant.certify.anonymous.search import suprema
 from oracles.histograms import Crowd
 
 

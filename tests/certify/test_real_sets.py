@@ -3,7 +3,7 @@
 import pytest
 
 from majorant import datasets
-from majorant.certify.counts import certify_counts
+from majorant.certify.anonymous.counts import certify_counts
 from majorant.tally import histograms
 
 

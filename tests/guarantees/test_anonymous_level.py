@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
-from majorant.certify.counts import certify_counts
-from majorant.certify.evidence import contradictions, ratio_cut, weigh
-from majorant.certify.gates import independence_gate
-from majorant.certify.independent import main_sizes, overall, verdict_of
-from majorant.certify.likelihood import Cells, flatten
-from majorant.certify.loss import binomial_loss, binomial_region, loss_interval
-from majorant.certify.search import suprema
+from majorant.certify.anonymous.counts import certify_counts
+from majorant.certify.anonymous.evidence import contradictions, ratio_cut, weigh
+from majorant.certify.anonymous.gates import independence_gate
+from majorant.certify.anonymous.independent import main_sizes, overall, verdict_of
+from majorant.certify.anonymous.likelihood import Cells, flatten
+from majorant.certify.anonymous.loss import binomial_loss, binomial_region, loss_interval
+from majorant.certify.anonymous.search import suprema
 from oracles.histograms import (
     Crowd,
     HardItems,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from guarantees.levels import lowest_rate
-from majorant.certify.dependence import dependence
-from majorant.certify.differ import workers_differ
+from majorant.certify.named.dependence import dependence
+from majorant.certify.named.differ import workers_differ
 from majorant.merge import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate

@@ -20,11 +20,11 @@ import pytest
 from scipy.stats import beta, binom
 
 from crowds import random_votes
-from majorant.certify.gold import gold_claim
-from majorant.certify.gold_cells import GoldCells, gold_cells
-from majorant.certify.gold_loss import difference_bounds, gold_loss
-from majorant.certify.gold_plan import more_gold
-from majorant.certify.gold_tests import best_p_values, certified, simes, worse_p_values
+from majorant.certify.gold.cells import GoldCells, gold_cells
+from majorant.certify.gold.claim import gold_claim
+from majorant.certify.gold.loss import difference_bounds, gold_loss
+from majorant.certify.gold.plan import more_gold
+from majorant.certify.gold.tests import best_p_values, certified, simes, worse_p_values
 from majorant.datasets import find, load, local_path
 from majorant.errors import ConfigError
 from majorant.simulate import simulate

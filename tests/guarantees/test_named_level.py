@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from guarantees.levels import lowest_rate
-from majorant.certify.bootstrap import Replicates, bootstrap
-from majorant.certify.design import WorkerSets, worker_sets
-from majorant.certify.named import claim_from, set_margins
-from majorant.certify.panel import count_cells, panel_claim_from
+from majorant.certify.named.bootstrap import Replicates, bootstrap
+from majorant.certify.named.claim import claim_from, set_margins
+from majorant.certify.named.design import WorkerSets, worker_sets
+from majorant.certify.named.panel import count_cells, panel_claim_from
 from majorant.merge import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from majorant.certify.gold_cells import gold_cells
-from majorant.certify.gold_loss import difference_bounds, loss_interval
+from majorant.certify.gold.cells import gold_cells
+from majorant.certify.gold.loss import difference_bounds, loss_interval
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.interval import Estimate, clopper_pearson

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import digamma, expit, gammaln, log_expit
 
-from majorant.certify.ascent import IntArray, ascend
-from majorant.certify.likelihood import Cells, Sides
+from majorant.certify.anonymous.ascent import IntArray, ascend
+from majorant.certify.anonymous.likelihood import Cells, Sides
 from majorant.theory.checks import FloatArray
 
 PARAMETERS = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.gold_cells import GoldCells
+from majorant.certify.gold.cells import GoldCells
 from majorant.interval import Estimate, FloatArray, binomial_bounds
 
 

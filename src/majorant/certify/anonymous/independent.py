@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from majorant.certify.certificate import Verdict
-from majorant.certify.evidence import (
+from majorant.certify.anonymous.evidence import (
     Evidence,
     Split,
     contradictions,
@@ -19,9 +18,10 @@ from majorant.certify.evidence import (
     ratio_cut,
     weigh,
 )
-from majorant.certify.likelihood import Cells, class_logs, flatten, log_cells, log_likelihood, log_odds, sides
-from majorant.certify.loss import binomial_loss, binomial_region, loss_interval, untied_accuracy
-from majorant.certify.search import suprema
+from majorant.certify.anonymous.likelihood import Cells, class_logs, flatten, log_cells, log_likelihood, log_odds, sides
+from majorant.certify.anonymous.loss import binomial_loss, binomial_region, loss_interval, untied_accuracy
+from majorant.certify.anonymous.search import suprema
+from majorant.certify.certificate import Verdict
 from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
 

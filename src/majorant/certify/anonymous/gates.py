@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import xlogy
 from scipy.stats import chi2
 
+from majorant.certify.anonymous.likelihood import Cells, climb, log_cells, sides
 from majorant.certify.certificate import Gate
-from majorant.certify.likelihood import Cells, climb, log_cells, sides
 from majorant.theory.checks import FloatArray
 
 GATE_LEVEL = 0.05  # of all tests of a claim together

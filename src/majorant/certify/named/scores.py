@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.design import FloatArray
+from majorant.certify.named.design import FloatArray
 from majorant.theory.checks import safe_log
 from majorant.votes import IntArray, Votes
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, gammaln, log_expit
 
-from majorant.certify.ascent import IntArray, ascend
+from majorant.certify.anonymous.ascent import IntArray, ascend
 from majorant.theory.checks import FloatArray
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.design import FloatArray, WorkerSets, as_copies, majority_codes, worker_sets
-from majorant.certify.verdicts import RARE_SHARE, as_level, clearly_negative, deviation, lower_limit, more_items
+from majorant.certify.named.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
+from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, majority_codes, worker_sets
+from majorant.certify.named.verdicts import RARE_SHARE, as_level, clearly_negative, deviation, lower_limit, more_items
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit
 
-from majorant.certify.beta_binomial import (
+from majorant.certify.anonymous.beta_binomial import (
     LEAST_CONCENTRATION,
     MOST_CONCENTRATION,
     PARAMETERS,
@@ -17,12 +17,19 @@ from majorant.certify.beta_binomial import (
     beta_log_likelihood,
     beta_log_odds,
 )
+from majorant.certify.anonymous.evidence import items_needed, ratio_cut
+from majorant.certify.anonymous.gates import GATE_LEVEL, Refit, fit_p_value, freedom, independence_gate
+from majorant.certify.anonymous.independent import (
+    Finding,
+    Histograms,
+    find_independent,
+    main_sizes,
+    more_items,
+    overall,
+)
+from majorant.certify.anonymous.likelihood import Cells, Sides, flatten, sides
+from majorant.certify.anonymous.loss import Region, loss_interval, untied_accuracy, untied_loss
 from majorant.certify.certificate import Gate, Verdict
-from majorant.certify.evidence import items_needed, ratio_cut
-from majorant.certify.gates import GATE_LEVEL, Refit, fit_p_value, freedom, independence_gate
-from majorant.certify.independent import Finding, Histograms, find_independent, main_sizes, more_items, overall
-from majorant.certify.likelihood import Cells, Sides, flatten, sides
-from majorant.certify.loss import Region, loss_interval, untied_accuracy, untied_loss
 from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.bootstrap import Refit, Replicates, bootstrap, loss_estimate
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.design import FloatArray, WorkerSets, as_copies, worker_sets
-from majorant.certify.named import ASSUMPTIONS
-from majorant.certify.verdicts import (
+from majorant.certify.named.bootstrap import Refit, Replicates, bootstrap, loss_estimate
+from majorant.certify.named.claim import ASSUMPTIONS
+from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, worker_sets
+from majorant.certify.named.verdicts import (
     RARE_SHARE,
     anonymous_sentence,
     as_level,

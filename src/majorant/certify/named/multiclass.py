@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.certify.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.design import FloatArray, as_copies, majority_codes
-from majorant.certify.verdicts import (
+from majorant.certify.named.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
+from majorant.certify.named.design import FloatArray, as_copies, majority_codes
+from majorant.certify.named.verdicts import (
     RARE_SHARE,
     anonymous_sentence,
     as_level,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from majorant.certify.independent import Finding
+from majorant.certify.anonymous.independent import Finding
 from majorant.interval import Estimate
 
 SHARED = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from majorant.certify.certificate import Gate
-from majorant.certify.design import FloatArray
+from majorant.certify.named.design import FloatArray
 from majorant.merge import take_items
 from majorant.tally import counts
 from majorant.votes import IntArray, Votes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.certify.design import FloatArray, as_copies, majority_codes
+from majorant.certify.named.design import FloatArray, as_copies, majority_codes
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate

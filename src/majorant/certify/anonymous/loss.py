@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from majorant.certify.likelihood import Cells, class_logs, log_likelihood, theta_derivatives
+from majorant.certify.anonymous.likelihood import Cells, class_logs, log_likelihood, theta_derivatives
 from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
 

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.gold_cells import LEAST_SHARE, GoldCells, gold_cells
-from majorant.certify.gold_loss import gold_loss
-from majorant.certify.gold_plan import more_gold
-from majorant.certify.gold_tests import best_p_values, certified, not_optimal_p_value, worse_p_values
+from majorant.certify.gold.cells import LEAST_SHARE, GoldCells, gold_cells
+from majorant.certify.gold.loss import gold_loss
+from majorant.certify.gold.plan import more_gold
+from majorant.certify.gold.tests import best_p_values, certified, not_optimal_p_value, worse_p_values
 from majorant.errors import ConfigError
 from majorant.votes import Votes
 

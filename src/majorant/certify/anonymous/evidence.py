@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from majorant.certify.likelihood import EVERYWHERE, Cells, Sides, log_likelihood, sides
-from majorant.certify.search import suprema
+from majorant.certify.anonymous.likelihood import EVERYWHERE, Cells, Sides, log_likelihood, sides
+from majorant.certify.anonymous.search import suprema
 from majorant.theory.checks import FloatArray
 
 SPLITS = 10

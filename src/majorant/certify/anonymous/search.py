@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.likelihood import (
+from majorant.certify.anonymous.likelihood import (
     EVERYWHERE,
     Cells,
     Sides,
@@ -41,7 +41,7 @@ def grid() -> FloatArray:
 def suprema(cells: Cells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tuple[FloatArray, FloatArray]:
     """The largest log-likelihood of each data set within each side, and the model there: (B, S) and (B, S, 3).
 
-    >>> from majorant.certify.likelihood import flatten, sides
+    >>> from majorant.certify.anonymous.likelihood import flatten, sides
     >>> cells, items_c = flatten({3: [260, 240, 240, 260]})
     >>> value, theta = suprema(cells, items_c[None], sides([(0, 0, 0), (3, 2, -1), (3, 2, 1)]))
     >>> (value[0, 0] - value[0]).round(2).tolist()

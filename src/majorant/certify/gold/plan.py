@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from majorant.certify.gold_cells import LEAST_SHARE, GoldCells
+from majorant.certify.gold.cells import LEAST_SHARE, GoldCells
 from majorant.errors import ConfigError
 from majorant.interval import FloatArray
 from majorant.theory.patterns import shared_patterns

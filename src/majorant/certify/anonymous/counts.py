@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from majorant.certify.anonymous.difficulty import find_apart, find_difficulty, join
+from majorant.certify.anonymous.gates import independence_gate
+from majorant.certify.anonymous.independent import Finding, Histograms, find_independent, main_sizes
+from majorant.certify.anonymous.likelihood import flatten
+from majorant.certify.anonymous.words import assumptions, no_votes, too_few_votes, why_anonymous
 from majorant.certify.certificate import Certificate, Claim, Gate, Verdict
-from majorant.certify.difficulty import find_apart, find_difficulty, join
-from majorant.certify.gates import independence_gate
-from majorant.certify.independent import Finding, Histograms, find_independent, main_sizes
-from majorant.certify.likelihood import flatten
-from majorant.certify.words import assumptions, no_votes, too_few_votes, why_anonymous
 from majorant.errors import ConfigError
 from majorant.theory.checks import FloatArray
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.certify.certificate import Gate
-from majorant.certify.design import FloatArray, WorkerSets, as_copies, worker_sets
-from majorant.certify.scores import (
+from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, worker_sets
+from majorant.certify.named.scores import (
     NO_VOTE,
     Model,
     Pairs,

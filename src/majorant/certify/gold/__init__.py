@@ -1,0 +1,1 @@
+"""The claim from gold labels alone, without a model."""
