@@ -22,7 +22,7 @@ from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
 VOTES_PER_ITEM = 5
-TOO_SLOW = {"GLAD", "MACE", "ZeroBasedSkill"}  # at 1e6 votes: minutes to hours
+TOO_SLOW = {"GLAD", "MACE", "ZeroBasedSkill", "KOS"}  # at 1e6 votes: minutes to hours
 
 
 def crowd(n_votes: int, n_classes: int) -> Votes:
