@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from clock import best_seconds, seconds
+from clock import best_seconds, peak_bytes, seconds
 from majorant.estimate import ESTIMATORS, Fit
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
@@ -83,7 +83,7 @@ def main(n_votes: int) -> None:
     importlib.import_module("crowdkit.aggregation")  # not a part of anybody's time
     print(f"{n_votes:,} votes")
     head = f"{'method':<24}{'design':<7}{'K':>3}{'ours, s':>10}{'steps':>7}"
-    print(f"{head}{'crowd-kit, s':>14}{'ratio':>9}{'same labels':>13}")
+    print(f"{head}{'bytes/vote':>12}{'crowd-kit, s':>14}{'ratio':>9}{'same labels':>13}")
     for design in (crowd, panel):
         for n_classes in (2, 10):
             votes = design(n_votes, n_classes)
@@ -100,13 +100,15 @@ def main(n_votes: int) -> None:
 def compare(run: Callable[[Votes], Fit], votes: Votes, peer: str, settings: dict[str, Any], frame: Any) -> str:
     """Ours and theirs as the rest of a row; a peer that fails is told by its error."""
     fit = run(votes)
-    ours = best_seconds(lambda: run(votes), 3)
+    ours, peak = best_seconds(lambda: run(votes), 3), peak_bytes(lambda: run(votes)) / votes.n_votes
     found: list[Any] = []
     try:
         theirs = seconds(lambda: found.append(peer_fit(peer, settings, frame)))
     except Exception as error:
-        return f"{ours:>10.4f}{fit.n_iter:>7}   {peer} fails here: {type(error).__name__}"
-    return f"{ours:>10.4f}{fit.n_iter:>7}{theirs:>14.2f}{theirs / ours:>8.0f}x{alike(fit, found[0]):>12.2%}"
+        return f"{ours:>10.4f}{fit.n_iter:>7}{peak:>12.0f}   {peer} fails here: {type(error).__name__}"
+    return (
+        f"{ours:>10.4f}{fit.n_iter:>7}{peak:>12.0f}{theirs:>14.2f}{theirs / ours:>8.0f}x{alike(fit, found[0]):>12.2%}"
+    )
 
 
 if __name__ == "__main__":

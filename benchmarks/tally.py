@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
 
-from clock import REPEATS, by_turns, seconds
+from clock import REPEATS, by_turns, peak_bytes, seconds
 from majorant.agreement import agreement
 from majorant.tally import counts, distinct_counts, pair_counts, tally, tied, votes_by_worker
 from majorant.votes import Votes
@@ -69,10 +68,7 @@ def measure(name: str, design: str, n_votes: int, n_classes: int) -> dict[str, f
     votes = simulated(n_votes, n_classes, DESIGNS[design] or n_votes // 1000)
     work = (COUNTING | AGREEMENT)[name]
     first = seconds(lambda: work(votes))  # imports what it needs
-    tracemalloc.start()  # sees every array from here on: not the votes
-    work(votes)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    peak = peak_bytes(lambda: work(votes))
     yardstick = (bincount if name in COUNTING else package_alpha)(votes)
     repeats = REPEATS if first < 1 else 2
     ours, theirs = by_turns(lambda: work(votes), yardstick, repeats=repeats)
