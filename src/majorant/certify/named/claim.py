@@ -239,12 +239,12 @@ def vote_odds(
 
 def _sentence(verdict: Verdict, share: float, refuted: Mapping[int, int], level: float) -> str:
     if verdict == "supported":
-        return f"No rule that knows who voted beats majority vote ({verdict}, {level:.0%})."
+        return f"No rule that knows who voted beats majority vote ({verdict}, {100 * level:g} %)."
     if verdict == "refuted":
         n_patterns = sum(refuted.values())
         seen = "one combination of votes" if n_patterns == 1 else f"{n_patterns:,} combinations of votes"
-        return f"Knowing who voted beats majority vote: it decides {seen} otherwise ({verdict}, {level:.0%})."
+        return f"Knowing who voted beats majority vote: it decides {seen} otherwise ({verdict}, {100 * level:g} %)."
     return (
-        f"Whether knowing who voted beats majority vote cannot be told; for the workers of {share:.1%} of the items "
-        f"majority vote is optimal ({level:.0%})."
+        "Whether knowing who voted beats majority vote cannot be told; for the workers of "
+        f"{100 * share:.1f} % of the items majority vote is optimal ({100 * level:g} %)."
     )

@@ -57,7 +57,7 @@ def design(votes: Votes, copies: ArrayLike | None = None) -> Design:
     is_panel = covered >= PANEL_SHARE and top >= PANEL_ITEMS * min(PANEL_SETS, len(items_s))
     first = min(PANEL_SETS, len(items_s))
     sets = "1 set of workers" if first == 1 else f"{first} sets of workers"
-    share = "all" if covered == 1 else f"{covered:.0%} of the"
+    share = "all" if covered == 1 else f"{100 * covered:.0f} % of the"
     text = (
         f"A panel: {sets} labelled {share} items, so who voted is known item by item."
         if is_panel

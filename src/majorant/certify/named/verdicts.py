@@ -35,9 +35,9 @@ def overall(verdicts: Collection[Verdict]) -> Verdict:
 def anonymous_sentence(verdict: Verdict, level: float) -> str:
     """What an anonymous verdict from a bootstrap says in words."""
     if verdict == "supported":
-        return f"Majority vote is as good as any rule that ignores who voted (supported, {level:.0%})."
+        return f"Majority vote is as good as any rule that ignores who voted (supported, {100 * level:g} %)."
     if verdict == "refuted":
-        return f"A rule that only counts votes beats majority vote (refuted, {level:.0%})."
+        return f"A rule that only counts votes beats majority vote (refuted, {100 * level:g} %)."
     return "Whether majority vote is as good as any rule that ignores who voted cannot be told."
 
 
