@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 WORKERS_PER_CHUNK = 256
-PARTNERS = 100  # co-workers kept for each worker, those with the most items in common
-DENSE_UP_TO = 256  # workers
+PARTNERS = 64  # co-workers kept for each worker, those with the most items in common
+DENSE_UP_TO = 64  # workers
 NO_SIDE = 1e-9  # a vector of length 1 whose entries sum to less has no direction
 
 
