@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from crowds import coins
+from majorant.agreement import agreement
 from majorant.claims import certify, inquire
 from majorant.cli import main
 from majorant.errors import ConfigError
 from majorant.output import votes_table, write_table
+from majorant.pipeline import check
 from majorant.simulate import simulate
 from majorant.votes import Votes
 from real import load
@@ -91,6 +93,13 @@ def test_real_sets(name):
     expected = {"D-Product": ("undecided", "refuted", "refuted"), "SP_amt": ("void", "void", "undecided")}
     found = tuple(getattr(certificate, claim).verdict for claim in ("anonymous", "named", "gold"))
     assert found == expected[name]
+
+
+def test_check_gives_the_numbers_of_certify_and_of_agreement():
+    votes, _ = simulate([0.6, 0.4], ALIKE, 500, 3, n_workers=30, rng=5)
+    result = check(votes, rng=7)
+    assert result.certificate == certify(votes, rng=7)
+    assert result.agreement.fleiss == agreement(votes, rng=7).fleiss
 
 
 def test_the_commands_certify_and_plan(tmp_path, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""The whole line, spelt out: votes -> tally -> agreement -> labels."""
+"""The whole line, spelt out: votes -> tally -> agreement -> certificate -> labels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from majorant.agreement import Agreement
 from majorant.agreement import agreement as measure_agreement
+from majorant.certify.certificate import Certificate
+from majorant.claims import certify
 from majorant.decide.gold import GoldAccuracy, gold_accuracy
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Fit
@@ -23,13 +25,16 @@ class Result:
     votes: Votes
     tally: Tally
     agreement: Agreement
+    certificate: Certificate
     majority: Fit
     gold: GoldAccuracy | None  # how often majority vote is right, where the truth is known
     level: float
 
 
 def check(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Result:
-    """Count the votes, measure agreement, and vote.
+    """Count the votes, measure agreement, certify majority vote, and vote.
+
+    Each step starts from the same seed, so its numbers are those of the step alone.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)
@@ -37,13 +42,12 @@ def check(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) 
     >>> result.tally.votes_i.sum(), result.majority.method
     (np.int64(600), 'majority')
     """
-    if not 0 < level < 1:
-        raise ConfigError(f"level must lie between 0 and 1, not {level}.")
     majority = aggregate(votes)
     return Result(
         votes=votes,
         tally=count(votes),
         agreement=measure_agreement(votes, level=level, rng=rng),
+        certificate=certify(votes, level=level, rng=rng),
         majority=majority,
         gold=gold_accuracy(votes, majority, level=level),
         level=level,

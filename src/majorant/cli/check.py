@@ -14,7 +14,7 @@ from majorant.cli.source import Source, input_options
 @level_option
 @common_options
 def check(source: Source, out: str | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
-    """Read votes, measure agreement, and write the labels."""
+    """Read votes, measure agreement, say whether majority vote is the best rule, and write the labels."""
     from majorant.pipeline import check as run
     from majorant.report.files import write_result
     from majorant.report.summary import result_summary

@@ -13,6 +13,7 @@ from majorant.agreement import Agreement
 from majorant.decide.workers import Workers
 from majorant.estimate.fit import Fit
 from majorant.pipeline import Result
+from majorant.report.certificate_summary import certificate_summary
 from majorant.votes import Votes
 
 SCHEMA = 1  # rises when a field changes its meaning or goes
@@ -29,6 +30,7 @@ def result_summary(result: Result) -> dict[str, Any]:
         "input": account_summary(result.votes.account),
         "votes": votes_summary(result),
         "agreement": agreement_summary(result.agreement, result.votes),
+        "certificate": certificate_summary(result.certificate),
         "labels": labels_summary(result.majority),
         "gold": None if result.gold is None else asdict(result.gold),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ NAMES = {
     "cohen": "Cohen's kappa, mean of pairs",
     "gwet": "Gwet's AC1",
 }
-LONGEST_NAME, MOST_LISTED = 40, 8
+LONGEST_NAME, MOST_LISTED, WIDTH = 40, 8, 116
 
 
 def to_json(summary: dict[str, Any]) -> str:
@@ -29,6 +30,7 @@ def check_text(summary: dict[str, Any]) -> str:
             *input_lines(summary["input"]),
             *votes_lines(summary["votes"]),
             *agreement_lines(summary["agreement"]),
+            *verdict_lines(summary["certificate"]),
             *labels_lines(summary["labels"]),
             *gold_lines(summary["gold"], summary["level"]),
         ]
@@ -110,6 +112,12 @@ def pair_lines(agreement: dict[str, Any]) -> list[str]:
     ]
     head = f"Pairs of workers with the most items in common, {len(rows)} of {agreement['n_pairs']:,}"
     return [head, *columns([("workers", "items", "agree", "Cohen's kappa"), *rows])]
+
+
+def verdict_lines(certificate: dict[str, Any]) -> list[str]:
+    """Whether majority vote is the best rule, in the words of the certificate."""
+    text = f"Verdict  {printable(certificate['sentence'])} (`majorant certify` shows the evidence.)"
+    return textwrap.wrap(text, WIDTH, subsequent_indent="         ", break_long_words=False)
 
 
 def labels_lines(labels: dict[str, Any]) -> list[str]:
