@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from majorant.cli.options import common_options
+from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def aggregate(source: Source, method: str, ties: Ties, out: str, seed: int, as_j
     if as_json and out == "-":
         raise ConfigError("--json and the labels cannot both go to standard output: name a file with --out.")
     votes = source.read()
-    fit = fit_labels(votes, method, rng=seed)
+    with at_work(method, quiet=quiet):
+        fit = fit_labels(votes, method, rng=seed)
     table = label_table(votes, fit, ties=ties, rng=seed)
     if out == "-":
         print_table(table)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from majorant.cli.options import common_options, level_option
+from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError
 
@@ -47,7 +48,7 @@ def certify(
     level: float,
     seed: int,
     as_json: bool,
-    quiet: bool,  # noqa: ARG001
+    quiet: bool,
 ) -> None:
     """Is majority vote optimal for these votes: proved, supported, refuted, or not to be told.
 
@@ -63,7 +64,8 @@ def certify(
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
     from majorant.claims import certify as run
 
-    certificate = run(votes, level=level, rng=seed)
+    with at_work("certifying", quiet=quiet):
+        certificate = run(votes, level=level, rng=seed)
     code = _exit_code(certificate, claim)
     _show(votes, certificate, labels, as_json=as_json)
     raise SystemExit(code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from majorant.cli.options import common_options, level_option
+from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 
 
@@ -20,7 +21,9 @@ def check(source: Source, out: str | None, level: float, seed: int, as_json: boo
     from majorant.report.summary import result_summary
     from majorant.report.text import check_text, to_json
 
-    result = run(source.read(), level=level, rng=seed)
+    votes = source.read()
+    with at_work("counting and certifying", quiet=quiet):
+        result = run(votes, level=level, rng=seed)
     summary = result_summary(result)
     written = [] if out is None else write_result(result, summary, out)
     if as_json:

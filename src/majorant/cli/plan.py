@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from majorant.cli.options import common_options, level_option
+from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 
 
@@ -29,7 +30,7 @@ def plan(
     level: float,
     seed: int,
     as_json: bool,
-    quiet: bool,  # noqa: ARG001
+    quiet: bool,
 ) -> None:
     """How many votes, gold items and workers it takes to reach an accuracy."""
     from majorant.claims import certify
@@ -38,9 +39,10 @@ def plan(
     from majorant.report.text import to_json
 
     votes = source.read()
-    certificate = certify(votes, level=level, rng=seed)
-    made = make_plan(
-        votes, target=target, max_votes=max_votes, price_per_vote=price, level=level, certificate=certificate
-    )
+    with at_work("certifying and planning", quiet=quiet):
+        certificate = certify(votes, level=level, rng=seed)
+        made = make_plan(
+            votes, target=target, max_votes=max_votes, price_per_vote=price, level=level, certificate=certificate
+        )
     summary = plan_summary(made)
     click.echo(to_json(summary) if as_json else plan_text(summary), nl=not as_json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from majorant.cli.options import common_options, level_option
+from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 
 
@@ -26,7 +27,8 @@ def workers(source: Source, method: str, out: str, level: float, seed: int, as_j
     if as_json and out == "-":
         raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
     votes = source.read()
-    fit = aggregate(votes, method, rng=seed)
+    with at_work(method, quiet=quiet):
+        fit = aggregate(votes, method, rng=seed)
     found = assess_workers(votes, fit, level=level)
     table = worker_table(votes, fit, found)
     if out == "-":
