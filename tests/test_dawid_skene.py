@@ -86,3 +86,13 @@ def test_bad_starts_are_named():
         DawidSkene().fit(votes, start=other)
     with pytest.raises(ConfigError, match="clamp_gold needs gold labels"):
         DawidSkene(clamp_gold=True).fit(votes)
+
+
+def test_parameters_stay_proper_where_the_loop_ends_on_a_leap():
+    """On pure noise the likelihood is flat, leaps are long, and the loop may run out of steps on one."""
+    for seed in range(20):
+        votes = random_votes(np.random.default_rng(seed), n_items=10, n_workers=6, n_classes=4, n_votes=16)
+        for max_iter in (40, 41, 42, 1_000):
+            answer = ESTIMATORS["shared"](max_iter=max_iter).fit(votes)
+            np.testing.assert_allclose(answer.prior.sum(), 1, atol=1e-12)
+            np.testing.assert_allclose(answer.confusion.sum(axis=-1), 1, atol=1e-12)

@@ -20,6 +20,7 @@ from majorant.votes import Votes
 P = TypeVar("P", bound=tuple[Any, ...])
 Progress = Callable[[int, float], None]  # step, objective
 MERGE_FROM_ITEMS = 4_096  # below this a pass costs less than looking for equal items
+LONGEST_LEAP = 1e4  # beyond this a leap is mostly rounding
 SETTLED = 0.01  # acceleration waits until no parameter moves by more, so that it cannot jump to another optimum
 SCOUT_STEPS = 10  # of several starts, the most promising after so many steps is followed further
 PATIENCE = 100  # a start that lies behind is given up if so many times the present pace would not catch up
@@ -180,7 +181,7 @@ def climb(
             params, fallback, history = (leap, updated, []) if leap is not None else (updated, None, history)
         else:
             params = updated
-    return Solution(params, tuple(trace), False, limits.max_iter)
+    return Solution(params if fallback is None else fallback, tuple(trace), False, limits.max_iter)
 
 
 def _go_on(
@@ -231,10 +232,23 @@ def _leap(first: P, second: P, third: P, *, positive: bool) -> P | None:
     rise = [b - a for a, b in zip(first, second, strict=True)]
     bend = [c - b - r for b, c, r in zip(second, third, rise, strict=True)]
     size = np.sqrt(sum(float((r * r).sum()) for r in rise)), np.sqrt(sum(float((v * v).sum()) for v in bend))
-    length = size[0] / size[1] if size[1] > 0 else 0.0
-    if not 1.0 < length < np.inf:
+    length = min(size[0] / size[1], LONGEST_LEAP) if size[1] > 0 else 0.0
+    if not length > 1.0:
         return None
     leap = [a + 2 * length * r + length**2 * v for a, r, v in zip(first, rise, bend, strict=True)]
-    if positive and any((x <= 0).any() for x in leap):
-        return None
+    if positive:
+        if any((x <= 0).any() for x in leap):
+            return None
+        leap = [_as_proper_as(a, c, x) for a, c, x in zip(first, third, leap, strict=True)]
     return type(first)(*leap) if hasattr(first, "_fields") else type(first)(leap)
+
+
+def _as_proper_as(first: FloatArray, third: FloatArray, leap: FloatArray) -> FloatArray:
+    """The leap with the sums of its last axis kept where plain steps keep them, as rows of probabilities do.
+
+    A leap adds up small differences times its square, and the rounding would raise the objective.
+    """
+    total = third.sum(axis=-1, keepdims=True) if third.ndim else third
+    if not third.ndim or not np.allclose(first.sum(axis=-1, keepdims=True), total, rtol=1e-9, atol=0):
+        return leap
+    return np.asarray(leap * (total / leap.sum(axis=-1, keepdims=True)))

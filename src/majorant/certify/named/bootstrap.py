@@ -61,7 +61,12 @@ def bootstrap(
             prior.append(again.prior)
             confusion.append(_redraw_thin_rows(again.confusion, expected, generator))
             loss.append(majority_loss(again.posterior, majority_i, weight_i))
-    return Replicates(prior_bk=np.array(prior), confusion=np.array(confusion), loss_b=np.array(loss))
+    return Replicates(prior_bk=_proper(np.array(prior)), confusion=_proper(np.array(confusion)), loss_b=np.array(loss))
+
+
+def _proper(share: FloatArray) -> FloatArray:
+    """Shares that add up to 1 to the last digit: a refit that leaps over many steps may lose the eighth."""
+    return np.asarray(share / share.sum(axis=-1, keepdims=True))
 
 
 def majority_loss(posterior_ik: FloatArray, majority_i: IntArray, weight_i: FloatArray) -> float:
