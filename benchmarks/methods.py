@@ -22,6 +22,7 @@ from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
 VOTES_PER_ITEM = 5
+LONG_RUN = 15.0  # seconds: a peer that takes longer is not run again for its memory
 TOO_SLOW = {"GLAD", "MACE", "ZeroBasedSkill", "KOS"}  # at 1e6 votes: minutes to hours
 
 
@@ -83,7 +84,7 @@ def main(n_votes: int) -> None:
     importlib.import_module("crowdkit.aggregation")  # not a part of anybody's time
     print(f"{n_votes:,} votes")
     head = f"{'method':<24}{'design':<7}{'K':>3}{'ours, s':>10}{'steps':>7}"
-    print(f"{head}{'bytes/vote':>12}{'crowd-kit, s':>14}{'ratio':>9}{'same labels':>13}")
+    print(f"{head}{'bytes/vote':>12}{'crowd-kit, s':>14}{'bytes/vote':>12}{'ratio':>9}{'same labels':>13}")
     for design in (crowd, panel):
         for n_classes in (2, 10):
             votes = design(n_votes, n_classes)
@@ -106,9 +107,11 @@ def compare(run: Callable[[Votes], Fit], votes: Votes, peer: str, settings: dict
         theirs = seconds(lambda: found.append(peer_fit(peer, settings, frame)))
     except Exception as error:
         return f"{ours:>10.4f}{fit.n_iter:>7}{peak:>12.0f}   {peer} fails here: {type(error).__name__}"
-    return (
-        f"{ours:>10.4f}{fit.n_iter:>7}{peak:>12.0f}{theirs:>14.2f}{theirs / ours:>8.0f}x{alike(fit, found[0]):>12.2%}"
-    )
+    their_peak = "-"
+    if theirs < LONG_RUN:
+        their_peak = f"{peak_bytes(lambda: peer_fit(peer, settings, frame)) / votes.n_votes:.0f}"
+    beside = f"{theirs:>14.2f}{their_peak:>12}{theirs / ours:>8.0f}x{alike(fit, found[0]):>12.2%}"
+    return f"{ours:>10.4f}{fit.n_iter:>7}{peak:>12.0f}{beside}"
 
 
 if __name__ == "__main__":
