@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from majorant.certify.anonymous.counts import anonymous_claim, as_histograms, as_level
+from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
 from majorant.certify.certificate import Certificate, Claim, Gate
 from majorant.certify.gold.claim import gold_claim
 from majorant.certify.named.claim import named_claim
@@ -21,6 +21,7 @@ from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
+from majorant.interval import as_level
 from majorant.kernels import FloatArray
 from majorant.merge import merge_equal_items
 from majorant.randomness import as_generator

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant.errors import ConfigError
+
 FloatArray = NDArray[np.float64]
 
 
@@ -47,3 +49,10 @@ def binomial_bounds(successes: ArrayLike, trials: ArrayLike, tail: float) -> tup
     low = np.where(hits > 0, betaincinv(np.where(hits > 0, hits, 1), misses + 1, tail), 0.0)
     high = np.where(misses > 0, betaincinv(hits + 1, np.where(misses > 0, misses, 1), 1 - tail), 1.0)
     return low, high
+
+
+def as_level(level: float) -> float:
+    """A level of confidence, strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise ConfigError(f"level must lie between 0 and 1, not {level!r}.")
+    return float(level)

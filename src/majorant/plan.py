@@ -16,7 +16,7 @@ from majorant.certify.gold.plan import model_gold
 from majorant.certify.plug_in import shared_model
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Fit
-from majorant.interval import Estimate, FloatArray, clopper_pearson
+from majorant.interval import Estimate, FloatArray, as_level, clopper_pearson
 from majorant.theory import crew_accuracy, majority_accuracy, map_accuracy
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.checks import as_crew, as_prior
@@ -288,5 +288,4 @@ def _refuse(target: float, max_votes: int, price_per_vote: float, level: float) 
         raise ConfigError(f"max_votes must be a whole number of at least 1, not {max_votes}.")
     if not (np.isfinite(price_per_vote) and price_per_vote >= 0):
         raise ConfigError(f"price_per_vote must be at least 0, not {price_per_vote}.")
-    if not 0 < level < 1:
-        raise ConfigError(f"level must lie between 0 and 1, not {level}.")
+    as_level(level)

@@ -14,7 +14,7 @@ from majorant.agreement.cohen import pair_kappas, resampled_mean, too_many_pairs
 from majorant.agreement.resample import FEWEST_UNITS, resampled_coefficients, unit_limit, units, with_interval
 from majorant.agreement.result import Agreement, PairKappas
 from majorant.errors import ConfigError
-from majorant.interval import Estimate
+from majorant.interval import Estimate, as_level
 from majorant.randomness import as_generator
 from majorant.tally import Patterns, counts, distinct_counts
 from majorant.votes import IntArray, Votes
@@ -77,8 +77,7 @@ def agreement(
 
 
 def _resampling(rng: int | np.random.Generator | None, n_boot: int, level: float) -> Resampling:
-    if not 0 < level < 1:
-        raise ConfigError(f"level must lie between 0 and 1, not {level!r}.")
+    as_level(level)
     if n_boot < 100:
         raise ConfigError(f"n_boot must be at least 100 to give percentiles, not {n_boot!r}.")
     return Resampling(None if rng is None else as_generator(rng), n_boot, level)

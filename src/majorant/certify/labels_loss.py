@@ -10,7 +10,7 @@ from majorant.certify.gold.cells import gold_cells
 from majorant.certify.gold.loss import difference_bounds, loss_interval
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
-from majorant.interval import Estimate, clopper_pearson
+from majorant.interval import Estimate, as_level, clopper_pearson
 from majorant.merge import take_items
 from majorant.tally import counts, tied
 from majorant.votes import IntArray, Votes
@@ -40,8 +40,7 @@ def labels_loss(votes: Votes, label_i: IntArray, *, level: float = 0.95, fit: Fi
     >>> found.accuracy.value, round(found.over_majority.value, 3)
     (1.0, 0.333)
     """
-    if not 0 < level < 1:
-        raise ConfigError(f"level must lie between 0 and 1, not {level}.")
+    as_level(level)
     if len(label_i) != len(votes.items):
         raise ConfigError(f"labels must hold one code for each of {len(votes.items)} items, not {len(label_i)}.")
     counts_ik = counts(votes)

@@ -13,6 +13,7 @@ from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.interval import FloatArray
 from majorant.merge import take_items
+from majorant.randomness import as_generator
 from majorant.tally import counts
 from majorant.theory import Description, describe
 from majorant.votes import Votes
@@ -119,5 +120,5 @@ def _sample(votes: Votes, share: float, rng: int | np.random.Generator | None) -
     if rng is None:
         raise ConfigError("A share of the items is drawn: give rng, an int or a numpy Generator.")
     n_items = max(1, round(share * len(votes.items)))
-    chosen_i = np.random.default_rng(rng).choice(len(votes.items), n_items, replace=False)
+    chosen_i = as_generator(rng).choice(len(votes.items), n_items, replace=False)
     return take_items(votes, np.sort(chosen_i))

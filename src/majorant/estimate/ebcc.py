@@ -16,6 +16,7 @@ from majorant.estimate.em import Prepared, Progress, prepare, run_starts
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import Counts, Tables, expect, share_counts
 from majorant.kernels import FloatArray, shares
+from majorant.randomness import as_generator
 from majorant.theory.checks import safe_log
 from majorant.votes import Votes
 
@@ -129,7 +130,7 @@ class EBCC:
         starts: Iterable[SubtypeParams] = [] if earlier is None else [SubtypeParams(*earlier)]
         if earlier is None:
             base_k = np.maximum(share_counts(prepared.engine, prepared.totals).items_g, LEAST_ITEMS)
-            starts = self.starts(start_counts(start, votes, prepared), base_k, prepared, np.random.default_rng(rng))
+            starts = self.starts(start_counts(start, votes, prepared), base_k, prepared, as_generator(rng))
         solution = run_starts(self, prepared, starts, progress)
         params = solution.params
         posterior_ikm = prepared.posterior(self.tables(params)).reshape(-1, len(votes.labels), self.subtypes)

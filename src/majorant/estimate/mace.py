@@ -15,6 +15,7 @@ from majorant.estimate.em import Prepared, Progress, Solution, prepare, run_em, 
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import Counts, Tables, expect
 from majorant.kernels import FloatArray, shares
+from majorant.randomness import as_generator
 from majorant.votes import Votes
 
 
@@ -103,7 +104,7 @@ class MACE:
     ) -> Fit:
         """Competence, habits and posterior; `start` continues from an earlier fit, without restarts."""
         prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
-        solution = self._solve(votes, prepared, np.random.default_rng(rng), start, progress)
+        solution = self._solve(votes, prepared, as_generator(rng), start, progress)
         copies_j2, habit_jl = (shares(param) for param in solution.params)
         return table_fit(
             self,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
+from majorant.interval import as_level
 from majorant.randomness import as_generator
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.bracket import Bracket
@@ -148,8 +149,7 @@ def _simulate(prior_k: FloatArray, vote: Vote, rule: Rule, ties: Ties, rng: Rng,
     """The mean score and its interval."""
     if n_draws < 2:
         raise ConfigError(f"n_draws must be at least 2, not {n_draws}.")
-    if not 0 < level < 1:
-        raise ConfigError(f"level must lie between 0 and 1, not {level:g}.")
+    as_level(level)
     generator = as_generator(rng)
     scores = []
     for start in range(0, n_draws, BLOCK):

@@ -15,6 +15,8 @@ from majorant.certify.anonymous.likelihood import flatten
 from majorant.certify.anonymous.words import assumptions, no_votes, too_few_votes, why_anonymous
 from majorant.certify.certificate import Certificate, Claim, Gate, Verdict
 from majorant.errors import ConfigError
+from majorant.interval import as_level
+from majorant.randomness import as_generator
 from majorant.theory.checks import FloatArray
 
 
@@ -31,7 +33,7 @@ def certify_counts(
     >>> certificate.anonymous.verdict, round(certificate.anonymous.margin, 2)
     ('proved', 1.12)
     """
-    claim = anonymous_claim(as_histograms(histograms), as_level(level), np.random.default_rng(rng))
+    claim = anonymous_claim(as_histograms(histograms), as_level(level), as_generator(rng))
     return Certificate(level=level, why=claim.why, anonymous=claim)
 
 
@@ -92,13 +94,6 @@ def _claim(model: str, finding: Finding, gates: Iterable[Gate], level: float) ->
         assumptions=assumptions(model),
         more_items=finding.more_items,
     )
-
-
-def as_level(level: float) -> float:
-    """A level of confidence, strictly between 0 and 1."""
-    if not 0 < level < 1:
-        raise ConfigError(f"level must lie strictly between 0 and 1, not {level!r}.")
-    return float(level)
 
 
 def as_histograms(histograms: Mapping[int, ArrayLike]) -> dict[int, FloatArray]:

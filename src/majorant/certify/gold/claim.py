@@ -11,7 +11,7 @@ from majorant.certify.gold.cells import LEAST_SHARE, GoldCells, gold_cells
 from majorant.certify.gold.loss import gold_loss
 from majorant.certify.gold.plan import more_gold
 from majorant.certify.gold.tests import best_p_values, certified, not_optimal_p_value, worse_p_values
-from majorant.errors import ConfigError
+from majorant.interval import as_level
 from majorant.votes import Votes
 
 ASSUMPTIONS = (
@@ -32,8 +32,7 @@ def gold_claim(votes: Votes, *, level: float = 0.95) -> Claim:
     >>> claim.verdict, claim.items_certified
     ('proved', 1.0)
     """
-    if not 0 < level < 1:
-        raise ConfigError(f"level must lie between 0 and 1, not {level}.")
+    as_level(level)
     cells = gold_cells(votes)
     if not cells.gold_c.sum() or cells.n_classes < 2:
         return _nothing_to_tell(votes)

@@ -12,6 +12,7 @@ from majorant.certify.named.design import FloatArray, as_copies, majority_codes
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate
+from majorant.randomness import as_generator
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[FloatArray, Fit], Sequence[Fit]]  # (weights (B, items), where to start) -> B fits of the same votes
@@ -46,7 +47,7 @@ def bootstrap(
     """
     if fit.confusion is None:
         raise ConfigError(f"a {fit.method} fit has no confusion matrices: certify needs them.")
-    generator, copies_i = np.random.default_rng(rng), as_copies(votes, copies)
+    generator, copies_i = as_generator(rng), as_copies(votes, copies)
     n_items = int(copies_i.sum())
     majority_i = majority_codes(votes)
     expected = _expected_votes(votes, fit, copies_i)
@@ -61,12 +62,7 @@ def bootstrap(
             prior.append(again.prior)
             confusion.append(_redraw_thin_rows(again.confusion, expected, generator))
             loss.append(majority_loss(again.posterior, majority_i, weight_i))
-    return Replicates(prior_bk=_proper(np.array(prior)), confusion=_proper(np.array(confusion)), loss_b=np.array(loss))
-
-
-def _proper(share: FloatArray) -> FloatArray:
-    """Shares that add up to 1 to the last digit: a refit that leaps over many steps may lose the eighth."""
-    return np.asarray(share / share.sum(axis=-1, keepdims=True))
+    return Replicates(prior_bk=np.array(prior), confusion=np.array(confusion), loss_b=np.array(loss))
 
 
 def majority_loss(posterior_ik: FloatArray, majority_i: IntArray, weight_i: FloatArray) -> float:

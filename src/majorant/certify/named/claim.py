@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.certify.certificate import Claim, Verdict
 from majorant.certify.named.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, majority_codes, worker_sets
-from majorant.certify.named.verdicts import RARE_SHARE, as_level, clearly_negative, deviation, lower_limit, more_items
+from majorant.certify.named.verdicts import RARE_SHARE, clearly_negative, deviation, lower_limit, more_items
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
-from majorant.interval import Estimate
+from majorant.interval import Estimate, as_level
 from majorant.theory.checks import safe_log
 from majorant.theory.crews import crew_margins
 from majorant.votes import IntArray, Votes

@@ -28,6 +28,7 @@ from majorant.certify.named.scores import (
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate
+from majorant.randomness import as_generator
 from majorant.votes import Votes
 
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
@@ -94,7 +95,7 @@ def dependence(
     if not pairs:
         return _untested(f"no two workers share {COMMON_ITEMS} items")
     model = Model(np.asarray(fit.prior), np.asarray(fit.confusion))
-    evidence = _evidence(votes, copies_i, model, pairs, np.random.default_rng(rng))
+    evidence = _evidence(votes, copies_i, model, pairs, as_generator(rng))
     statistic, freedom = _statistic(evidence)
     if freedom == 0:
         return _untested("with so few votes per item, confusion matrices can explain any dependence")

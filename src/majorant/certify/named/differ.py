@@ -7,6 +7,7 @@ import numpy as np
 from majorant.certify.certificate import Gate
 from majorant.certify.named.design import FloatArray
 from majorant.merge import take_items
+from majorant.randomness import as_generator
 from majorant.tally import counts
 from majorant.votes import IntArray, Votes
 
@@ -36,7 +37,7 @@ def workers_differ(
     >>> gate.passed, gate.p_value
     (False, 0.002)
     """
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     split = _split_items(votes, generator)
     if not split.n_votes:
         text = "No item was labelled differently by two workers: whether workers differ cannot be told."

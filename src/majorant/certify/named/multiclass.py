@@ -13,7 +13,6 @@ from majorant.certify.named.design import FloatArray, as_copies, majority_codes
 from majorant.certify.named.verdicts import (
     RARE_SHARE,
     anonymous_sentence,
-    as_level,
     clearly_negative,
     deviation,
     lower_limit,
@@ -22,6 +21,7 @@ from majorant.certify.named.verdicts import (
 )
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
+from majorant.interval import as_level
 from majorant.tally import Patterns, by_votes, counts, distinct_counts, tied
 from majorant.theory.checks import safe_log
 from majorant.theory.margin import majority_margins

@@ -15,7 +15,6 @@ from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, wor
 from majorant.certify.named.verdicts import (
     RARE_SHARE,
     anonymous_sentence,
-    as_level,
     clearly_negative,
     deviation,
     lower_limit,
@@ -24,6 +23,7 @@ from majorant.certify.named.verdicts import (
 )
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
+from majorant.interval import as_level
 from majorant.theory.checks import safe_log
 from majorant.theory.crews import count_distribution
 from majorant.votes import Votes

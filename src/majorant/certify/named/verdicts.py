@@ -9,16 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.certify.certificate import Verdict
-from majorant.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
 RARE_SHARE = 0.01  # of the items: what holds no more cannot keep the data set from a verdict
-
-
-def as_level(level: float) -> None:
-    """Refuse a level that is not a probability."""
-    if not 0 < level < 1:
-        raise ConfigError(f"level must lie between 0 and 1, not {level!r}.")
 
 
 def overall(verdicts: Collection[Verdict]) -> Verdict:
