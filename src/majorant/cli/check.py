@@ -44,7 +44,7 @@ FAILED = 1
 @level_option
 @common_options
 def check(source: Source, by: str | None, out: str | None, **options: Any) -> None:
-    """Is majority vote the best rule for these votes; if not, what to use; the labels, the workers, what to buy."""
+    """Is majority vote the best rule for these votes, what to use if not, the labels, and what to buy."""
     from majorant.pipeline import check as run
     from majorant.report.check_text import check_text, judged_verdicts
     from majorant.report.files import write_result
