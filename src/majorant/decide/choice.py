@@ -109,8 +109,8 @@ def why_enough(certificate: Certificate, tolerance: float) -> str:
 
 
 def _can_tell(votes: Votes) -> bool:
-    """Whether there are two classes, and two votes on some item."""
-    return len(votes.labels) > 1 and bool(votes.votes_i.max(initial=0) > 1)
+    """Whether there are two classes, and an item with the three votes that it takes to tell who is good."""
+    return len(votes.labels) > 1 and bool(votes.votes_i.max(initial=0) > 2)
 
 
 def _without_gold(named: Claim | None, enough: str, made: Combination | None, method: str | None) -> tuple[str, str]:
@@ -120,7 +120,7 @@ def _without_gold(named: Claim | None, enough: str, made: Combination | None, me
     if enough:
         return "majority", enough
     if made is None:
-        return "majority", "No model can be fitted to these votes, so nothing can be set against majority vote."
+        return "majority", "No item has three votes on two classes, so nothing shows whose votes are better."
     loss = None if named is None or named.verdict == "void" else named.loss.value
     first = "What majority vote gives away is not known" if loss is None else f"Majority vote gives away {loss:.1%}"
     models = ", ".join(f"{name} {share:.0%}" for name, share in made.weight.items())
