@@ -11,7 +11,19 @@ from majorant.paper.item import Item
 
 # A module here holds ITEM, or ITEMS where one file draws several panels.
 FIGURES: tuple[str, ...] = ("figure2",)
-TABLES: tuple[str, ...] = ()
+TABLES: tuple[str, ...] = (
+    "table1",
+    "table2_real",
+    "table2_synthetic",
+    "anchors",
+    "estimates",
+    "perturbed",
+    "categories",
+    "beyond_multiclass",
+    "beyond_named",
+    "beyond_certificates",
+    "beyond_workers",
+)
 
 
 @cache
