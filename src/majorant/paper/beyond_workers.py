@@ -21,7 +21,7 @@ LEAST_VOTES = 10  # below this a worker's accuracy says next to nothing
 QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}
 CAPTION = (
     "Accuracy of every worker with at least ten votes, against gold; the larger the dot, the more votes. The line is "
-    "the accuracy of all votes together, which a shared confusion matrix gives to everybody."
+    "the accuracy of all votes together, which a shared confusion matrix gives to everybody; dotted, guessing."
 )
 NOTES = (
     "The paper gives every worker one matrix. Counted on gold, workers differ far beyond chance in all six sets: the "

@@ -24,25 +24,28 @@ def sampled(
     exact: float | None = None,
     digits: int = 3,
     least_error: float = 0.0,
+    own_error: float = 0.0,
     errata: tuple[int, ...] = (),
     why: str = "",
 ) -> Cell:
     """A cell for a number that the paper drew once and we draw several times, with the spread as a remark.
 
-    The printed number may be as far off as a single draw of ours; `least_error` is what is known of it beforehand.
+    The printed number may be as far off as a single draw of ours; `least_error` is what is known of it beforehand,
+    and all there is to it where the exact value is known too.  `own_error` is the same for a draw of ours.
 
     >>> sampled("MV", .786, [.784, .782, .787]).why
     '3 draws, standard deviation 0.0025.'
     """
     spread = float(np.std(drawn, ddof=1)) if len(drawn) > 1 else 0.0
+    error = max(spread, own_error or least_error)
     cell = compare(
         key,
         printed,
         float(np.mean(drawn)),
         exact=exact,
         digits=digits,
-        error=max(spread, least_error) / math.sqrt(len(drawn)),
-        printed_error=max(spread, least_error),
+        error=error / math.sqrt(len(drawn)),
+        printed_error=least_error if exact is not None and least_error else max(spread, least_error),
         errata=errata,
         why=why,
     )
