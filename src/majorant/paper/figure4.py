@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,13 @@ RULES = {  # in the order of the bars: colour and hatching
 ACCURACIES = (0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 ITEMS_SEEN = (5_000, 10_000, 20_000, 50_000, 65_000, 100_000)
 SHARE = 10  # one item in ten is used
+CROSS: dict[str, Any] = {
+    "color": draw.BLACK,
+    "markeredgecolor": "white",
+    "markersize": 7,
+    "zorder": 4,
+    "clip_on": False,
+}
 Table = dict[int, dict[str, tuple[Rate | None, Rate | None]]]
 
 
@@ -139,8 +146,12 @@ def _bars(axes: Axes, found: Table) -> None:
         place = [x + (at - (len(RULES) - 1) / 2) * width for x, _ in shown]
         value = [rate.value if rate else 0.0 for _, rate in shown]
         error = [rate.error if rate and sizes[x] else 0.0 for x, rate in shown]
+        reach = [np.minimum(error, value), np.minimum(error, 1 - np.array(value))]
         axes.bar(place, value, width, color=colour, hatch=hatch, edgecolor="white", linewidth=0.4, label=label)
-        axes.errorbar(place, value, error, fmt="none", ecolor="#444444", elinewidth=0.7)
+        axes.errorbar(place, value, reach, fmt="none", ecolor="#444444", elinewidth=0.7)
+        wrong = [(p, found[sizes[x]][rule][1]) for p, (x, _) in zip(place, shown, strict=True)]
+        crosses = [(p, rate.value) for p, rate in wrong if rate is not None]
+        axes.plot(*np.array(crosses).reshape(-1, 2).T, "X", **CROSS)
     axes.set_xticks(np.arange(len(sizes)), [f"{size // 1000}k" if size else "limit" for size in sizes])
     axes.set(xlabel="items, $N$; one in ten is used", ylabel="true positive rate", ylim=(0, 1.05))
 

@@ -131,7 +131,7 @@ def vote_shares(models: Sequence[Model]) -> tuple[FloatArray, np.ndarray]:
 
     >>> share_rk, differ_rk = vote_shares([Model(.2, .7, .7)])
     >>> differ_rk.tolist(), round(float(share_rk[differ_rk].sum()), 3)
-    ([[False, False, True, False]], 0.222)
+    ([[False, False, True, False]], 0.239)
     """
     nu_r1, t00_r1, t11_r1 = np.array(models, dtype=float).T[:, :, None]
     zeros_k, orders_k = np.arange(VOTES + 1), np.array([1, 3, 3, 1])
