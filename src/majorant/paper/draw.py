@@ -6,10 +6,13 @@ from collections.abc import Callable
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from majorant.report.map import DIFFERENT, LINE, OPTIMAL
+from majorant.report.map import DIFFERENT as DIFFERENT
+from majorant.report.map import LINE as LINE
+from majorant.report.map import OPTIMAL as OPTIMAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
     from numpy.typing import ArrayLike
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#000000",
 )  # fmt: skip
-HEAT = "cividis"  # even in lightness, the same to red-green blind readers
+HEAT = "YlGnBu"  # from pale to dark, the same to red-green blind readers
 
 
 def svg(size: tuple[float, float], fill: Callable[[Figure], None]) -> str:
@@ -55,3 +58,13 @@ def region_legend() -> list[Patch]:
         Patch(facecolor=OPTIMAL, edgecolor=LINE, label="majority vote is optimal"),
         Patch(facecolor=DIFFERENT, edgecolor="#bbbbbb", label="the optimal rule differs on some votes"),
     ]
+
+
+def heat(axes: Axes, x: ArrayLike, y: ArrayLike, value_yx: ArrayLike, *, top: float) -> QuadMesh:
+    """A heat map from 0 to `top`; exactly 0 (nothing is lost) stays white."""
+    import matplotlib as mpl
+    import numpy as np
+
+    colours = mpl.colormaps[HEAT].with_extremes(under="white")
+    shown_yx = np.where(np.asarray(value_yx) > 0, np.maximum(value_yx, 0), -1)
+    return axes.pcolormesh(x, y, shown_yx, cmap=colours, vmin=0, vmax=top, shading="nearest", rasterized=True)

@@ -10,7 +10,18 @@ from majorant.errors import ConfigError
 from majorant.paper.item import Item
 
 # A module here holds ITEM, or ITEMS where one file draws several panels.
-FIGURES: tuple[str, ...] = ("figure2",)
+FIGURES: tuple[str, ...] = (
+    "figure1",
+    "figure2",
+    "figure3abc",
+    "figure3d",
+    "figure3e",
+    "figure3f",
+    "figure4",
+    "confusions",
+    "two_coin_maps",
+    "beyond_verdicts",
+)
 TABLES: tuple[str, ...] = (
     "table1",
     "table2_real",

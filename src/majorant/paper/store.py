@@ -10,6 +10,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import majorant
@@ -19,7 +20,6 @@ from majorant.paper.printed import printed_text
 
 ROOT = Path(majorant.__file__).parent
 SKINS = ("cli", "report", "paper")  # what they say can change without a number changing
-SHARED = ("item", "draw")  # the part of this room that every item rests on
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,21 @@ class Finished:
 
 def fingerprint(item: Item, *, quick: bool, seed: int, data: dict[str, str | None]) -> str:
     """A digest of all that an item is made from: library, its own source, printed numbers, settings, data sets."""
-    home = inspect.getmodule(item.run)
-    own = inspect.getsource(home) if home is not None else ""
-    shared = [(ROOT / "paper" / f"{name}.py").read_text(encoding="utf-8") for name in SHARED]
-    made_from = [_library(), own, *shared, printed_text(item.name), item.name, quick, seed, sorted(data.items())]
+    sources = [inspect.getsource(sys.modules[name]) for name in sorted(_rests_on(item.run.__module__))]
+    made_from = [_library(), *sources, printed_text(item.name), item.name, quick, seed, sorted(data.items())]
     return sha256(json.dumps(made_from).encode()).hexdigest()
+
+
+def _rests_on(name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+    """A module and the modules of this room that its names come from, and theirs."""
+    if name in seen:
+        return seen
+    seen |= {name}
+    for value in vars(sys.modules[name]).values():
+        home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        if isinstance(home, str) and home.startswith("majorant.paper."):
+            seen = _rests_on(home, seen)
+    return seen
 
 
 @cache
