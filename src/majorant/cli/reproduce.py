@@ -36,7 +36,7 @@ def reproduce(
 
     wanted = chosen(names)
     if only_list:
-        click.echo("".join(f"{item.name:<20} {item.title}\n" for item in wanted), nl=False)
+        click.echo("".join(f"{item.name:<20}{item.title}\n" for item in wanted), nl=False)
         return
     from majorant.cli.progress import items_bar
 
@@ -60,4 +60,4 @@ def _line(one: Finished) -> str:
     marks = [cell.mark for cell in one.outcome.cells]
     counted = ", ".join(f"{marks.count(mark)} {mark}" for mark in dict.fromkeys(marks))
     missing = f"; without {', '.join(one.outcome.missing)}" if one.outcome.missing else ""
-    return f"{one.name:<20} {counted or 'a figure'}{missing}"
+    return f"{one.name:<20}{counted or 'a figure'}{missing}"

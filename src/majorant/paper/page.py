@@ -84,7 +84,13 @@ def _opening(done: Sequence[Finished]) -> list[str]:
         *(f"| {mark} | {counted[mark]} | {MEANING[mark]} |" for mark in MARKS),
         "",
         *([f"Not at hand in this run: {', '.join(missing)}.", ""] if missing else []),
+        *_told("What holds", "holds"),
+        *_told("What does not, and why", "fails"),
     ]
+
+
+def _told(title: str, part: str) -> list[str]:
+    return [f"## {title}", "", *(f"- {sentence}" for sentence in printed("story")[part]), ""]
 
 
 def _items(done: Sequence[Finished]) -> list[str]:

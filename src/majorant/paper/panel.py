@@ -79,14 +79,14 @@ def _votes() -> Votes:
 
 
 def _ebcc(votes: Votes, weight_p: FloatArray) -> Fit:
-    """EBCC with one imaginary item per class, as the paper's script has it; ours imagines the vote shares.
+    """EBCC with one imaginary item per class and at most 500 steps, as the paper's script has it.
 
-    The usual tolerance would stop within a few steps of where the vote shares leave it.
+    Ours imagines as many items as there are, by the vote shares: three steps of it give a start, whose imaginary items
+    are then replaced.  The usual tolerance would stop too near to that start.
     """
-    method = EBCC(restarts=0, max_iter=2_000, tol=1e-6)
-    first = method.fit(votes, weights=weight_p, rng=0)
+    first = EBCC(restarts=0, max_iter=3).fit(votes, weights=weight_p, rng=0)
     flat = replace(first, learned={**first.learned, "base_k": np.ones(2)})
-    return method.fit(votes, weights=weight_p, rng=0, start=flat)
+    return EBCC(restarts=0, max_iter=500, tol=1e-5).fit(votes, weights=weight_p, rng=0, start=flat)
 
 
 METHODS: dict[str, Callable[[Votes, FloatArray], Fit]] = {
