@@ -22,6 +22,7 @@ COMMANDS = {
     "agreement": "How well the workers agree, beyond chance.",
     "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
     "simulate": "Draw votes from a crowd or a panel with known truth.",
+    "reproduce": "Make the tables and figures of the paper again, and show what is printed beside what comes out.",
     "data": "List and fetch public data sets.",
     "demo": "Run a simulated crowd and a panel of judges through the whole line.",
 }
