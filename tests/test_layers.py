@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge",
     "certify": "theory tally estimate.fit votes merge",
-    "decide": "certify estimate tally votes theory kernels",
+    "decide": "certify estimate tally votes theory kernels merge",
     "plan": "theory certify estimate votes",
     "claims": "certify estimate kernels merge tally votes",
     "engines": "blocks tally estimate certify votes",
