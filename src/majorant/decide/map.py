@@ -26,7 +26,7 @@ from majorant.votes import Votes
 POINTS = 160  # along each edge of the optimal region
 REPLICATES, MOST_WORK = 100, 2e7  # refits of a panel; votes x classes x refits that are worth a region
 FLOOR = 1e-6
-STRONGEST = 16.0  # log-likelihood ratio of a vote up to which the region is drawn
+WEAKEST, STRONGEST = 1e-4, 16.0  # log-likelihood ratios of a vote between which the region is drawn
 
 Line = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -182,13 +182,13 @@ def _optimal_accuracies(odds: float, n_votes: int) -> Line:
     """For each weight of a vote for class 0 the weights of one for class 1 between which majority is optimal.
 
     With `for_0 = log(T00 / T10)` and `for_1 = log(T11 / T01)`, both positive, the two narrowest majorities ask for
-    `for_1` between two straight lines; accuracies and weights determine each other.
+    `for_1` between two straight lines; accuracies and weights determine each other.  Three votes or more.
     """
-    for_0 = np.concatenate([np.linspace(0, 4, POINTS), np.linspace(4, STRONGEST, POINTS // 4)[1:]])
+    for_0 = np.concatenate([np.linspace(WEAKEST, 4, POINTS), np.linspace(4, STRONGEST, POINTS // 4)[1:]])
     more = n_votes // 2 + 1
     fewer = n_votes - more
-    low = ((fewer * for_0 + odds) / more).clip(0)
-    high = ((more * for_0 + odds) / fewer if fewer else np.full(len(for_0), STRONGEST)).clip(0)
+    low = ((fewer * for_0 + odds) / more).clip(WEAKEST**2)
+    high = ((more * for_0 + odds) / fewer).clip(WEAKEST**2)
     open_ = high > low
     x_low, y_low = _accuracies(for_0[open_], low[open_])
     x_high, y_high = _accuracies(for_0[open_], high[open_])
@@ -196,8 +196,8 @@ def _optimal_accuracies(odds: float, n_votes: int) -> Line:
 
 
 def _accuracies(for_0: FloatArray, for_1: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """T00 and T11 from the weights of the two votes; where both vanish, the votes say nothing."""
-    both = np.maximum(for_0 + for_1, FLOOR)
+    """T00 and T11 from the weights of the two votes, both above 0."""
+    both = for_0 + for_1
     return np.expm1(-for_1) / np.expm1(-both), np.expm1(-for_0) / np.expm1(-both)
 
 

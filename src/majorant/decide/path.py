@@ -136,13 +136,14 @@ def _certain(claim: Claim, level: float) -> Step:
 
 
 def _named(named: Claim | None) -> Step:
-    helps = named is None or named.verdict not in ("proved", "supported")
-    exit_ = "The best rule that ignores who voted; knowing who voted may gain more"
+    verdict = "undecided" if named is None else named.verdict
+    off = "no" if verdict == "refuted" else "not known"
+    gain = "gains more" if verdict == "refuted" else "may gain more"
     return Step(
         question="Is it also as good as any rule that knows who voted?",
         on="yes",
-        off="not known",
-        exit=exit_,
-        answer="not known" if helps else "yes",
+        off=off,
+        exit=f"The best rule that ignores who voted; knowing who voted {gain}",
+        answer="yes" if verdict in ("proved", "supported") else off,
         why="" if named is None else named.why,
     )

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from majorant.certify.anonymous.likelihood import Cells, log_likelihood
 from majorant.theory.checks import FloatArray
 
-ANGLES, HALVINGS, NARROWINGS = 96, 16, 24
+ANGLES, HALVINGS, NARROWINGS = 96, 16, 18
 EDGE = 1e-9  # how close to 0 and 1 probabilities may come
 GOLDEN = (np.sqrt(5) - 1) / 2
 WIDEST = 8.0  # logits that the third number is searched to either side of its estimate

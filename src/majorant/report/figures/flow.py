@@ -65,7 +65,7 @@ def _stack(axes: Axes, names: list[Any], sizes: list[int], scale: float, x: floa
             height = max(size * scale, THINNEST)
             axes.bar([x], [height], bottom=y - height, width=BAR, color=LIGHT["ink"])
             shift = -0.03 if side == "right" else 0.03
-            text = f"{clipped(name, 12)}  {size:,}"
+            text = f"{clipped(name, 12)}: {size:,}"
             axes.text(x + shift, y - height / 2, text, ha=side, va="center", fontsize=12)
             y -= size * scale + GAP
     return tops
