@@ -3,10 +3,7 @@
 import pytest
 
 from majorant.certify.certificate import Certificate, Claim, Gate
-from majorant.decide.flow import label_flow
 from majorant.decide.path import decision_path
-from majorant.estimate.majority import Majority
-from majorant.votes import Votes
 
 
 def claim(verdict, *, kind="anonymous", margin=0.5, passed=True, more_items=None):
@@ -50,20 +47,3 @@ def test_gold_speaks_first_where_the_model_leaves_it_open(verdict, end):
 def test_gold_that_agrees_takes_no_step():
     path = ending(claim("proved"), gold=claim("proved", kind="gold"))
     assert "gold" not in path.steps[0].question
-
-
-def test_a_flow_counts_every_item_with_votes_and_pools_rare_labels():
-    n = 15
-    votes = Votes.from_codes(
-        [*range(n), *range(n), n - 1],
-        [0] * n + [1] * n + [2],
-        [*range(n), *range(n - 1), 0, 0],
-        items=range(n + 1),
-        workers="abc",
-        labels=range(n),
-    )
-    fit = Majority().fit(votes)
-    flow = label_flow(fit, fit)
-    assert sum(map(sum, flow.items)) == n
-    assert flow.from_labels[-2:] == ("others", "tie")
-    assert len(flow.from_labels) == 14

@@ -64,9 +64,14 @@ def write_report(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def fragment(template: str, **facts: Any) -> str:
-    """A piece of HTML for a notebook, in the page's words."""
-    return _environment().get_template(template).render(**facts)
+def fragment(template: str, summary: dict[str, Any], **more: Any) -> str:
+    """A piece of HTML for a notebook, in the page's words and light colours."""
+    facts = clip(summary)
+    return (
+        _environment()
+        .get_template(template)
+        .render(s=facts, estimate=partial(estimate, facts), colours=css_variables(LIGHT), **more)
+    )
 
 
 @cache

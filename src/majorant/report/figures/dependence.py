@@ -18,7 +18,7 @@ MOST_NUMBERS = 10
 def panels(summary: dict[str, Any]) -> list[Panel]:
     """One matrix; none where no pair was measured."""
     found = summary["workers"]["dependence"]
-    if found is None or not any(value is not None for row in found["rho"] for value in row):
+    if found is None or not found["pairs"]:
         return []
     side = min(max(MARGIN + CELL * len(found["workers"]), LEAST), MOST)
     return [
@@ -33,16 +33,11 @@ def panels(summary: dict[str, Any]) -> list[Panel]:
 
 
 def _words(found: dict[str, Any]) -> str:
-    names, rho = found["workers"], found["rho"]
-    pairs = [
-        (rho[a][b], clipped(names[a]), clipped(names[b]))
-        for a in range(len(names))
-        for b in range(a)
-        if rho[a][b] is not None
-    ]
-    value, one, other = max(pairs, key=lambda pair: abs(pair[0]))
+    pair = max(found["pairs"], key=lambda pair: abs(pair["correlation"]))
+    one, other = (clipped(name) for name in pair["workers"])
     return (
-        f"Correlation given the true label; the strongest is {value:+.2f}, between {one} and {other}. {found['text']}"
+        f"Correlation given the true label; the strongest is {pair['correlation']:+.2f}, between {one} and {other}. "
+        f"{found['gate']['text']}"
     )
 
 
@@ -50,9 +45,10 @@ def _draw(axes: Axes, found: dict[str, Any]) -> None:
     from matplotlib.patches import Rectangle
 
     n = len(found["workers"])
+    rho = {frozenset(map(str, pair["workers"])): pair["correlation"] for pair in found["pairs"]}
     for a in range(n):
         for b in range(a):
-            value = found["rho"][a][b]
+            value = rho.get(frozenset(map(str, (found["workers"][a], found["workers"][b]))))
             axes.add_patch(Rectangle((b, a), 1, 1, facecolor=LIGHT["faint"], edgecolor=LIGHT["card"], lw=1.5))
             if value is None:
                 continue
