@@ -15,6 +15,7 @@ from majorant.output import whole_file
 from majorant.report.facts import chip, clip, estimate, fact, lookup
 from majorant.report.figures.palette import DARK, LIGHT, css_variables
 from majorant.report.figures.words import clipped
+from majorant.report.text import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -94,10 +95,12 @@ def _environment() -> Environment:
 
 
 def _bound(value: Any) -> Any:
-    """A number and its percent sign stay on one line."""
+    """Text without signs that could reverse the writing or hide; a number and its percent sign stay on one line."""
     from markupsafe import Markup
 
-    return value.replace(" %", "\u00a0%") if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return printable(value).replace(" %", "\u00a0%")
 
 
 def _part(name: str) -> str:
