@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "decide": "certify estimate tally votes theory kernels",
     "plan": "theory certify estimate votes",
     "claims": "certify estimate kernels merge tally votes",
-    "engines": "blocks tally estimate certify votes",
+    "engines": "account blocks certify encode estimate kernels load merge output tally votes",
     "pipeline": BELOW_PIPELINE,
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",

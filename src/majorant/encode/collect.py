@@ -84,8 +84,7 @@ def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) 
         for job in behind:
             job.result()
     if not n_rows and not n_declared:
-        what = "has a header but no rows" if table.kind == "text" else "holds no rows"
-        raise DataError(f"{table.source} {what}. Check that the export that wrote it finished.")
+        raise no_rows(table)
     finished = {role: coder.finish() for role, coder in coders.items()}
     return Coded(
         table=table,
@@ -97,6 +96,12 @@ def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) 
         spans=spans,
         declared_spans=declared_spans,
     )
+
+
+def no_rows(table: Table) -> DataError:
+    """The error for a table without rows."""
+    what = "has a header but no rows" if table.kind == "text" else "holds no rows"
+    return DataError(f"{table.source} {what}. Check that the export that wrote it finished.")
 
 
 def encode_part(

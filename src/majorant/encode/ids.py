@@ -21,7 +21,7 @@ class Ids:
 
     code_n: Codes
     declared_n: Codes  # of the items of a wide table
-    values: list[Hashable]
+    values: Sequence[Hashable]
 
 
 def identify(coded: Coded, role: str) -> Ids:
