@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.crowds import informed_votes
+from crowds import informed_votes
 
 from majorant.engines import names, sorting, spill
 from majorant.output import votes_table, write_table
 
 FEW = 64
-MEMORY = 1_000_000_000
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-from tests.engines.conftest import MEMORY
 
 import majorant
 from majorant.engines import prepare as preparing
@@ -13,6 +12,8 @@ from majorant.engines import sorting
 from majorant.engines.prepare import prepare
 from majorant.errors import ConfigError, DataError
 from majorant.merge import take_items
+
+MEMORY = 1_000_000_000
 
 pytestmark = pytest.mark.usefixtures("small_groups")
 

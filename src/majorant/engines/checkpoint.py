@@ -73,7 +73,7 @@ def save_climb(path: Path, key: str, climb: Climb) -> None:
 def load_climb(path: Path, key: str, begin: Climb) -> Climb:
     """Read a state; one of another fit is passed over, one that is damaged or does not fit is an error."""
     try:
-        with np.load(path, allow_pickle=False) as content:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
             told = json.loads(str(content["told"]))
             if told["version"] != VERSION or told["key"] != key:
                 return begin
