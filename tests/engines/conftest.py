@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from crowds import informed_votes
 
+from crowds import informed_votes
 from majorant.engines import names, sorting, spill
 from majorant.output import votes_table, write_table
 
