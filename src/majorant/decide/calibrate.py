@@ -56,9 +56,8 @@ def calibrate(
     sample = _sample(votes, generator)
     echoes = listen(ballots(take_items(votes, sample)))
     believed_sk = np.einsum("r,rik->ik", echoes.weight_r, echoes.posterior_rik)
-    score_ik = scores(fit)
-    temperature, slip = _temper(score_ik[sample], believed_sk)
-    calibrated = _keep_labels(fit, tempered(score_ik, temperature, slip))
+    temperature, slip = _temper(scores(fit)[sample], believed_sk)
+    calibrated = with_temperature(fit, temperature, slip)
     accuracy = _accuracy(calibrated, sample, echoes, level)
     return Labels(
         fit=calibrated,
@@ -69,6 +68,11 @@ def calibrate(
         source="votes",
         echo=float(echoes.weight_r @ echoes.echo_r),
     )
+
+
+def with_temperature(fit: Fit, temperature: float, slip: float) -> Fit:
+    """The fit with tempered probabilities; its labels and ties stay."""
+    return _keep_labels(fit, tempered(scores(fit), temperature, slip))
 
 
 def scores(fit: Fit) -> FloatArray:
