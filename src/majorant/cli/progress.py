@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 Report = Callable[[str, int, int | None], None]  # what is done, how much of it, out of how much if that is known
+SHORT = 0.5  # seconds; a pass that takes less is not timed by itself
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -43,7 +44,7 @@ def stages(*, quiet: bool) -> Iterator[tuple[Report, Callable[[int, float], None
         task, at = bar.add_task("", rate=""), {"what": "", "step": ""}
 
         def report(what: str, done: int, total: int | None) -> None:
-            if what != at["what"]:
+            if what != at["what"] or (done < bar.tasks[0].completed and (bar.tasks[0].elapsed or 0) > SHORT):
                 at["what"] = what
                 bar.reset(task)
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
@@ -52,7 +53,7 @@ def stages(*, quiet: bool) -> Iterator[tuple[Report, Callable[[int, float], None
             bar.update(task, description=described, completed=done, total=total, rate=shown)
 
         def progress(step: int, objective: float) -> None:
-            at["what"], at["step"] = "", f", step {step + 1} ({objective:,.2f})"
+            at["step"] = f", step {step + 1} ({objective:,.2f})"
 
         yield report, progress
 
