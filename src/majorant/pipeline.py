@@ -85,7 +85,11 @@ def check(
     majority = aggregate(votes, "majority")
     inquiry = inquiry or inquire(votes, level=level, rng=seed)
     decision = decide(votes, inquiry.certificate, majority, tolerance=tolerance, level=level, rng=seed, method=method)
-    labels = calibrate(votes, decision.fit, level=level, rng=seed)
+
+    def refit(others: Votes) -> Fit:
+        return fit_rule(decision.method, others, seed)
+
+    labels = calibrate(votes, decision.fit, level=level, rng=seed, refit=refit)
     known = _worker_fit(votes, decision.fit)
     workers = assess_workers(votes, known, level=level)
     return Result(
@@ -98,7 +102,7 @@ def check(
         labels=labels,
         worker_fit=known,
         workers=workers,
-        removal=removal(votes, decision.fit, workers, lambda left: fit_rule(decision.method, left, seed)),
+        removal=removal(votes, labels, workers, refit, level=level, rng=seed),
         review=review(votes, labels.fit),
         plan=_plan(votes, inquiry.certificate, target, level),
         slices=certify_slices(votes, level=level, rng=seed),
@@ -115,7 +119,7 @@ def _worker_fit(votes: Votes, chosen: Fit) -> Fit:
 
 
 def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -> Plan | None:
-    if not votes.n_votes or len(votes.labels) < 2:
+    if certificate.anonymous.verdict == "unidentified":
         return None
     return make_plan(votes, target=target, level=level, certificate=certificate)
 

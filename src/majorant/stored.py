@@ -20,10 +20,10 @@ from majorant.blocks import add_up
 from majorant.certify.gold.cells import cells_of, gold_rows
 from majorant.certify.named.claim import typical
 from majorant.claims import Inquiry, Material, inquire_from, sampled_items
-from majorant.decide.calibrate import with_temperature
+from majorant.decide.calibrate import as_calibrated
 from majorant.decide.candidates import unsuited
-from majorant.decide.choice import MEMBERS, decide, seed_of_fits
-from majorant.decide.combine import COMBINATION, combine
+from majorant.decide.choice import decide, seed_of_fits
+from majorant.decide.combine import COMBINATION, MEMBERS, combine, items_to_weigh_by, weigh
 from majorant.decide.labels import DIGITS, label_table
 from majorant.decide.review import MOST_LISTED, Review, crowd_confusion, review
 from majorant.decide.workers import Workers, worker_sums, workers_from
@@ -37,6 +37,7 @@ from majorant.estimate import ESTIMATORS, Fit
 from majorant.estimate.em import Progress
 from majorant.estimate.fit import Ties
 from majorant.interval import as_level
+from majorant.kernels import Block, FloatArray
 from majorant.pipeline import AUTO, WORKER_METHOD, Result
 from majorant.pipeline import check as check_in_memory
 from majorant.randomness import as_generator
@@ -98,11 +99,16 @@ def fit_rule(stored: StoredVotes, method: str, means: Means, *, rng: int) -> Fit
     if method != COMBINATION:
         return _fit(stored, method, engine, rng, means.progress)
     # Given an engine, estimators and `unsuited` ask votes for shape, names and counts alone: StoredVotes has these.
-    members = [name for name in MEMBERS if not unsuited(name, cast("Votes", stored))]
-    fits = [_fit(stored, name, engine, rng, means.progress) for name in members]
-    mean = combine([replace(fit, posterior=fit.posterior[:0]) for fit in fits])
-    rows = engine.rows(lambda block: np.mean([fit.posterior[block.items] for fit in fits], axis=0))
-    return replace(mean, posterior=rows)
+    votes = cast("Votes", stored)
+    members = [name for name in MEMBERS if not unsuited(name, votes)]
+    weight = weigh(stored.take_items(items_to_weigh_by(votes, rng)), members, rng).weight
+    fits = {name: _fit(stored, name, engine, rng, means.progress) for name in members}
+    mean = combine({name: replace(fit, posterior=fit.posterior[:0]) for name, fit in fits.items()}, weight)
+
+    def weighted(block: Block) -> FloatArray:
+        return np.asarray(sum(weight[name] * fit.posterior[block.items] for name, fit in fits.items()))
+
+    return replace(mean, posterior=engine.rows(weighted))
 
 
 def _fit(stored: StoredVotes, method: str, engine: StoredEngine, rng: int, progress: Progress | None) -> Fit:
@@ -203,7 +209,7 @@ class StoredResult:
 
     def calibrated(self, part: Fit) -> Fit:
         """A part of the fit with the confidence that the sample bears out."""
-        return with_temperature(part, self.sample.labels.temperature, self.sample.labels.slip)
+        return as_calibrated(self.sample.labels, part)
 
 
 def check(
@@ -250,16 +256,15 @@ def check(
 
 def _review(stored: StoredVotes, fit: Fit, result: Result) -> tuple[Review, Votes, Fit]:
     """The items of all where a look pays most; what a typical vote tells is known from the sample."""
-    temperature, slip = result.labels.temperature, result.labels.slip
     worst_p, doubt_p = np.empty(0, dtype=np.int64), np.empty(0)
     for group, (_, part) in enumerate(parts(stored, fit)):
-        known = with_temperature(part, temperature, slip)
+        known = as_calibrated(result.labels, part)
         doubt_i = 1 - np.where((part.votes_i > 0)[:, None], known.posterior, known.prior).max(axis=1)
         doubt_p = np.concatenate([doubt_p, doubt_i.round(DIGITS)])
         worst_p = np.concatenate([worst_p, np.arange(len(doubt_i)) + stored.item_g[group]])
         first = np.sort(np.argsort(-doubt_p, kind="stable")[:MOST_LISTED])
         worst_p, doubt_p = worst_p[first], doubt_p[first]
     votes = stored.take_items(worst_p)
-    some = with_temperature(replace(fit, posterior=fit.posterior[worst_p], votes_i=votes.votes_i), temperature, slip)
+    some = as_calibrated(result.labels, replace(fit, posterior=fit.posterior[worst_p], votes_i=votes.votes_i))
     crowd = crowd_confusion(result.votes, result.labels.fit)
     return review(votes, some, crowd=crowd, n_items=len(stored.items)), votes, some
