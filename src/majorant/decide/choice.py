@@ -72,7 +72,7 @@ def decide(
     if not 0 <= tolerance <= 1:
         raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
     generator = as_generator(rng)
-    seed = int(generator.integers(2**32))
+    seed = seed_of_fits(generator)
     enough = why_enough(certificate, tolerance)
     fits, made = {"majority": majority}, None
     if method == COMBINATION or (method is None and not enough and _can_tell(votes)):
@@ -90,6 +90,11 @@ def decide(
             chosen, reason = by_gold.method, by_gold.reason(chosen)
             fits |= by_gold.learned
     return _decision(votes, fits, made, by_gold, method=chosen, reason=reason, majority_enough=bool(enough))
+
+
+def seed_of_fits(rng: np.random.Generator) -> int:
+    """The seed from which every method that draws starts: the first thing that `decide` draws."""
+    return int(rng.integers(2**32))
 
 
 def why_enough(certificate: Certificate, tolerance: float) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,15 +50,27 @@ def combination(votes: Votes, seed: int) -> Combination | None:
     members = [method for method in MEMBERS if not unsuited(method, votes)]
     if not members:
         return None
-    sample = _sample(votes, np.random.default_rng(seed))
-    score = item_scores(take_items(votes, sample), members, seed=seed) if len(sample) >= LEAST_ITEMS else {}
+    weighed = weigh(take_items(votes, items_to_weigh_by(votes, seed)), members, seed)
+    fits = {method: fit_method(method, votes, seed) for method in members}
+    return Combination(fits, *weighed, combine(fits, weighed.weight))
+
+
+class Weighed(NamedTuple):
+    """The weight of each member, the mean log-probability of unseen items under it, and whether votes depend."""
+
+    weight: Mapping[str, float]
+    score: Mapping[str, float]
+    dependent: bool
+
+
+def weigh(sample: Votes, members: Sequence[str], seed: int) -> Weighed:
+    """Weigh the members by items that they have not seen."""
+    score = item_scores(sample, members, seed=seed) if len(sample.items) >= LEAST_ITEMS else {}
     mean = {method: float(score_i.mean()) for method, score_i in score.items()}
     dependent = DEPENDENT in mean and mean[DEPENDENT] == max(mean.values())
     even_m = np.full(len(members), 1 / len(members))
     weight_m = even_m if dependent or not score else (even_m + stack(np.array(list(score.values())).T)) / 2
-    weight = dict(zip(members, weight_m.tolist(), strict=True))
-    fits = {method: fit_method(method, votes, seed) for method in members}
-    return Combination(fits, weight, mean, dependent, combine(fits, weight))
+    return Weighed(dict(zip(members, weight_m.tolist(), strict=True)), mean, dependent)
 
 
 def combine(fits: Mapping[str, Fit], weight: Mapping[str, float]) -> Fit:
@@ -101,8 +114,9 @@ def stack(score_im: FloatArray) -> FloatArray:
     return np.asarray(weight_m)
 
 
-def _sample(votes: Votes, rng: np.random.Generator) -> NDArray[np.intp]:
+def items_to_weigh_by(votes: Votes, seed: int) -> NDArray[np.intp]:
     """Items with votes, all or, at random, as many as the limit allows."""
+    rng = np.random.default_rng(seed)
     item = np.flatnonzero(votes.votes_i > 0)
     if votes.n_votes <= SAMPLE_VOTES:
         return item
