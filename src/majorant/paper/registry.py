@@ -22,7 +22,19 @@ FIGURES: tuple[str, ...] = (
     "two_coin_maps",
     "beyond_verdicts",
 )
-TABLES: tuple[str, ...] = ()
+TABLES: tuple[str, ...] = (
+    "table1",
+    "table2_real",
+    "table2_synthetic",
+    "anchors",
+    "estimates",
+    "perturbed",
+    "categories",
+    "beyond_multiclass",
+    "beyond_named",
+    "beyond_certificates",
+    "beyond_workers",
+)
 
 
 @cache
