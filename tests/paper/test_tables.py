@@ -18,6 +18,7 @@ from real import golden
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "theory.json").read_text())
 SLOW = ("beyond-certificates",)
+CLAIMS = ("anonymous", "named", "gold")
 WHOLE = [pytest.param(name, False, marks=pytest.mark.long) for name in TABLES]
 RUNS = [pytest.param(name, True, marks=pytest.mark.long if name in SLOW else ()) for name in TABLES]
 # The independent run's names, and where ours is further than .005 from it.
@@ -169,6 +170,20 @@ def test_what_the_anchor_tables_say():
     ms = [cell for key, cell in cells("anchors").items() if key.startswith("MS") and key.endswith("distinct labels")]
     assert {cell.mark for cell in ms} == {"equal"}
     assert len(ms) == 100
+
+
+@pytest.mark.long
+def test_what_the_note_says_about_certificates():
+    if any(here(data) is None for data in DATA):
+        pytest.skip("the data sets are not here")
+    found = cells("beyond-certificates", quick=False)
+    verdicts = {claim: {name: found[f"{name}, {claim}, verdict"].ours for name in REAL} for claim in CLAIMS}
+    assert not {"proved", "supported"} & {verdict for by_set in verdicts.values() for verdict in by_set.values()}
+    for name in ("SP", "SP_amt", "ZC_in"):
+        assert found[f"{name}, anonymous, gate: independent votes"].ours.startswith("failed")
+    assert {verdicts["anonymous"][name] for name in ("MS", "D-Product")} == {"undecided"}
+    assert verdicts["anonymous"]["CF_amt"] == "refuted"
+    assert {name for name, verdict in verdicts["gold"].items() if verdict == "refuted"} == {"ZC_in", "D-Product"}
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -83,6 +83,14 @@ def test_03_d_product_satisfies_theorem_3_4_by_a_hair():
     assert not paper.theorem_3_4(*counted_confusion(rows_of("D-Product"), once_per_item=True), 3).holds
 
 
+def test_03_gold_of_d_product_overrules_two_votes_for_class_1():
+    labels, gold = by_item(rows_of("D-Product"))
+    of_pattern = Counter(gold[item] for item, votes in labels.items() if sorted(votes) == [0, 1, 1])
+    assert of_pattern == {0: 432, 1: 358}
+    right = majority_accuracy(rows_of("D-Product"), None) + (432 - 358) / len(gold)
+    assert right == pytest.approx(0.9055, abs=5e-5)
+
+
 @pytest.mark.parametrize("name", REAL)
 def test_04_printed_confusions_of_real_sets_follow_the_slip(name):
     rows = rows_of(name)

@@ -15,7 +15,7 @@ from majorant.votes import Votes
 NOTES = (
     "The published code adds to an array at a list of labels, and NumPy applies repeated indices once: each distinct "
     "label of an item counts once, however many workers gave it. Counted so, all 100 entries of MS come out as "
-    "printed; vote by vote, every matrix is far more accurate than printed.",
+    "printed. Vote by vote, workers are right far more often: on MS 35 to 74 %, printed 26 to 49 %.",
 )
 EXCHANGED = (
     "The last row prints .27 in the place of .21 and .22 in the place of .27: the two entries are exchanged, and one "

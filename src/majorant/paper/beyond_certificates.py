@@ -17,8 +17,9 @@ NOTES = (
     "Anonymous: no rule that ignores who voted beats majority vote. Named: no rule at all does, under a confusion "
     "matrix for each worker. Gold: the anonymous claim from gold labels alone, without a model. Level 95 %; a void "
     "claim's numbers hold only if votes were independent.",
-    "The paper's check marks take an estimate for the truth and votes for independent. On five of the six sets the "
-    "certificates refuse that: votes are dependent, workers differ, or the items are too few.",
+    "The paper's check marks take an estimate for the truth and votes for independent. With a level, no claim about "
+    "any of the six sets holds as a whole: votes depend on each other (SP, SP_amt, ZC_in), or items are too few (MS, "
+    "D-Product). Counts refute majority vote on CF_amt, gold refutes it on ZC_in and D-Product.",
 )
 
 

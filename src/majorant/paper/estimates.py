@@ -80,7 +80,7 @@ def _row(key: str, row: dict[str, Any], context: Context) -> Iterator[Cell]:
         estimates.append(estimate(method, ESTIMATED[method].fit(part, rng)))
     yield from _estimated(key, row, estimates)
     shares, n_items = [], min(row["N"], QUICK_ITEMS) if context.quick else row["N"]
-    for draw in range(2 if context.quick else 20):
+    for draw in range(2 if context.quick else 10):
         rng = context.rng(key, "aggregate", draw)
         votes, truth = simulate(*model, n_items, VOTES, n_workers=VOTES, rng=rng)
         shares.append(_accuracies(votes, truth, model, rng))
