@@ -123,7 +123,7 @@ def _without_gold(named: Claim | None, enough: str, made: Combination | None, me
         return "majority", "No model can be fitted to these votes, so nothing can be set against majority vote."
     loss = None if named is None or named.verdict == "void" else named.loss.value
     first = "What majority vote gives away is not known" if loss is None else f"Majority vote gives away {loss:.1%}"
-    models = ", ".join(f"{name} {share:.0%}" for name, share in made.weight.items())
+    models = ", ".join(f"{name} {share:.0%}" for name, share in made.weight.items() if share)
     if made.independent:
         return COMBINATION, f"{first}: models count by how well they predict items not seen ({models})."
     return COMBINATION, f"{first} and votes may depend on each other: models count alike ({models})."

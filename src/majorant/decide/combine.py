@@ -18,7 +18,8 @@ from majorant.votes import Votes
 COMBINATION = "combination"
 DEPENDENT = "ebcc"  # the member whose votes may depend on each other beyond the class
 MEMBERS = ("one-coin", "hierarchical", DEPENDENT)
-SAMPLE_VOTES = 200_000  # the weights are learned on so many votes at most
+SAMPLE_ENTRIES = 400_000  # votes times classes: the weights are learned on so many at most
+NEGLIGIBLE = 0.02  # a member with less weight is not fitted to all votes: it would change next to nothing
 LEAST_ITEMS = 10 * FOLDS  # with fewer nothing can be told from items held out
 CLEAR = 2.0  # standard errors
 STEPS, SETTLED = 1_000, 1e-6
@@ -28,7 +29,7 @@ STEPS, SETTLED = 1_000, 1e-6
 class Combination:
     """The fit of each member, its weight, the mean log-probability of unseen items under it, and the combined fit."""
 
-    fits: Mapping[str, Fit]
+    fits: Mapping[str, Fit]  # of members with any weight
     weight: Mapping[str, float]
     score: Mapping[str, float]  # empty where there were too few items
     independent: bool  # unseen items say that votes depend on the class alone, so the weights are learned from them
@@ -55,8 +56,9 @@ def combination(votes: Votes, seed: int) -> Combination | None:
     score = item_scores(take_items(votes, sample), members, seed=seed) if len(sample) >= LEAST_ITEMS else {}
     independent = bool(score) and _independent(score)
     weight_m = stack(np.array(list(score.values())).T) if independent else np.full(len(members), 1 / len(members))
-    weight = dict(zip(members, weight_m.tolist(), strict=True))
-    fits = {method: fit_method(method, votes, seed) for method in members}
+    weight_m = np.where(weight_m < NEGLIGIBLE, 0.0, weight_m)
+    weight = dict(zip(members, (weight_m / weight_m.sum()).tolist(), strict=True))
+    fits = {method: fit_method(method, votes, seed) for method in members if weight[method]}
     mean = {method: float(score_i.mean()) for method, score_i in score.items()}
     return Combination(fits, weight, mean, independent, combine(fits, weight))
 
@@ -113,8 +115,8 @@ def stack(score_im: FloatArray) -> FloatArray:
 
 def _sample(votes: Votes, rng: np.random.Generator) -> NDArray[np.intp]:
     """Items with votes, all or, at random, as many as the limit allows."""
-    item = np.flatnonzero(votes.votes_i > 0)
-    if votes.n_votes <= SAMPLE_VOTES:
+    item, limit = np.flatnonzero(votes.votes_i > 0), SAMPLE_ENTRIES // len(votes.labels)
+    if votes.n_votes <= limit:
         return item
     item = rng.permutation(item)
-    return np.sort(item[: int(np.searchsorted(np.cumsum(votes.votes_i[item]), SAMPLE_VOTES))])
+    return np.sort(item[: int(np.searchsorted(np.cumsum(votes.votes_i[item]), limit))])
