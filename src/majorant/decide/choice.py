@@ -11,7 +11,7 @@ import numpy as np
 from majorant.certify.certificate import Certificate, Claim
 from majorant.decide.candidates import CANDIDATES, fit_method, has_gold, n_gold, unsuited
 from majorant.decide.combine import COMBINATION, Combination, combination
-from majorant.decide.gold_choice import ENOUGH_GOLD, GoldChoice, choose_by_gold
+from majorant.decide.gold_choice import ENOUGH_GOLD, LEARNERS, GoldChoice, choose_by_gold
 from majorant.decide.gold_test import GoldTest
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, TIE_TOLERANCE, Fit
@@ -109,8 +109,8 @@ def why_enough(certificate: Certificate, tolerance: float) -> str:
 
 
 def _can_tell(votes: Votes) -> bool:
-    """Whether there are two classes, and two votes on some item."""
-    return len(votes.labels) > 1 and bool(votes.votes_i.max(initial=0) > 1)
+    """Whether there are two classes, and an item with the three votes that it takes to tell who is good."""
+    return len(votes.labels) > 1 and bool(votes.votes_i.max(initial=0) > 2)
 
 
 def _without_gold(named: Claim | None, enough: str, made: Combination | None, method: str | None) -> tuple[str, str]:
@@ -120,7 +120,7 @@ def _without_gold(named: Claim | None, enough: str, made: Combination | None, me
     if enough:
         return "majority", enough
     if made is None:
-        return "majority", "No model can be fitted to these votes, so nothing can be set against majority vote."
+        return "majority", "No item has three votes on two classes, so nothing shows whose votes are better."
     loss = None if named is None or named.verdict == "void" else named.loss.value
     first = "What majority vote gives away is not known" if loss is None else f"Majority vote gives away {loss:.1%}"
     models = ", ".join(f"{name} {share:.0%}" for name, share in made.weight.items() if share)
@@ -186,3 +186,18 @@ def agreement(fit: Fit, majority: Fit) -> float | None:
     majority_i = majority.codes()
     labelled = majority_i != NO_LABEL
     return float((fit.codes()[labelled] == majority_i[labelled]).mean()) if labelled.any() else None
+
+
+def fit_rule(method: str, votes: Votes, seed: int) -> Fit:
+    """The fit of a rule by the name that a Decision gives it, for the same votes or for others.
+
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
+    >>> fit_rule("combination", votes, 0).labels()
+    ['yes']
+    """
+    if method in LEARNERS:
+        return LEARNERS[method](votes)
+    if method != COMBINATION:
+        return fit_method(method, votes, seed)
+    made = combination(votes, seed)
+    return fit_method("majority", votes, seed) if made is None else made.fit
