@@ -119,4 +119,4 @@ def _sample(votes: Votes, rng: np.random.Generator) -> NDArray[np.intp]:
     if votes.n_votes <= limit:
         return item
     item = rng.permutation(item)
-    return np.sort(item[: int(np.searchsorted(np.cumsum(votes.votes_i[item]), limit))])
+    return np.sort(item[: int(np.searchsorted(np.cumsum(votes.votes_i[item]), limit, side="right"))])
