@@ -106,3 +106,11 @@ def test_compare_has_a_row_for_every_method():
     without = {row.method: row for row in compare(replace(votes, gold_i=None), rng=0)}
     assert without["anchor-map"].note == "needs gold labels"
     assert without["combination"].accuracy == rows["combination"].accuracy
+
+
+def test_compare_says_what_the_data_cannot_tell():
+    names = {"items": range(4), "workers": range(3), "labels": range(3)}
+    votes = Votes.from_codes([0, 0, 0, 1, 1, 2, 3], [0, 1, 2, 0, 1, 2, 2], [1, 1, 0, 0, 0, 1, 2], **names)
+    rows = {row.method: row for row in compare(votes, rng=0)}
+    assert "fewer than 3 classes" in rows["spectral-em"].note
+    assert rows["majority"].note == ""

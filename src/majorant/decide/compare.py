@@ -11,7 +11,7 @@ from majorant.decide.choice import NO_GOLD, NO_MODEL, Alternative, agreement, ex
 from majorant.decide.combine import COMBINATION, combination
 from majorant.decide.gold import gold_accuracy
 from majorant.decide.gold_choice import judged_blind
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate, as_level
@@ -52,7 +52,7 @@ def _row(
             return Alternative(method=method, note=reason)
         try:
             fit = judged_blind(method, votes) or fit_method(method, votes, seed)
-        except ConfigError as error:  # a method that finds in the data what it cannot do, as too little overlap
+        except (ConfigError, NotIdentified) as error:  # a method that finds in the data what it cannot do, as too little overlap
             return Alternative(method=method, note=str(error))
     found = gold_accuracy(votes, fit, level=level)
     return Alternative(
