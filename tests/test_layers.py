@@ -36,11 +36,12 @@ MAY_IMPORT = {
     "plan": "theory certify estimate votes",
     "claims": "certify estimate kernels merge tally votes",
     "slices": "certify claims merge votes",
-    "engines": "blocks tally estimate certify votes",
+    "engines": "account blocks certify encode estimate kernels load merge output tally votes",
     "pipeline": BELOW_PIPELINE,
-    "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
+    "stored": f"pipeline {BELOW_PIPELINE}",
+    "report": f"pipeline stored output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",
-    "cli": f"pipeline report paper cli {BELOW_PIPELINE}",
+    "cli": f"pipeline stored report paper cli {BELOW_PIPELINE}",
     "__main__": "cli",
     "__init__": f"pipeline report {BELOW_PIPELINE}",  # the public names, lazily
 }

@@ -75,11 +75,14 @@ def check(
     method: str | None = None,
     tolerance: float = TOLERANCE,
     target: float = 0.95,
+    inquiry: Inquiry | None = None,
+    agreement: Agreement | None = None,
 ) -> Result:
     """Count, measure agreement, certify majority vote, choose the rule, label, judge the workers, plan.
 
     Each step starts from the same seed, so its numbers are those of the step alone.  `method` overrules the choice,
-    `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for.
+    `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for; `inquiry` and
+    `agreement` are given where these votes are a sample and all of them have been looked at already.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)
@@ -89,7 +92,7 @@ def check(
     """
     seed = as_seed(rng)
     majority = aggregate(votes, "majority")
-    inquiry = inquire(votes, level=level, rng=seed)
+    inquiry = inquiry or inquire(votes, level=level, rng=seed)
     decision = decide(votes, inquiry.certificate, majority, tolerance=tolerance, level=level, rng=seed, method=method)
 
     def refit(others: Votes) -> Fit:
@@ -101,7 +104,7 @@ def check(
     return Result(
         votes=votes,
         tally=count(votes),
-        agreement=measure_agreement(votes, level=level, rng=seed),
+        agreement=agreement or measure_agreement(votes, level=level, rng=seed),
         inquiry=inquiry,
         majority=majority,
         decision=decision,

@@ -125,6 +125,13 @@ def temper(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]
     return float(np.exp(best.x[0])), float(best.x[1])
 
 
+def as_calibrated(labels: Labels, part: Fit) -> Fit:
+    """Other items of the same rule, with the confidence that was learned from some."""
+    if labels.echo is None:
+        return part
+    return keep_labels(part, tempered(scores(part), labels.temperature, labels.slip))
+
+
 def keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:
     """The fit with other probabilities, except where rounding would change a label or a tie."""
     new = replace(fit, posterior=posterior_ik)

@@ -72,7 +72,7 @@ def decide(
     if not 0 <= tolerance <= 1:
         raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
     generator = as_generator(rng)
-    seed = int(generator.integers(2**32))
+    seed = seed_of_fits(generator)
     enough = why_enough(certificate, tolerance)
     fits, made = {"majority": majority}, None
     if method == COMBINATION or (method is None and not enough and _can_tell(votes)):
@@ -90,6 +90,11 @@ def decide(
             chosen, reason = by_gold.method, by_gold.reason(chosen)
             fits |= by_gold.learned
     return _decision(votes, fits, made, by_gold, method=chosen, reason=reason, majority_enough=bool(enough))
+
+
+def seed_of_fits(rng: np.random.Generator) -> int:
+    """The seed from which every method that draws starts: the first thing that `decide` draws."""
+    return int(rng.integers(2**32))
 
 
 def why_enough(certificate: Certificate, tolerance: float) -> str:
@@ -122,11 +127,15 @@ def _without_gold(named: Claim | None, enough: str, made: Combination | None, me
     if made is None:
         return "majority", "No item has three votes on two classes, so nothing shows whose votes are better."
     loss = None if named is None or named.verdict == "void" else named.loss.value
-    first = "What majority vote gives away is not known" if loss is None else f"Majority vote gives away {loss:.1%}"
-    models = ", ".join(f"{name} {share:.0%}" for name, share in made.weight.items())
-    if made.dependent:
-        return COMBINATION, f"{first} and votes depend on each other: models count alike ({models})."
-    return COMBINATION, f"{first}: models count by how well they predict items not seen ({models})."
+    first = (
+        "What majority vote gives away is not known"
+        if loss is None
+        else f"Majority vote gives away {100 * loss:.1f} points"
+    )
+    models = ", ".join(f"{name} {share:.0%}" for name, share in made.weight.items() if share)
+    if made.independent:
+        return COMBINATION, f"{first}: models count by how well they predict items not seen ({models})."
+    return COMBINATION, f"{first} and votes may depend on each other: models count alike ({models})."
 
 
 def _others(votes: Votes, fits: Mapping[str, Fit], seed: int) -> dict[str, Fit]:

