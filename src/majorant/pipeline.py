@@ -13,6 +13,8 @@ from majorant.claims import Inquiry, inquire
 from majorant.decide.calibrate import Labels, calibrate
 from majorant.decide.choice import TOLERANCE, Alternative, Decision, decide, fit_rule
 from majorant.decide.gold import GoldAccuracy, gold_accuracy
+from majorant.decide.map import MapPanel, data_map
+from majorant.decide.path import Path, decision_path
 from majorant.decide.removal import Removal, removal
 from majorant.decide.review import Review, review
 from majorant.decide.workers import Workers, assess_workers
@@ -47,6 +49,8 @@ class Result:
     review: Review  # where a look pays most
     plan: Plan | None  # None where there is nothing to plan from
     slices: tuple[Slice, ...]  # one verdict each
+    map: tuple[MapPanel, ...]  # where majority vote is optimal, and where these votes lie
+    path: Path  # the questions that led to the verdict
     comparison: tuple[Alternative, ...]  # all methods side by side, if asked for
     gold: GoldAccuracy | None  # how often majority vote is right, where the truth is known
     level: float
@@ -56,6 +60,11 @@ class Result:
     def certificate(self) -> Certificate:
         """Whether majority vote is the best rule."""
         return self.inquiry.certificate
+
+    def _repr_html_(self) -> str:
+        from majorant.report.notebook import result_html
+
+        return result_html(self)
 
 
 def check(
@@ -106,6 +115,8 @@ def check(
         review=review(votes, labels.fit),
         plan=_plan(votes, inquiry.certificate, target, level),
         slices=certify_slices(votes, level=level, rng=seed),
+        map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
+        path=decision_path(inquiry.certificate),
         comparison=(),
         gold=gold_accuracy(votes, majority, level=level),
         level=level,

@@ -20,8 +20,12 @@ FAILED = 1
 @click.command()
 @input_options
 @click.option(
-    "--out", metavar="DIR", help="Also write labels.csv, workers.csv, review.csv and result.json into this folder."
+    "--out",
+    metavar="DIR",
+    help="Also write labels.csv, workers.csv, review.csv, result.json and report.html into this folder.",
 )
+@click.option("--report", metavar="FILE", help="Also write the report: one HTML file that needs nothing else.")
+@click.option("--mask", "masked", is_flag=True, help="Numbers in place of the names of items and workers, everywhere.")
 @click.option("--method", metavar="NAME", help="Overrule the choice: a method, or combination.")
 @click.option(
     "--tolerance",
@@ -49,9 +53,11 @@ FAILED = 1
 @common_options
 def check(source: Source, large: Large | None, by: str | None, out: str | None, **options: Any) -> None:
     """Is majority vote the best rule for these votes, what to use if not, the labels, and what to buy."""
+    from majorant.encode.mask import mask
     from majorant.pipeline import check as run
     from majorant.report.check_text import check_text, judged_verdicts
     from majorant.report.files import write_result
+    from majorant.report.html import write_report
     from majorant.report.summary import result_summary
     from majorant.report.text import to_json
 
@@ -61,10 +67,14 @@ def check(source: Source, large: Large | None, by: str | None, out: str | None, 
         summary, written = _check_large(source, large, by, out, how)
     else:
         votes = source.read(by=by)
+        if options["masked"]:
+            votes = mask(votes)
         with at_work("certifying and deciding", quiet=quiet):
             result = run(votes, **how)
         summary = result_summary(result, command=command_line(), seed=seed)
         written = [] if out is None else write_result(result, summary, out)
+    if options["report"] is not None:
+        written.append(write_report(summary, options["report"]))
     if options["as_json"]:
         click.echo(to_json(summary), nl=False)
     elif not quiet:

@@ -23,6 +23,7 @@ from majorant.report.decision_summary import (
     review_summary,
     slice_summary,
 )
+from majorant.report.map_summary import map_summary, path_summary
 from majorant.report.plain import plain
 from majorant.report.plan import plan_summary
 from majorant.report.workers_summary import confusions_summary, dependence_summary, workers_summary
@@ -67,6 +68,8 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         },
         "review": review_summary(result),
         "plan": None if result.plan is None else plan_summary(result.plan),
+        "map": map_summary(result.map),
+        "path": path_summary(result.path),
         "slices": [slice_summary(one) for one in result.slices],
         "comparison": [alternative_summary(one) for one in result.comparison],
     }
