@@ -115,6 +115,7 @@ def test_a_check_says_what_a_check_in_memory_says(pair, method):
     assert_same(found, result_summary(check(votes, **how), seed=0))
 
 
+@LONG
 def test_a_check_of_a_sample_counts_all_votes(pair, monkeypatch):
     kept, votes = pair
     sample_items(monkeypatch)
