@@ -111,8 +111,8 @@ def _scheme() -> str:
     """The colours: light, dark where the reader's system is, and light on paper."""
     light, dark = css_variables(LIGHT), css_variables(DARK)
     return (
-        f":root {{ color-scheme: light dark; {light} }}\n"
-        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        f":root {{ color-scheme: light; {light} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ color-scheme: dark; {dark} }} }}\n"
     )
 
 
