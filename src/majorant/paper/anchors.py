@@ -21,6 +21,7 @@ EXCHANGED = (
     "The last row prints .27 in the place of .21 and .22 in the place of .27: the two entries are exchanged, and one "
     "is changed so that the row sums to 1."
 )
+ROW_SUM = "Rounded away from the slip's value so that the row sums to 1."
 LAST_DIGIT = "The slip gives this to within .015; where the last digit comes from we do not know."
 
 
@@ -48,7 +49,7 @@ def _cells(name: str, votes: Votes, printed_kl: FloatArray) -> Iterator[Cell]:
             slipped,
             digits=2,
             errata=(38,) if exchanged else (),
-            why=EXCHANGED if exchanged else LAST_DIGIT if near else "",
+            why=EXCHANGED if exchanged else "" if not near else ROW_SUM if name == "CF_amt" else LAST_DIGIT,
         )
 
 
