@@ -18,7 +18,7 @@ from majorant.cli import COMMANDS, main, majorant
 GOOD = "item,worker,label\na,w,yes\na,x,yes\na,y,no\nb,w,no\nb,x,no\nb,y,yes\n"
 
 
-FILES = ["labels.csv", "result.json", "review.csv", "workers.csv"]
+FILES = ["labels.csv", "report.html", "result.json", "review.csv", "workers.csv"]
 
 
 @pytest.fixture

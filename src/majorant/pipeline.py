@@ -12,6 +12,7 @@ from majorant.certify.certificate import Certificate
 from majorant.claims import Inquiry, inquire
 from majorant.decide.calibrate import Labels, calibrate
 from majorant.decide.choice import TOLERANCE, Alternative, Decision, decide, fit_rule
+from majorant.decide.compare import compare
 from majorant.decide.gold import GoldAccuracy, gold_accuracy
 from majorant.decide.map import MapPanel, data_map
 from majorant.decide.path import Path, decision_path
@@ -75,6 +76,7 @@ def check(
     method: str | None = None,
     tolerance: float = TOLERANCE,
     target: float = 0.95,
+    compare_all: bool = False,
     inquiry: Inquiry | None = None,
     agreement: Agreement | None = None,
 ) -> Result:
@@ -112,12 +114,12 @@ def check(
         worker_fit=known,
         workers=workers,
         removal=removal(votes, labels, workers, refit, level=level, rng=seed),
-        review=review(votes, labels.fit),
+        review=review(votes, labels.fit, good=workers.good_j),
         plan=_plan(votes, inquiry.certificate, target, level),
         slices=certify_slices(votes, level=level, rng=seed),
         map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
         path=decision_path(inquiry.certificate),
-        comparison=(),
+        comparison=compare(votes, level=level, rng=seed) if compare_all else (),
         gold=gold_accuracy(votes, majority, level=level),
         level=level,
         tolerance=tolerance,

@@ -42,6 +42,7 @@ FAILED = 1
     help="The accuracy to buy votes for.",
 )
 @click.option("--by", metavar="COLUMN", help="Also a verdict for each value of a column, such as language or batch.")
+@click.option("--compare", "compare_all", is_flag=True, help="Also a table of all methods.")
 @click.option(
     "--fail-on",
     type=click.Choice(FROM_BEST_TO_WORST),
@@ -62,7 +63,7 @@ def check(source: Source, large: Large | None, by: str | None, out: str | None, 
     from majorant.report.text import to_json
 
     seed, quiet = options["seed"], options["quiet"]
-    how = {"rng": seed, **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
+    how = {"rng": seed, **{name: options[name] for name in ("level", "method", "tolerance", "target", "compare_all")}}
     if large is not None:
         summary, written = _check_large(source, large, by, out, how)
     else:
@@ -90,8 +91,8 @@ def _check_large(
     from majorant.report.stored_summary import stored_summary, write_stored_result
     from majorant.stored import check as run
 
-    if by is not None:
-        raise ConfigError("--by needs all votes in memory: leave out --memory.")
+    if by is not None or how.pop("compare_all"):
+        raise ConfigError("--by and --compare need all votes in memory: leave out --memory.")
     beside = None if out is None else str(Path(out) / "labels.csv")
     with large.stored(source, beside) as (stored, means):
         found = run(stored, means, **how)

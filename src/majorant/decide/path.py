@@ -102,7 +102,7 @@ def _independent(claim: Claim) -> Step:
         question="Are votes on an item independent, given its true label?",
         on=on,
         off="no",
-        exit="Nothing is certified: workers share errors, or some items mislead them",
+        exit="Nothing is certified: errors are shared, or items mislead",
         answer="no" if claim.verdict == "void" else on,
         why="" if gate is None else gate.text,
     )
