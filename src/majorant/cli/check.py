@@ -64,6 +64,8 @@ def check(source: Source, large: Large | None, by: str | None, out: str | None, 
 
     seed, quiet = options["seed"], options["quiet"]
     how = {"rng": seed, **{name: options[name] for name in ("level", "method", "tolerance", "target", "compare_all")}}
+    if large is not None and options["masked"]:
+        raise ConfigError("--mask needs all votes in memory: leave out --memory.")
     if large is not None:
         summary, written = _check_large(source, large, by, out, how)
     else:

@@ -17,6 +17,7 @@ from majorant.estimate.fit import Fit
 from majorant.estimate.majority import Majority
 from majorant.output import make_folder, write_files
 from majorant.report.decision_summary import flow_counts, flow_from, review_rows
+from majorant.report.html import render
 from majorant.report.summary import (
     account_summary,
     counts_summary,
@@ -88,7 +89,7 @@ def write_stored_result(
     *,
     report: Report = silent,
 ) -> list[Path]:
-    """Write labels.csv, workers.csv, review.csv and result.json, all or none; the labels in a stream."""
+    """Write labels.csv, workers.csv, review.csv, result.json and report.html, all or none; the labels in a stream."""
     place = make_folder(folder)
     votes: Votes = found.sample.votes
     return write_files(
@@ -97,5 +98,6 @@ def write_stored_result(
             place / "workers.csv": worker_table(votes, found.worker_fit, found.workers),
             place / "review.csv": review_table(found.reviewed, found.reviewed_fit, found.review),
             place / "result.json": to_json(summary),
+            place / "report.html": render(summary),
         }
     )
