@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "tally": "votes kernels blocks merge",
     "agreement": "tally votes",
     "simulate": "votes account theory",
-    "estimate": "theory votes tally blocks kernels merge",
+    "estimate": "theory votes tally blocks kernels merge output",
     "certify": "theory tally estimate.fit votes merge",
     "decide": "certify estimate tally votes theory kernels",
     "plan": "theory certify estimate votes",

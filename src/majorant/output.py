@@ -14,7 +14,7 @@ from typing import Any
 from majorant.errors import ConfigError
 from majorant.votes import IntArray, Votes
 
-Content = str | Mapping[str, Any]
+Content = str | bytes | Mapping[str, Any]
 
 
 @contextlib.contextmanager
@@ -47,12 +47,14 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_files(contents: Mapping[Path, Content]) -> list[Path]:
-    """Write several files, all of them or, if one cannot be written, none; a content is text or columns of a table."""
+    """Write several files, all or, if one cannot be written, none; a content is text, bytes or columns of a table."""
     with contextlib.ExitStack() as parts:
         for path, content in contents.items():
             part = parts.enter_context(whole_file(path))
             if isinstance(content, str):
                 part.write_text(content, encoding="utf-8")
+            elif isinstance(content, bytes):
+                part.write_bytes(content)
             else:
                 _fill_table(part, path, content)
     return list(contents)

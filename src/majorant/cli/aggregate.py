@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +12,9 @@ from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 
 if TYPE_CHECKING:
-    from majorant.estimate.fit import Ties
+    from majorant.estimate.fit import Fit, Ties
+    from majorant.output import Content
+    from majorant.votes import Votes
 
 
 @click.command()
@@ -25,29 +28,72 @@ if TYPE_CHECKING:
     help="What becomes of a tie; flag leaves the label empty.",
 )
 @click.option("--out", default="labels.csv", show_default=True, help="CSV, or Parquet by its ending; - prints CSV.")
+@click.option(
+    "--state",
+    metavar="FILE",
+    help="Votes come in batches: go on from what this file remembers, if it is there, and write it anew. "
+    "For dawid-skene, one-coin, ibcc, la-one-pass and la-two-pass.",
+)
+@click.option("--polish", is_flag=True, help="With --state: then fit all votes so far, and label every item.")
 @common_options
-def aggregate(source: Source, method: str, ties: Ties, out: str, seed: int, as_json: bool, quiet: bool) -> None:
+def aggregate(
+    source: Source,
+    method: str,
+    ties: Ties,
+    out: str,
+    state: str | None,
+    polish: bool,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Write one label per item."""
     from majorant.decide.labels import label_table
     from majorant.errors import ConfigError
-    from majorant.output import print_table, write_table
     from majorant.pipeline import aggregate as fit_labels
     from majorant.report.summary import account_summary, labels_summary
     from majorant.report.text import input_lines, labels_lines, to_json
 
     if as_json and out == "-":
         raise ConfigError("--json and the labels cannot both go to standard output: name a file with --out.")
+    if polish and state is None:
+        raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
     votes = source.read()
+    files: dict[Path, Content] = {}
     with at_work(method, quiet=quiet):
-        fit = fit_labels(votes, method, rng=seed)
-    table = label_table(votes, fit, ties=ties, rng=seed)
-    if out == "-":
-        print_table(table)
-    else:
-        write_table(out, table)
+        if state is None:
+            fit = fit_labels(votes, method, rng=seed)
+        else:
+            labelled, fit, files[Path(state)] = _go_on(votes, method, Path(state), polish=polish)
+    table = label_table(votes if state is None else labelled, fit, ties=ties, rng=seed)
+    _write(table, out, files)
     account, labels = account_summary(votes.account), labels_summary(fit)
     if as_json:
-        click.echo(to_json({"input": account, "labels": labels, "out": out}), nl=False)
+        kept = {} if state is None else {"state": state}
+        click.echo(to_json({"input": account, "labels": labels, "out": out, **kept}), nl=False)
     elif not quiet:
-        lines = [*input_lines(account), *labels_lines(labels), f"Wrote    {out}"]
+        lines = [*input_lines(account), *labels_lines(labels), *(f"Wrote    {path}" for path in (out, *files))]
         click.echo("\n".join(lines), err=out == "-")
+
+
+def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:
+    """The votes that were labelled, their fit, and the new content of the state file."""
+    from majorant.estimate import online, state_file
+
+    fit = online.fit_online(votes, method, state_file.load_state(path) if path.exists() else None)
+    after = fit.state()
+    if polish:
+        votes, fit = online.remembered_votes(after), online.polish(after)
+        after = fit.state()
+    return votes, fit, state_file.state_bytes(after)
+
+
+def _write(table: dict[str, Any], out: str, files: dict[Path, Content]) -> None:
+    """The labels and the state, both or neither."""
+    from majorant.output import print_table, write_files
+
+    if out == "-":
+        write_files(files)
+        print_table(table)
+    else:
+        write_files({Path(out): table, **files})
