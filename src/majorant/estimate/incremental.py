@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine, in_memory
 from majorant.errors import ConfigError
@@ -94,7 +94,15 @@ def count_state(model: Any, votes: Votes, posterior_ik: FloatArray) -> State:
         "worker": votes.worker_n,
         "label": votes.label_n,
     }
-    return _state(model, votes.items, votes.workers, votes.labels, arrays, votes.n_votes)
+    return State(
+        method=model.name,
+        items=votes.items,
+        workers=votes.workers,
+        labels=votes.labels,
+        arrays=arrays,
+        settings=_unusual(model),
+        fitted=votes.n_votes,
+    )
 
 
 def refit(model: Any, state: State) -> Fit:
@@ -205,12 +213,19 @@ def _state_after(
     arrays["counts"][touched.worker_t] = now.votes_jgl
     arrays["posterior"] = grown.arrays["posterior"].copy()
     arrays["posterior"][touched.item_t] = posterior_tk
-    return _state(model, grown.items, grown.workers, grown.labels, arrays, fitted)
+    return State(
+        method=model.name,
+        items=grown.items,
+        workers=grown.workers,
+        labels=grown.labels,
+        arrays=arrays,
+        settings=_unusual(model),
+        fitted=fitted,
+        place=grown.place,
+    )
 
 
-def _state(model: Any, items: Any, workers: Any, labels: Any, arrays: dict[str, NDArray[Any]], fitted: int) -> State:
-    """A state with the settings that differ from the method's own."""
+def _unusual(model: Any) -> dict[str, Any]:
+    """The settings that differ from the method's own."""
     usual = asdict(type(model)())
-    settings = {name: value for name, value in asdict(model).items() if value != usual[name]}
-    names = {"items": items, "workers": workers, "labels": labels}
-    return State(method=model.name, settings=settings, arrays=arrays, fitted=fitted, **names)
+    return {name: value for name, value in asdict(model).items() if value != usual[name]}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from itertools import islice
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +15,7 @@ from majorant.estimate.online import COUNTED, State, joined
 from majorant.votes import Votes
 
 Codes = NDArray[np.int32]
+_growing = Lock()
 
 
 class Touched(NamedTuple):
@@ -33,11 +37,28 @@ class Grown(NamedTuple):
     labels: tuple[Any, ...]
     arrays: dict[str, NDArray[Any]]
     codes: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+    place: dict[Any, int]
+
+
+def joined_items(
+    state: State, new: tuple[Hashable, ...]
+) -> tuple[tuple[Hashable, ...], NDArray[np.int64], dict[Hashable, int]]:
+    """All items, the code of each of the new ones, and the dictionary of codes for the next state.
+
+    Finding items would cost most of an update, so the states of one stream share a dictionary that only grows.  Who
+    goes on from an earlier state of a stream, whose dictionary has grown beyond it, gets one of his own.
+    """
+    with _growing:
+        place = state.place
+        if place is None or len(place) != len(state.items):
+            place = {name: code for code, name in enumerate(state.items)}
+        code_a = np.array([place.setdefault(name, len(place)) for name in new], dtype=np.int64)
+        return (*state.items, *islice(place, len(state.items), None)), code_a, place
 
 
 def grow(state: State, votes: Votes) -> Grown:
     """The state with room for the names of new votes."""
-    items, item_a = joined(state.items, votes.items)
+    items, item_a, place = joined_items(state, votes.items)
     workers, worker_a = joined(state.workers, votes.workers)
     labels, label_a = joined(state.labels, votes.labels)
     sizes = {"i": len(items), "j": len(workers), "k": len(labels), "l": len(labels)}
@@ -46,7 +67,7 @@ def grow(state: State, votes: Votes) -> Grown:
         wider = np.zeros([sizes[axis] for axis in axes])
         wider[tuple(slice(0, size) for size in arrays[name].shape)] = arrays[name]
         arrays[name] = wider
-    return Grown(items, workers, labels, arrays, (item_a, worker_a, label_a))
+    return Grown(items, workers, labels, arrays, (item_a, worker_a, label_a), place)
 
 
 def touch(grown: Grown, new: Votes) -> Touched:
@@ -55,12 +76,12 @@ def touch(grown: Grown, new: Votes) -> Touched:
     touched_i = np.zeros(len(grown.items), dtype=bool)
     touched_i[item_a] = True
     old = [grown.arrays[name] for name in ("item", "worker", "label")]
-    fresh = [item_a[new.item_n], worker_a[new.worker_n], label_a[new.label_n]]
+    known_new = ((item_a, new.item_n), (worker_a, new.worker_n), (label_a, new.label_n))
+    fresh = [code_a.astype(np.int32)[code_n] for code_a, code_n in known_new]
     before_n = np.flatnonzero(touched_i[old[0]])
     stale_n, repeat_n = _repeats(grown, [code[before_n] for code in old], fresh, new.account.repeats)
-    kept_n = np.ones(len(old[0]), dtype=bool)
-    kept_n[before_n[stale_n]] = False
-    log = [np.concatenate([a[kept_n], b[~repeat_n]]).astype(np.int32) for a, b in zip(old, fresh, strict=True)]
+    kept = [np.delete(a, before_n[stale_n]) if stale_n.any() else a for a in old]
+    log = [np.concatenate([a, b[~repeat_n]]) for a, b in zip(kept, fresh, strict=True)]
     item_t = np.flatnonzero(touched_i).astype(np.int32)
     now_n = np.flatnonzero(touched_i[log[0]])
     others_t = np.setdiff1d(np.concatenate([old[1][before_n], log[1][now_n]]), worker_a)
@@ -77,7 +98,7 @@ def touch(grown: Grown, new: Votes) -> Touched:
 
 
 def _repeats(
-    grown: Grown, old: list[Codes], fresh: list[NDArray[np.int64]], policy: str
+    grown: Grown, old: list[Codes], fresh: list[Codes], policy: str
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which of the votes before, and which of the new ones, do not count: a worker's second vote on an item."""
     stale_n, repeat_n = np.zeros(len(old[0]), dtype=bool), np.zeros(len(fresh[0]), dtype=bool)

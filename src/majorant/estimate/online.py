@@ -41,6 +41,7 @@ class State:
     items: tuple[Hashable, ...] = ()
     settings: Mapping[str, float] = field(default_factory=dict)  # of the method, where they are not the default
     fitted: int = 0  # votes at the last full fit
+    place: dict[Hashable, int] | None = field(default=None, repr=False)  # of each item; see `joined_items`
 
     def __post_init__(self) -> None:
         sizes = {"i": len(self.items), "j": len(self.workers), "k": len(self.labels), "l": len(self.labels)}
@@ -122,8 +123,8 @@ def joined(known: tuple[Hashable, ...], new: tuple[Hashable, ...]) -> tuple[tupl
 
 
 def _checked(name: str, values: Any, sizes: Mapping[str, int]) -> NDArray[Any]:
-    """A read-only copy of an array of a state, refused where its shape or its numbers cannot be."""
-    array = np.array(values, dtype=np.int32 if name in CODES else float)
+    """A read-only view of an array of a state, refused where its shape or its numbers cannot be."""
+    array = np.ascontiguousarray(values, dtype=np.int32 if name in CODES else float).view()
     shape = tuple(sizes[axis] for axis in AXES[name])
     if array.shape != shape:
         raise DataError(f"state: {name} must have shape {shape}, not {array.shape}.")

@@ -47,11 +47,9 @@ def state_bytes(state: State) -> bytes:
     }
     header = {"format": FORMAT, "version": VERSION, "sha256": _digest(facts, members), **facts}
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, content in {HEADER: json.dumps(header).encode(), **members}.items():
-            entry = zipfile.ZipInfo(name, STAMP)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content)
+            archive.writestr(zipfile.ZipInfo(name, STAMP), content)
     return file.getvalue()
 
 
