@@ -46,7 +46,7 @@ def test_check_says_what_was_read_and_writes_labels_and_result(run):
     assert "2 items labelled, no ties" in out
     assert len(out.splitlines()) <= 25
     assert sorted(path.name for path in Path("results").iterdir()) == ["labels.csv", "result.json"]
-    assert Path("results/labels.csv").read_text().splitlines()[1] == "a,yes,0.666666667,no,0.333333333,3,false"
+    assert Path("results/labels.csv").read_text().splitlines()[1] == "a,yes,0.666666667,no,0.333333333,3,false,no"
     assert json.loads(Path("results/result.json").read_text())["votes"]["items"] == 2
 
 
@@ -62,7 +62,9 @@ def test_json_and_text_and_file_tell_the_same(run):
 def test_aggregate_writes_csv_or_parquet_or_prints(run):
     write("votes.csv", GOOD)
     assert run("aggregate", "votes.csv", "-q") == (0, "", "")
-    assert Path("labels.csv").read_text().startswith("item,label,confidence,runner_up,margin,votes,tied\na,yes,")
+    assert (
+        Path("labels.csv").read_text().startswith("item,label,confidence,runner_up,margin,votes,tied,changed\na,yes,")
+    )
     assert run("aggregate", "votes.csv", "--method", "dawid-skene", "--out", "labels.parquet")[0] == 0
     assert pq.read_table("labels.parquet").column("item").to_pylist() == ["a", "b"]
     code, out, err = run("aggregate", "votes.csv", "--out", "-")
@@ -78,7 +80,7 @@ def test_ties_are_left_open_or_broken_as_asked(run):
             label,
             "yes" if ties == "random" else label,
         }
-        assert Path("labels.csv").read_text().splitlines()[1].endswith("2,true")
+        assert Path("labels.csv").read_text().splitlines()[1].endswith("2,true,no")
 
 
 def test_agreement_prints_coefficients_and_pairs(run):

@@ -11,7 +11,7 @@ ROOT = Path(majorant.__file__).parent
 EVERYONE = ("errors", "frozen", "interval", "randomness", "threads", "__version__")  # small tools without imports
 BELOW_PIPELINE = (
     "theory account votes kernels blocks merge load encode datasets tally agreement simulate estimate "
-    "certify claims decide plan engines output"
+    "certify claims slices decide plan engines output"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -31,9 +31,10 @@ MAY_IMPORT = {
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge output",
     "certify": "theory tally estimate.fit votes merge",
-    "decide": "certify estimate tally votes theory kernels",
+    "decide": "certify estimate tally votes theory kernels blocks merge",
     "plan": "theory certify estimate votes",
     "claims": "certify estimate kernels merge tally votes",
+    "slices": "certify claims merge votes",
     "engines": "blocks tally estimate certify votes",
     "pipeline": BELOW_PIPELINE,
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.encode.collect import Coded
-from majorant.encode.gold import Gold, one_per_item
+from majorant.encode.gold import Gold
 from majorant.encode.ids import Ids, identify
 from majorant.encode.labels import Labelled, Mask, name_labels, vote_mask
 from majorant.encode.notes import make_account
+from majorant.encode.per_item import one_per_item, slices_of_items
 from majorant.encode.repeats import Resolved, resolve
 from majorant.encode.values import decode
 from majorant.encode.vocabulary import Codes
@@ -73,7 +74,9 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, *, repeats: str, em
         abstained=None if vote_n is None else _abstained(items, workers, vote_n),
         seconds=ballots.seconds_n,
     )
-    return replace(votes, account=make_account(coded, votes, named, resolved, repeats, gold))
+    slice_i, slices = slices_of_items(coded, items)
+    account = make_account(coded, votes, named, resolved, repeats, gold)
+    return replace(votes, account=account, slice_i=slice_i, slices=slices)
 
 
 def _sorted(coded: Coded, items: Ids, workers: Ids, named: Labelled, vote_n: Mask | None) -> Ballots:
@@ -117,19 +120,7 @@ def _resolve(coded: Coded, items: Ids, workers: Ids, named: Labelled, ballots: B
 def _gold_codes(coded: Coded, items: Ids, named: Labelled) -> Codes | None:
     if named.gold_map is None:
         return named.gold_i
-    wide = len(coded.declared["gold"]) > 0
-    code_n, where = (coded.declared, coded.where_declared) if wide else (coded.codes, coded.where)
-    gold_n = named.gold_map[code_n["gold"]]
-    item_n = items.declared_n if wide else items.code_n
-
-    def refuse(earlier: int, later: int) -> None:
-        raise DataError(
-            f"{where(later)}, column {coded.table.columns['gold']!r}: item {items.values[item_n[later]]!r} "
-            f"has gold label {named.labels[gold_n[later]]!r}, but {named.labels[gold_n[earlier]]!r} in "
-            f"{where(earlier)}. Give each item one gold label."
-        )
-
-    return one_per_item(item_n, gold_n, len(items.values), refuse)
+    return one_per_item(coded, items, "gold", named.gold_map, named.labels)
 
 
 def _abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:

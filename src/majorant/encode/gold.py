@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from majorant.account import Note
 from majorant.encode.collect import Coded, collect_codes
+from majorant.encode.per_item import first_per_item
 from majorant.encode.values import decode, is_empty, numbers_if_all
-from majorant.encode.vocabulary import Codes
 from majorant.errors import DataError
 from majorant.load import Opening, open_table
 from majorant.load.frames import kind_key
@@ -24,18 +23,6 @@ class Gold:
 
     value_by_item: Mapping[int, Any]
     notes: tuple[Note, ...] = ()
-
-
-def one_per_item(item_n: Codes, gold_n: Codes, n_items: int, refuse: Callable[[int, int], None]) -> NDArray[np.int32]:
-    """The gold code of each item, -1 where there is none; `refuse(earlier, later)` on rows that contradict."""
-    gold_i = np.full(n_items, -1, dtype=np.int32)
-    given = np.flatnonzero(gold_n >= 0)
-    gold_i[item_n[given][::-1]] = gold_n[given][::-1]  # the last assignment wins, so the first row does
-    wrong = given[gold_i[item_n[given]] != gold_n[given]]
-    if len(wrong):
-        later = int(wrong[0])
-        refuse(int(given[item_n[given] == item_n[later]][0]), later)
-    return gold_i
 
 
 def read_gold(source: Any, how: Opening, items: Sequence[Any], *, empty: frozenset[str], max_classes: int) -> Gold:
@@ -54,7 +41,7 @@ def read_gold(source: Any, how: Opening, items: Sequence[Any], *, empty: frozens
         )
 
     known = item_n >= 0
-    gold_i = one_per_item(item_n[known], gold_n[known], len(own_items), refuse)
+    gold_i = first_per_item(item_n[known], gold_n[known], len(own_items), refuse)
     position = _matcher(items)
     found = {own: position(value) for own, value in enumerate(own_items) if gold_i[own] >= 0}
     unknown = [own_items[own] for own, at in found.items() if at is None]
