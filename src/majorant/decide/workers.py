@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,13 +49,42 @@ class Workers:
 
 def assess_workers(votes: Votes, fit: Fit, *, level: float = 0.95) -> Workers:
     """Accuracy, agreement and flags of each worker under a fit."""
-    votes_jl = votes_by_worker(votes)
-    votes_j = votes_jl.sum(axis=1)
+    return workers_from(worker_sums(votes, fit), votes, fit, level=level)
+
+
+class WorkerSums(NamedTuple):
+    """What the votes of each worker add up to; sums over parts of the items add up as well."""
+
+    votes_jl: NDArray[np.int64]
+    right_j: FloatArray  # probability of being right
+    doubt_j: FloatArray  # its variance
+    same_j: FloatArray  # share of the other votes on the item that say the same
+    paired_j: FloatArray  # votes on items with other votes
+
+
+def worker_sums(votes: Votes, fit: Fit) -> WorkerSums:
+    """The sums over these votes, under a fit to the same items."""
     right_n = fit.posterior[votes.item_n, votes.label_n]
+    others_n = votes.votes_i[votes.item_n] - 1
+    same_n = counts(votes)[votes.item_n, votes.label_n] - 1
+    paired_n = others_n > 0
+    return WorkerSums(
+        votes_jl=votes_by_worker(votes),
+        right_j=_sum_by_worker(votes, right_n),
+        doubt_j=_sum_by_worker(votes, right_n * (1 - right_n)),
+        same_j=_sum_by_worker(votes, np.where(paired_n, same_n / np.maximum(others_n, 1), 0.0)),
+        paired_j=_sum_by_worker(votes, paired_n.astype(float)),
+    )
+
+
+def workers_from(sums: WorkerSums, votes: Votes, fit: Fit, *, level: float) -> Workers:
+    """The same from sums over all votes; flags about single votes and pairs from the votes given, perhaps fewer."""
+    votes_jl = sums.votes_jl
+    votes_j = votes_jl.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        accuracy_j = _sum_by_worker(votes, right_n) / votes_j
-        doubt_j = _sum_by_worker(votes, right_n * (1 - right_n)) / votes_j
+        accuracy_j, doubt_j = sums.right_j / votes_j, sums.doubt_j / votes_j
         label_share_jl = votes_jl / votes_j[:, None]
+        agreement_j = sums.same_j / sums.paired_j
     known_j = _known_votes(accuracy_j, doubt_j, votes_j)
     low_j, high_j = _interval(accuracy_j, known_j, level)
     chance_j = label_share_jl @ fit.prior
@@ -68,7 +97,7 @@ def assess_workers(votes: Votes, fit: Fit, *, level: float = 0.95) -> Workers:
         low_j=low_j,
         high_j=high_j,
         chance_j=chance_j,
-        agreement_j=_agreement(votes),
+        agreement_j=agreement_j,
         label_share_jl=label_share_jl,
         weight_j=weight_j,
         unit=unit,
@@ -150,13 +179,3 @@ def _interval(accuracy_j: FloatArray, known_j: FloatArray, level: float) -> tupl
 
 def _sum_by_worker(votes: Votes, value_n: FloatArray) -> FloatArray:
     return np.asarray(np.bincount(votes.worker_n, weights=value_n, minlength=len(votes.workers)), dtype=float)
-
-
-def _agreement(votes: Votes) -> FloatArray:
-    """For each worker the mean share of the other votes on the item that say the same."""
-    count_ik, others_n = counts(votes), votes.votes_i[votes.item_n] - 1
-    same_n = count_ik[votes.item_n, votes.label_n] - 1
-    seen = others_n > 0
-    share_n = np.where(seen, same_n / np.maximum(others_n, 1), 0.0)
-    with np.errstate(invalid="ignore"):
-        return _sum_by_worker(votes, share_n) / _sum_by_worker(votes, seen.astype(float))
