@@ -12,7 +12,7 @@ from majorant.claims import certify
 from majorant.errors import ConfigError
 from majorant.interval import as_level
 from majorant.merge import take_items
-from majorant.randomness import as_generator
+from majorant.randomness import as_seed
 from majorant.votes import Votes
 
 MOST_SLICES = 100
@@ -47,7 +47,7 @@ def certify_slices(votes: Votes, *, level: float = 0.95, rng: int | np.random.Ge
             "Slice by a column with fewer values."
         )
     shared = 1 - (1 - as_level(level)) / max(1, len(votes.slices))
-    seed = int(rng) if isinstance(rng, int) else int(as_generator(rng).integers(2**32))
+    seed = as_seed(rng)
     parts = [(value, take_items(votes, np.flatnonzero(votes.slice_i == s))) for s, value in enumerate(votes.slices)]
     return tuple(
         Slice(

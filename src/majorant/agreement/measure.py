@@ -21,6 +21,7 @@ from majorant.votes import IntArray, Votes
 
 NO_RNG = "no interval: give rng to draw resamples"
 NO_PAIRS = "no item holds two votes"
+N_BOOT = 1000
 ROWS_AT_ONCE = 1 << 14
 
 
@@ -38,7 +39,7 @@ def agreement(
     *,
     rng: int | np.random.Generator | None = None,
     level: float = 0.95,
-    n_boot: int = 1000,
+    n_boot: int = N_BOOT,
     order: Sequence[Hashable] | None = None,
     min_common: int = 10,
 ) -> Agreement:
@@ -59,7 +60,7 @@ def agreement(
     >>> found.krippendorff_ordinal.reason
     'labels are not numbers: give order, from lowest to highest'
     """
-    how = resampling(rng, n_boot, level)
+    how = resampling(rng, level=level, n_boot=n_boot)
     return agreement_from(distinct_counts(counts(votes)), votes, how, order=order, min_common=min_common)
 
 
@@ -91,7 +92,7 @@ def agreement_from(
     )
 
 
-def resampling(rng: int | np.random.Generator | None, n_boot: int, level: float) -> Resampling:
+def resampling(rng: int | np.random.Generator | None, *, level: float, n_boot: int = N_BOOT) -> Resampling:
     """How to draw, checked."""
     as_level(level)
     if n_boot < 100:

@@ -14,7 +14,7 @@ from majorant.errors import MajorantError
 
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
-    "check": "Read votes, measure agreement, say whether majority vote is the best rule, and write the labels.",
+    "check": "Is majority vote the best rule for these votes, what to use if not, the labels, and what to buy.",
     "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or not to be told.",
     "plan": "How many votes, gold items and workers it takes to reach an accuracy.",
     "aggregate": "Write one label per item.",

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @input_options
-@click.option("--method", default="majority", show_default=True, help="How votes become labels.")
+@click.option(
+    "--method",
+    default="auto",
+    show_default=True,
+    help="How votes become labels; auto: by the rule that suits them best.",
+)
 @click.option(
     "--ties",
     type=click.Choice(["flag", "first", "random", "prior"]),

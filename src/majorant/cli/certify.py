@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import common_options, level_option
+from majorant.cli.options import claim_option, common_options, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError
@@ -21,13 +21,7 @@ EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any oth
 
 @click.command()
 @input_options
-@click.option(
-    "--claim",
-    type=click.Choice(["anonymous", "named", "gold"]),
-    default="anonymous",
-    show_default=True,
-    help="The claim that the exit code is about.",
-)
+@claim_option
 @click.option("--labels", metavar="FILE", help="Also judge labels you have: a table with the columns item and label.")
 @click.option("--plug-in", metavar="METHOD", help="Instead, take a method's estimate for the truth; without a level.")
 @click.option(

@@ -21,8 +21,9 @@ def workers(source: Source, method: str, out: str, level: float, seed: int, as_j
     from majorant.errors import ConfigError
     from majorant.output import print_table, write_table
     from majorant.pipeline import aggregate
-    from majorant.report.summary import account_summary, workers_summary
+    from majorant.report.summary import account_summary
     from majorant.report.text import input_lines, to_json, workers_lines
+    from majorant.report.workers_summary import workers_summary
 
     if as_json and out == "-":
         raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")

@@ -10,7 +10,7 @@ import numpy as np
 from majorant.certify.certificate import Certificate
 from majorant.decide.candidates import CANDIDATES, fit_method, has_gold, n_gold, unsuited
 from majorant.decide.combine import COMBINATION, combine
-from majorant.decide.gold_choice import ENOUGH_GOLD, GoldChoice, choose_by_gold
+from majorant.decide.gold_choice import ENOUGH_GOLD, LEARNERS, GoldChoice, choose_by_gold
 from majorant.decide.gold_test import GoldTest
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, TIE_TOLERANCE, Fit
@@ -194,3 +194,15 @@ def _agreement(fit: Fit, majority: Fit) -> float | None:
     majority_i = majority.codes()
     labelled = majority_i != NO_LABEL
     return float((fit.codes()[labelled] == majority_i[labelled]).mean()) if labelled.any() else None
+
+
+def fit_rule(method: str, votes: Votes, seed: int) -> Fit:
+    """The fit of a rule by the name that a Decision gives it, for the same votes or for others.
+
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
+    >>> fit_rule("combination", votes, 0).labels()
+    ['yes']
+    """
+    if method in LEARNERS:
+        return LEARNERS[method](votes)
+    return _fit(method, votes, seed)[method]

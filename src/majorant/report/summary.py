@@ -10,29 +10,78 @@ import numpy as np
 from majorant import __version__
 from majorant.account import Account
 from majorant.agreement import Agreement
-from majorant.decide.workers import Workers
 from majorant.estimate.fit import Fit
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import certificate_summary
+from majorant.report.decision_summary import (
+    accuracy_summary,
+    alternative_summary,
+    confidence_summary,
+    decision_summary,
+    flow_summary,
+    review_summary,
+    slice_summary,
+)
+from majorant.report.plain import plain
+from majorant.report.plan import plan_summary
+from majorant.report.workers_summary import confusions_summary, dependence_summary, workers_summary
 from majorant.votes import Votes
 
-SCHEMA = 1  # rises when a field changes its meaning or goes
+SCHEMA = 2  # rises when a field changes its meaning or goes
 COEFFICIENTS = ("percent", "krippendorff", "krippendorff_ordinal", "fleiss", "cohen", "gwet")
-PAIRS_SHOWN = WORKERS_SHOWN = 10
+PAIRS_SHOWN = 10
 
 
-def result_summary(result: Result) -> dict[str, Any]:
-    """The facts of a check."""
+def result_summary(result: Result, *, command: str | None = None, seed: int | None = None) -> dict[str, Any]:
+    """The facts of a check, and how they were come by."""
+    decision, certificate = result.decision, result.certificate
     return {
         "majorant": __version__,
         "schema": SCHEMA,
+        "command": command,
+        "versions": versions(),
         "level": result.level,
+        "seed": seed,
+        "tolerance": result.tolerance,
         "input": account_summary(result.votes.account),
         "votes": votes_summary(result),
         "agreement": agreement_summary(result.agreement, result.votes),
-        "certificate": certificate_summary(result.certificate),
-        "labels": labels_summary(result.majority),
+        "certificate": certificate_summary(certificate),
+        "majority": labels_summary(result.majority),
+        "labels": {
+            **labels_summary(decision.fit),
+            "changed": decision.labels_changed,
+            "ties_settled": decision.ties_settled,
+        },
+        "accuracy": accuracy_summary(result),
+        "decision": decision_summary(decision),
+        "flow": flow_summary(result.majority, decision.fit),
         "gold": None if result.gold is None else asdict(result.gold),
+        "confidence": confidence_summary(result.labels),
+        "workers": {
+            **workers_summary(result.votes, result.workers, decision.method),
+            "removal": None if result.removal is None else asdict(result.removal),
+            "confusions": confusions_summary(result.votes, result.workers, result.worker_fit),
+            "dependence": dependence_summary(result.inquiry.dependence),
+        },
+        "review": review_summary(result),
+        "plan": None if result.plan is None else plan_summary(result.plan),
+        "slices": [slice_summary(one) for one in result.slices],
+        "comparison": [alternative_summary(one) for one in result.comparison],
+    }
+
+
+def versions() -> dict[str, str]:
+    """What computed the numbers."""
+    import platform
+
+    import scipy
+
+    return {
+        "majorant": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
     }
 
 
@@ -108,39 +157,3 @@ def labels_summary(fit: Fit) -> dict[str, Any]:
             {"label": plain(label), "items": int(n)} for label, n in zip(fit.label_values, items_k, strict=True)
         ],
     }
-
-
-def workers_summary(votes: Votes, workers: Workers, method: str) -> dict[str, Any]:
-    """How many workers stand out and how, and the ones with the most votes."""
-    flags = [flag for one in workers.flags for flag in one]
-    busiest = np.argsort(-workers.votes_j, kind="stable")[:WORKERS_SHOWN]
-    return {
-        "method": method,
-        "level": workers.level,
-        "workers": len(votes.workers),
-        "flagged": {flag: flags.count(flag) for flag in dict.fromkeys(flags)},
-        "busiest": [
-            {
-                "worker": plain(votes.workers[j]),
-                "votes": int(workers.votes_j[j]),
-                "accuracy": number(workers.accuracy_j[j]),
-                "low": number(workers.low_j[j]),
-                "high": number(workers.high_j[j]),
-                "agreement": number(workers.agreement_j[j]),
-                "flags": list(workers.flags[j]),
-            }
-            for j in busiest
-        ],
-    }
-
-
-def number(value: float) -> float | None:
-    """A number as JSON can hold it; None for NaN."""
-    return None if np.isnan(value) else float(value)
-
-
-def plain(value: Any) -> Any:
-    """A user's value as JSON can hold it: as it is where possible, else its text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
