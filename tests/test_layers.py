@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "plan": "theory certify estimate votes",
     "claims": "certify estimate kernels merge tally votes",
     "slices": "certify claims merge votes",
-    "engines": "account blocks certify encode estimate kernels load merge output tally votes",
+    "engines": "account blocks certify claims decide encode estimate kernels load merge output tally votes",
     "pipeline": BELOW_PIPELINE,
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",

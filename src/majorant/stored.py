@@ -110,7 +110,9 @@ def label_tables(
     stored: StoredVotes, fit: Fit, *, ties: Ties = "flag", rng: int | None = None, report: Report = silent
 ) -> Iterator[tuple[dict[str, Any], Fit]]:
     """The table of labels, some items at a time in their order, each with the fit of these items."""
-    generator = None if rng is None else np.random.default_rng(rng)  # one for all parts: the draws are those of the whole
+    generator = (
+        None if rng is None else np.random.default_rng(rng)
+    )  # one for all parts: the draws are those of the whole
     for votes, part in parts(stored, fit):
         start, stop = cast("range", votes.items).start, cast("range", votes.items).stop
         names = replace(votes, items=tuple(stored.items[start:stop]))
@@ -125,9 +127,7 @@ def parts(stored: StoredVotes, fit: Fit) -> Iterator[tuple[Votes, Fit]]:
         yield votes, replace(fit, posterior=np.array(fit.posterior[rows]), votes_i=votes.votes_i)
 
 
-def workers(
-    stored: StoredVotes, fit: Fit, *, level: float = 0.95, memory: int, report: Report = silent
-) -> Workers:
+def workers(stored: StoredVotes, fit: Fit, *, level: float = 0.95, memory: int, report: Report = silent) -> Workers:
     """Accuracy and agreement of each worker from all votes; habits, speed and twins from the sample of items."""
 
     def sums() -> Iterator[Any]:
