@@ -37,9 +37,10 @@ MAY_IMPORT = {
     "slices": "certify claims merge votes",
     "engines": "account blocks certify claims decide encode estimate kernels load merge output tally votes",
     "pipeline": BELOW_PIPELINE,
-    "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
+    "stored": f"pipeline {BELOW_PIPELINE}",
+    "report": f"pipeline stored output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",
-    "cli": f"pipeline report paper cli {BELOW_PIPELINE}",
+    "cli": f"pipeline stored report paper cli {BELOW_PIPELINE}",
     "__main__": "cli",
     "__init__": f"pipeline report {BELOW_PIPELINE}",  # the public names, lazily
 }

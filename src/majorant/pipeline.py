@@ -66,11 +66,14 @@ def check(
     method: str | None = None,
     tolerance: float = TOLERANCE,
     target: float = 0.95,
+    inquiry: Inquiry | None = None,
+    agreement: Agreement | None = None,
 ) -> Result:
     """Count, measure agreement, certify majority vote, choose the rule, label, judge the workers, plan.
 
     Each step starts from the same seed, so its numbers are those of the step alone.  `method` overrules the choice,
-    `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for.
+    `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for; `inquiry` and
+    `agreement` are given where these votes are a sample and all of them have been looked at already.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)
@@ -80,22 +83,26 @@ def check(
     """
     seed = as_seed(rng)
     majority = aggregate(votes, "majority")
-    inquiry = inquire(votes, level=level, rng=seed)
+    inquiry = inquiry or inquire(votes, level=level, rng=seed)
     decision = decide(votes, inquiry.certificate, majority, tolerance=tolerance, level=level, rng=seed, method=method)
-    labels = calibrate(votes, decision.fit, level=level, rng=seed)
+
+    def refit(others: Votes) -> Fit:
+        return fit_rule(decision.method, others, seed)
+
+    labels = calibrate(votes, decision.fit, level=level, rng=seed, refit=refit)
     known = _worker_fit(votes, decision.fit)
     workers = assess_workers(votes, known, level=level)
     return Result(
         votes=votes,
         tally=count(votes),
-        agreement=measure_agreement(votes, level=level, rng=seed),
+        agreement=agreement or measure_agreement(votes, level=level, rng=seed),
         inquiry=inquiry,
         majority=majority,
         decision=decision,
         labels=labels,
         worker_fit=known,
         workers=workers,
-        removal=removal(votes, decision.fit, workers, lambda left: fit_rule(decision.method, left, seed)),
+        removal=removal(votes, labels, workers, refit, level=level, rng=seed),
         review=review(votes, labels.fit),
         plan=_plan(votes, inquiry.certificate, target, level),
         slices=certify_slices(votes, level=level, rng=seed),
@@ -112,7 +119,7 @@ def _worker_fit(votes: Votes, chosen: Fit) -> Fit:
 
 
 def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -> Plan | None:
-    if not votes.n_votes or len(votes.labels) < 2:
+    if certificate.anonymous.verdict == "unidentified":
         return None
     return make_plan(votes, target=target, level=level, certificate=certificate)
 

@@ -7,8 +7,9 @@ refits hundreds of times looks at the sample of items that it would also look at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -19,26 +20,44 @@ from majorant.blocks import add_up
 from majorant.certify.gold.cells import cells_of, gold_rows
 from majorant.certify.named.claim import typical
 from majorant.claims import Inquiry, Material, inquire_from, sampled_items
-from majorant.decide.labels import label_table
+from majorant.decide.calibrate import as_calibrated
+from majorant.decide.candidates import unsuited
+from majorant.decide.choice import decide, seed_of_fits
+from majorant.decide.combine import COMBINATION, MEMBERS, combine, items_to_weigh_by, weigh
+from majorant.decide.labels import DIGITS, label_table
+from majorant.decide.review import MOST_LISTED, Review, crowd_confusion, review
 from majorant.decide.workers import Workers, worker_sums, workers_from
 from majorant.engines.checkpoint import Checkpoint
 from majorant.engines.counting import stored_patterns, stored_votes_by_worker
 from majorant.engines.spill import Report, silent
 from majorant.engines.store import StoredVotes
-from majorant.engines.stored_engine import stored_engine
+from majorant.engines.stored_engine import StoredEngine, stored_engine
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Fit
+from majorant.estimate.em import Progress
 from majorant.estimate.fit import Ties
 from majorant.interval import as_level
+from majorant.kernels import Block, FloatArray
+from majorant.pipeline import AUTO, WORKER_METHOD, Result
+from majorant.pipeline import check as check_in_memory
 from majorant.randomness import as_generator
-from majorant.tally import two_class_histograms
+from majorant.tally import Patterns, two_class_histograms
 from majorant.votes import IntArray, Votes
 
 
-def sample(stored: StoredVotes, *, memory: int, rng: np.random.Generator) -> IntArray | None:
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a run may use, in bytes, and whom it tells how far it is: about votes done, and about steps of a fit."""
+
+    memory: int
+    report: Report = silent
+    progress: Progress | None = None
+
+
+def sample(stored: StoredVotes, means: Means, *, rng: np.random.Generator) -> IntArray | None:
     """The items that the claims about workers look at, drawn as in memory; None for all of them."""
     n_items, _, n_classes = stored.shape
-    votes_j = stored_votes_by_worker(stored, memory=memory).sum(axis=1)
+    votes_j = stored_votes_by_worker(stored, memory=means.memory).sum(axis=1)
     return sampled_items(n_items, stored.n_votes, n_classes, typical(votes_j.astype(float)), rng=rng)
 
 
@@ -47,96 +66,119 @@ def taken(stored: StoredVotes, chosen: IntArray | None) -> Votes:
     return stored.take_items(np.arange(len(stored.items)) if chosen is None else chosen)
 
 
-def inquire(
-    stored: StoredVotes, *, level: float = 0.95, rng: int | np.random.Generator, memory: int, report: Report = silent
-) -> Inquiry:
+def inquire(stored: StoredVotes, means: Means, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
     """The certificate: the anonymous claim from all votes, exactly; claims about workers as in memory."""
     as_level(level)
     generator = as_generator(rng)
     n_items, _, n_classes = stored.shape
-    chosen = sample(stored, memory=memory, rng=generator)
+    chosen = sample(stored, means, rng=generator)
     has_gold = stored.gold_i is not None and _any_gold(stored)
-    patterns = stored_patterns(stored, report=report) if n_classes == 2 else None
+    patterns = stored_patterns(stored, report=means.report) if n_classes == 2 else None
     material = Material(
         histograms=None if patterns is None else two_class_histograms(patterns),
         sample=taken(stored, chosen),
         n_items=n_items,
-        gold=cells_of(stored_patterns(stored, gold_rows, report=report)) if has_gold else None,
+        gold=cells_of(stored_patterns(stored, gold_rows, report=means.report)) if has_gold else None,
     )
     return inquire_from(material, level=level, rng=generator)
 
 
-def agreement(
-    stored: StoredVotes, *, level: float = 0.95, rng: int | np.random.Generator, memory: int, report: Report = silent
-) -> Agreement:
+def agreement(stored: StoredVotes, means: Means, *, level: float = 0.95, rng: int | np.random.Generator) -> Agreement:
     """How well workers agree; Cohen's kappa, which looks at pairs of workers, on a sample where votes are very many."""
-    chosen = sample(stored, memory=memory, rng=np.random.default_rng(0))
-    patterns = stored_patterns(stored, report=report)
+    chosen = sample(stored, means, rng=np.random.default_rng(0))
+    patterns = stored_patterns(stored, report=means.report)
     return agreement_from(patterns, taken(stored, chosen), resampling(rng, level=level))
 
 
-def aggregate(
-    stored: StoredVotes,
-    method: str = "majority",
-    *,
-    rng: int | None = None,
-    memory: int,
-    progress: Any = None,
-    report: Report = silent,
-) -> Fit:
-    """The fit of a distributed method; its probabilities lie in a file.  Steps are kept, and taken up again."""
-    if method not in ESTIMATORS:
-        raise ConfigError(f"There is no method {method!r}. Choose one of: {', '.join(distributed())}.")
+def fit_rule(stored: StoredVotes, method: str, means: Means, *, rng: int) -> Fit:
+    """The fit of a distributed method, or of the combination; its probabilities lie in a file.
+
+    The steps of a loop are kept in the folder: the same fit to the same votes, cut off before, goes on from there.
+    """
+    engine = stored_engine(stored, memory=means.memory, report=means.report)
+    if method != COMBINATION:
+        return _fit(stored, method, engine, rng, means.progress)
+    # Given an engine, estimators and `unsuited` ask votes for shape, names and counts alone: StoredVotes has these.
+    votes = cast("Votes", stored)
+    members = [name for name in MEMBERS if not unsuited(name, votes)]
+    weight = weigh(stored.take_items(items_to_weigh_by(votes, rng)), members, rng).weight
+    fits = {name: _fit(stored, name, engine, rng, means.progress) for name in members}
+    mean = combine({name: replace(fit, posterior=fit.posterior[:0]) for name, fit in fits.items()}, weight)
+
+    def weighted(block: Block) -> FloatArray:
+        return np.asarray(sum(weight[name] * fit.posterior[block.items] for name, fit in fits.items()))
+
+    return replace(mean, posterior=engine.rows(weighted))
+
+
+def _fit(stored: StoredVotes, method: str, engine: StoredEngine, rng: int, progress: Progress | None) -> Fit:
     estimator = ESTIMATORS[method]
-    if not estimator.distributed:
-        raise ConfigError(
-            f"{method} needs all votes in memory. Leave out --memory, or choose one of: {', '.join(distributed())}."
-        )
-    more: dict[str, Any] = {"rng": rng} if estimator.stochastic else {}
+    more: dict[str, Any] = {"rng": np.random.default_rng(rng)} if estimator.stochastic else {}
     if estimator.iterative:
         key = f"{stored.fingerprint} {method} {rng if estimator.stochastic else ''}"
-        more["progress"] = Checkpoint(stored.folder / "steps", key, progress=progress)
-    engine = stored_engine(stored, memory=memory, report=report)
-    # Given an engine, estimators ask votes for their shape, names and counts alone, and StoredVotes has these.
+        more["progress"] = Checkpoint(stored.folder / "steps" / method, key, progress=progress)
     return estimator().fit(cast("Votes", stored), engine=engine, **more)
 
 
 def distributed() -> list[str]:
     """The methods that run on votes in files and need nothing but votes."""
-    return [name for name, method in ESTIMATORS.items() if method.distributed and name != "map"]
+    return [name for name, method in ESTIMATORS.items() if method.distributed and name != "map"] + [COMBINATION]
+
+
+def choose(stored: StoredVotes, method: str, means: Means, *, rng: int) -> tuple[str, int]:
+    """The method where it runs on files, for auto the one that suits the sample best; and the seed to fit it with."""
+    if method == AUTO:
+        certificate = inquire(stored, means, rng=rng).certificate
+        some = taken(stored, sample(stored, means, rng=as_generator(rng)))
+        chosen = decide(some, certificate, ESTIMATORS["majority"]().fit(some), rng=rng).method
+        return chosen if chosen in distributed() else COMBINATION, seed_of_fits(as_generator(rng))
+    if method not in distributed():
+        what = "needs all votes in memory: leave out --memory" if method in ESTIMATORS else "is not a method"
+        raise ConfigError(f"{method} {what}, or choose {AUTO} or one of: {', '.join(distributed())}.")
+    return method, rng
 
 
 def label_tables(
-    stored: StoredVotes, fit: Fit, *, ties: Ties = "flag", rng: int | None = None, report: Report = silent
-) -> Iterator[tuple[dict[str, Any], Fit]]:
-    """The table of labels, some items at a time in their order, each with the fit of these items."""
+    stored: StoredVotes,
+    fit: Fit,
+    *,
+    ties: Ties = "flag",
+    rng: int | None = None,
+    calibrated: Callable[[Fit], Fit] = lambda part: part,
+    report: Report = silent,
+) -> Iterator[dict[str, Any]]:
+    """The table of labels, some items at a time, in their order."""
     generator = (
         None if rng is None else np.random.default_rng(rng)
     )  # one for all parts: the draws are those of the whole
     for votes, part in parts(stored, fit):
         start, stop = cast("range", votes.items).start, cast("range", votes.items).stop
         names = replace(votes, items=tuple(stored.items[start:stop]))
-        yield label_table(names, part, ties=ties, rng=generator), part
+        yield label_table(names, calibrated(part), ties=ties, rng=generator)
         report("writing", stop, len(stored.items))
 
 
 def parts(stored: StoredVotes, fit: Fit) -> Iterator[tuple[Votes, Fit]]:
     """The votes in memory, one row group after the other, each with its part of the fit."""
-    for group, votes in enumerate(stored.groups()):
-        rows = slice(int(stored.item_g[group]), int(stored.item_g[group + 1]))
-        yield votes, replace(fit, posterior=np.array(fit.posterior[rows]), votes_i=votes.votes_i)
+    yield from zip(stored.groups(), fit_parts(stored, fit), strict=True)
 
 
-def workers(stored: StoredVotes, fit: Fit, *, level: float = 0.95, memory: int, report: Report = silent) -> Workers:
+def fit_parts(stored: StoredVotes, fit: Fit) -> Iterator[Fit]:
+    """The fit of the items of each row group, in memory."""
+    for start, stop in pairwise(stored.item_g):
+        yield replace(fit, posterior=np.array(fit.posterior[start:stop]), votes_i=np.array(fit.votes_i[start:stop]))
+
+
+def workers(stored: StoredVotes, fit: Fit, means: Means, *, level: float = 0.95) -> Workers:
     """Accuracy and agreement of each worker from all votes; habits, speed and twins from the sample of items."""
 
     def sums() -> Iterator[Any]:
         for group, (votes, part) in enumerate(parts(stored, fit)):
             yield worker_sums(votes, part)
-            report("judging", int(stored.vote_g[group + 1]), stored.n_votes)
+            means.report("judging", int(stored.vote_g[group + 1]), stored.n_votes)
 
     total = add_up(sums())
-    chosen = sample(stored, memory=memory, rng=np.random.default_rng(0))
+    chosen = sample(stored, means, rng=np.random.default_rng(0))
     some = taken(stored, chosen)
     of_some = fit if chosen is None else replace(fit, posterior=fit.posterior[chosen], votes_i=some.votes_i)
     return workers_from(total, some, of_some, level=level)
@@ -149,3 +191,80 @@ def _any_gold(stored: StoredVotes) -> bool:
         bool(((stored.gold_i[at : at + step] >= 0) & (stored.votes_i[at : at + step] > 0)).any())
         for at in range(0, len(stored.items), step)
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class StoredResult:
+    """What `check` finds out about stored votes."""
+
+    sample: Result  # all of it, for a sample of the items; with the certificate and the agreement of all
+    fit: Fit  # the chosen rule on all votes, not calibrated
+    worker_fit: Fit
+    workers: Workers
+    votes_jl: IntArray
+    patterns: Patterns
+    review: Review
+    reviewed: Votes  # the votes of the items listed there
+    reviewed_fit: Fit
+
+    def calibrated(self, part: Fit) -> Fit:
+        """A part of the fit with the confidence that the sample bears out."""
+        return as_calibrated(self.sample.labels, part)
+
+
+def check(
+    stored: StoredVotes,
+    means: Means,
+    *,
+    level: float,
+    rng: int,
+    method: str | None,
+    tolerance: float,
+    target: float,
+) -> StoredResult:
+    """The whole line: rule, confidence and plan from the sample; counts, claims, labels and workers from all votes."""
+    if method is not None:
+        choose(stored, method, means, rng=rng)
+    some = taken(stored, sample(stored, means, rng=as_generator(rng)))
+    result = check_in_memory(
+        some,
+        level=level,
+        rng=rng,
+        method=method,
+        tolerance=tolerance,
+        target=target,
+        inquiry=inquire(stored, means, level=level, rng=rng),
+        agreement=agreement(stored, means, level=level, rng=rng),
+    )
+    rule = result.decision.method if result.decision.method in distributed() else COMBINATION
+    fit = fit_rule(stored, rule, means, rng=seed_of_fits(as_generator(rng)))
+    each = fit.confusion is not None and fit.confusion.ndim == 3
+    worker_fit = fit if each else fit_rule(stored, WORKER_METHOD, means, rng=rng)
+    found = _review(stored, fit, result)
+    return StoredResult(
+        sample=result,
+        fit=fit,
+        worker_fit=worker_fit,
+        workers=workers(stored, worker_fit, means, level=level),
+        votes_jl=stored_votes_by_worker(stored, memory=means.memory),
+        patterns=stored_patterns(stored),
+        review=found[0],
+        reviewed=found[1],
+        reviewed_fit=found[2],
+    )
+
+
+def _review(stored: StoredVotes, fit: Fit, result: Result) -> tuple[Review, Votes, Fit]:
+    """The items of all where a look pays most; what a typical vote tells is known from the sample."""
+    worst_p, doubt_p = np.empty(0, dtype=np.int64), np.empty(0)
+    for group, (_, part) in enumerate(parts(stored, fit)):
+        known = as_calibrated(result.labels, part)
+        doubt_i = 1 - np.where((part.votes_i > 0)[:, None], known.posterior, known.prior).max(axis=1)
+        doubt_p = np.concatenate([doubt_p, doubt_i.round(DIGITS)])
+        worst_p = np.concatenate([worst_p, np.arange(len(doubt_i)) + stored.item_g[group]])
+        first = np.sort(np.argsort(-doubt_p, kind="stable")[:MOST_LISTED])
+        worst_p, doubt_p = worst_p[first], doubt_p[first]
+    votes = stored.take_items(worst_p)
+    some = as_calibrated(result.labels, replace(fit, posterior=fit.posterior[worst_p], votes_i=votes.votes_i))
+    crowd = crowd_confusion(result.votes, result.labels.fit)
+    return review(votes, some, crowd=crowd, n_items=len(stored.items)), votes, some

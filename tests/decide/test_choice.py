@@ -91,11 +91,10 @@ def test_changes_and_settled_ties_are_counted():
 
 
 @pytest.mark.parametrize("n_votes", [1, 2])
-def test_what_cannot_be_told_is_left_to_majority_or_does_no_harm(n_votes):
-    votes, truth = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=200, n_votes=n_votes, n_workers=20, rng=0)
+def test_what_cannot_be_told_is_left_to_majority(n_votes):
+    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=200, n_votes=n_votes, n_workers=20, rng=0)
     decision = decided(votes)
-    assert (decision.method == "majority") == (n_votes == 1)
-    assert accuracy(decision.fit, truth) >= accuracy(Majority().fit(votes), truth) - 0.01
+    assert decision.method == "majority"
 
 
 def test_few_gold_labels_do_not_choose():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import common_options
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
@@ -40,9 +41,11 @@ if TYPE_CHECKING:
     "For dawid-skene, one-coin, ibcc, la-one-pass and la-two-pass.",
 )
 @click.option("--polish", is_flag=True, help="With --state: then fit all votes so far, and label every item.")
+@memory_options
 @common_options
 def aggregate(
     source: Source,
+    large: Large | None,
     method: str,
     ties: Ties,
     out: str,
@@ -53,32 +56,45 @@ def aggregate(
     quiet: bool,
 ) -> None:
     """Write one label per item."""
-    from majorant.decide.labels import label_table
     from majorant.errors import ConfigError
-    from majorant.pipeline import aggregate as fit_labels
-    from majorant.report.summary import account_summary, labels_summary
     from majorant.report.text import input_lines, labels_lines, to_json
 
     if as_json and out == "-":
         raise ConfigError("--json and the labels cannot both go to standard output: name a file with --out.")
-    if polish and state is None:
+    if state is None and polish:
         raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
-    votes = source.read()
-    files: dict[Path, Content] = {}
-    with at_work(method, quiet=quiet):
-        if state is None:
-            fit = fit_labels(votes, method, rng=seed)
-        else:
-            labelled, fit, files[Path(state)] = _go_on(votes, method, Path(state), polish=polish)
-    table = label_table(votes if state is None else labelled, fit, ties=ties, rng=seed)
-    _write(table, out, files)
-    account, labels = account_summary(votes.account), labels_summary(fit)
+    if state is not None and large is not None:
+        raise ConfigError("--state remembers votes in memory: leave out --memory.")
+    if large is not None:
+        account, labels = _aggregate_large(source, large, method, ties, out, seed)
+    else:
+        with at_work(method, quiet=quiet):
+            account, labels = _aggregate(source, method, ties, out, state, polish, seed)
+    written = [out] if state is None else [out, state]
     if as_json:
         kept = {} if state is None else {"state": state}
         click.echo(to_json({"input": account, "labels": labels, "out": out, **kept}), nl=False)
     elif not quiet:
-        lines = [*input_lines(account), *labels_lines(labels), *(f"Wrote    {path}" for path in (out, *files))]
+        lines = [*input_lines(account), *labels_lines(labels), *(f"Wrote    {path}" for path in written)]
         click.echo("\n".join(lines), err=out == "-")
+
+
+def _aggregate(
+    source: Source, method: str, ties: Ties, out: str, state: str | None, polish: bool, seed: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Labels of votes in memory, and the state where one is kept."""
+    from majorant.decide.labels import label_table
+    from majorant.pipeline import aggregate as fit_labels
+    from majorant.report.summary import account_summary, labels_summary
+
+    votes = labelled = source.read()
+    files: dict[Path, Content] = {}
+    if state is None:
+        fit = fit_labels(votes, method, rng=seed)
+    else:
+        labelled, fit, files[Path(state)] = _go_on(votes, method, Path(state), polish=polish)
+    _write(label_table(labelled, fit, ties=ties, rng=seed), out, files)
+    return account_summary(votes.account), labels_summary(fit)
 
 
 def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:
@@ -88,8 +104,11 @@ def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Vote
     fit = online.fit_online(votes, method, state_file.load_state(path) if path.exists() else None)
     after = fit.state()
     if polish:
-        votes, fit = online.remembered_votes(after), online.polish(after)
+        fit = online.polish(after)
         after = fit.state()
+        votes = online.remembered_votes(after)
+    elif after.items:
+        votes = online.votes_of_items(after, votes.items)
     return votes, fit, state_file.state_bytes(after)
 
 
@@ -102,3 +121,19 @@ def _write(table: dict[str, Any], out: str, files: dict[Path, Content]) -> None:
         print_table(table)
     else:
         write_files({Path(out): table, **files})
+
+
+def _aggregate_large(
+    source: Source, large: Large, method: str, ties: Ties, out: str, seed: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Labels of votes larger than memory, written in a stream."""
+    from majorant.output import write_table
+    from majorant.report.stored_summary import stored_labels_summary
+    from majorant.report.summary import account_summary
+    from majorant.stored import choose, fit_rule, label_tables
+
+    with large.stored(source, out) as (stored, means):
+        rule, start = choose(stored, method, means, rng=seed)
+        fit = fit_rule(stored, rule, means, rng=start)
+        write_table(out, label_tables(stored, fit, ties=ties, rng=seed, report=means.report))
+        return account_summary(stored.account), stored_labels_summary(stored, fit)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import claim_option, common_options, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
+from majorant.errors import ConfigError
 
 FROM_BEST_TO_WORST = ("proved", "supported", "undecided", "unidentified", "void", "refuted")
 FAILED = 1
@@ -40,10 +43,11 @@ FAILED = 1
     type=click.Choice(FROM_BEST_TO_WORST),
     help="Exit with 1 if the verdict, or that of a slice, is this or worse: for checks that run by themselves.",
 )
+@memory_options
 @claim_option
 @level_option
 @common_options
-def check(source: Source, by: str | None, out: str | None, **options: Any) -> None:
+def check(source: Source, large: Large | None, by: str | None, out: str | None, **options: Any) -> None:
     """Is majority vote the best rule for these votes, what to use if not, the labels, and what to buy."""
     from majorant.pipeline import check as run
     from majorant.report.check_text import check_text, judged_verdicts
@@ -51,25 +55,39 @@ def check(source: Source, by: str | None, out: str | None, **options: Any) -> No
     from majorant.report.summary import result_summary
     from majorant.report.text import to_json
 
-    votes = source.read(by=by)
     seed, quiet = options["seed"], options["quiet"]
-    with at_work("certifying and deciding", quiet=quiet):
-        result = run(
-            votes,
-            level=options["level"],
-            rng=seed,
-            method=options["method"],
-            tolerance=options["tolerance"],
-            target=options["target"],
-        )
-    summary = result_summary(result, command=command_line(), seed=seed)
-    written = [] if out is None else write_result(result, summary, out)
+    how = {"rng": seed, **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
+    if large is not None:
+        summary, written = _check_large(source, large, by, out, how)
+    else:
+        votes = source.read(by=by)
+        with at_work("certifying and deciding", quiet=quiet):
+            result = run(votes, **how)
+        summary = result_summary(result, command=command_line(), seed=seed)
+        written = [] if out is None else write_result(result, summary, out)
     if options["as_json"]:
         click.echo(to_json(summary), nl=False)
     elif not quiet:
         click.echo("\n".join([check_text(summary), *(f"Wrote    {path}" for path in written)]))
     if options["fail_on"] is not None:
         raise SystemExit(_exit_code(judged_verdicts(summary, options["claim"]), options["fail_on"]))
+
+
+def _check_large(
+    source: Source, large: Large, by: str | None, out: str | None, how: dict[str, Any]
+) -> tuple[dict[str, Any], list[Path]]:
+    """The line on votes larger than memory."""
+    from majorant.report.stored_summary import stored_summary, write_stored_result
+    from majorant.stored import check as run
+
+    if by is not None:
+        raise ConfigError("--by needs all votes in memory: leave out --memory.")
+    beside = None if out is None else str(Path(out) / "labels.csv")
+    with large.stored(source, beside) as (stored, means):
+        found = run(stored, means, **how)
+        summary = stored_summary(stored, found, command=command_line(), seed=how["rng"])
+        written = [] if out is None else write_stored_result(stored, found, summary, out, report=means.report)
+        return summary, written
 
 
 def _exit_code(verdicts: list[str], fail_on: str) -> int:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.decide.echo import Echoes, ballots, listen
+from majorant.decide.echo import Ballots, Echoes, ballots, listen, without
+from majorant.decide.promise import Beliefs, promise
 from majorant.decide.reliability import Reliability, reliability
+from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate, as_level
 from majorant.kernels import FloatArray, softmax_rows
@@ -21,11 +24,15 @@ from majorant.randomness import as_generator
 from majorant.votes import Votes
 
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
-MOST_ENTRIES = 1_000_000  # votes times classes of the sample of items that is learned from
+MOST_ENTRIES = 150_000  # votes times classes of the items that are learned from
 VOTE_SHARES = ("majority", "wawa", "zero-based-skill", "la-one-pass", "la-two-pass", "iwmv", "bwa")
+LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_SLIP = 0.1, 20.0, 0.5
+FIRST_SLIP = 0.02
+GROUPS = 10
+UNSURE = 1e-300  # a probability of 0 counts as this
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Labels:
     """A fit whose probabilities are calibrated; its labels and ties are those of the fit that was given.
 
@@ -35,39 +42,54 @@ class Labels:
 
     fit: Fit
     temperature: float  # probabilities are raised to 1 / temperature
-    slip: float  # the share of items whose votes tell nothing: their probability goes to all classes alike
+    slip: float  # the share of each item's probability that goes to all classes alike
     accuracy: Estimate
     reliability: Reliability
     source: str
-    echo: float  # correlation of two votes on an item given the truth, as far as votes can tell
+    echo: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
+
+
+class _Lesson(NamedTuple):
+    """The items that are learned from: what the rule says of them, and what is believed."""
+
+    score_sk: FloatArray
+    label_s: NDArray[np.int64]
+    found: Ballots
+    echoes: Echoes
 
 
 def calibrate(
-    votes: Votes,
-    fit: Fit,
-    *,
-    level: float = 0.95,
-    rng: int | np.random.Generator,
-    refit: Refit | None = None,  # noqa: ARG001
+    votes: Votes, fit: Fit, *, level: float = 0.95, rng: int | np.random.Generator, refit: Refit | None = None
 ) -> Labels:
-    """Temper the probabilities of `fit` to what the votes bear out, and say how many labels will be right."""
+    """Temper the probabilities of `fit` to what the votes bear out, and say how many labels will be right.
+
+    Gold labels are not used for the temperature; for the expected accuracy they are, as a random share of the items.
+    Large data are learned from on a sample of items; `refit` fits the rule to that sample (by default the method in
+    ESTIMATORS that has the fit's name), so that the rule knows no more of the workers there than the sample does.
+
+    >>> from majorant.estimate.majority import Majority
+    >>> from majorant.simulate import simulate
+    >>> votes, _ = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=500, n_votes=5, rng=0)
+    >>> labels = calibrate(votes, Majority().fit(votes), rng=0)
+    >>> labels.accuracy.low < .942 < labels.accuracy.high
+    True
+    """
     as_level(level)
     generator = as_generator(rng)
-    sample = _sample(votes, generator)
-    echoes = listen(ballots(take_items(votes, sample)))
-    believed_sk = np.einsum("r,rik->ik", echoes.weight_r, echoes.posterior_rik)
-    score_ik = scores(fit)
-    temperature, slip = _temper(score_ik[sample], believed_sk)
-    calibrated = _keep_labels(fit, tempered(score_ik, temperature, slip))
-    accuracy = _accuracy(calibrated, sample, echoes, level)
+    if len(votes.labels) < 2 or not votes.n_votes:
+        return _untold(votes, fit, "no item holds a vote" if not votes.n_votes else "all votes say the same")
+    lesson = _learn(votes, fit, refit, generator)
+    temperature, slip = temper(lesson.score_sk, lesson.echoes.posterior_ik)
+    calibrated = keep_labels(fit, tempered(scores(fit), temperature, slip))
+    promised = promise(votes, calibrated, _beliefs(lesson, generator), level)
     return Labels(
         fit=calibrated,
         temperature=temperature,
         slip=slip,
-        accuracy=accuracy,
+        accuracy=promised.accuracy,
         reliability=reliability(votes, calibrated),
-        source="votes",
-        echo=float(echoes.weight_r @ echoes.echo_r),
+        source=promised.source,
+        echo=float(lesson.echoes.weight_r @ lesson.echoes.echo_r),
     )
 
 
@@ -75,58 +97,107 @@ def scores(fit: Fit) -> FloatArray:
     """The log-probabilities of a fit; shares of votes are no probabilities, and each vote counts for one instead."""
     if fit.method in VOTE_SHARES:
         return np.asarray(fit.posterior * fit.votes_i[:, None])
-    return np.log(np.maximum(fit.posterior, np.finfo(float).tiny))
+    return np.log(np.maximum(fit.posterior, UNSURE))
 
 
 def tempered(score_ik: FloatArray, temperature: float, slip: float) -> FloatArray:
-    """Probabilities in proportion to exp(score / temperature), with the share `slip` spread over all classes."""
+    """Probabilities in proportion to exp(score / temperature), with the share `slip` spread over all classes.
+
+    >>> tempered(np.log([[.8, .2]]), 2.0, .1).round(3).tolist()
+    [[0.65, 0.35]]
+    """
     posterior_ik, _ = softmax_rows(score_ik / temperature)
     return np.asarray((1 - slip) * posterior_ik + slip / score_ik.shape[1])
+
+
+def temper(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]:
+    """The temperature and the slip under which what is believed of the items is least surprising."""
+    from scipy.optimize import minimize
+
+    def surprise(x: FloatArray) -> float:
+        posterior_sk = tempered(score_sk, float(np.exp(x[0])), float(x[1]))
+        return -float((believed_sk * np.log(np.maximum(posterior_sk, UNSURE))).sum()) / len(score_sk)
+
+    bounds = [(np.log(LEAST_TEMPERATURE), np.log(MOST_TEMPERATURE)), (0.0, MOST_SLIP)]
+    best = minimize(
+        surprise, [0.0, FIRST_SLIP], method="Nelder-Mead", bounds=bounds, options={"xatol": 1e-3, "fatol": 1e-7}
+    )
+    return float(np.exp(best.x[0])), float(best.x[1])
+
+
+def as_calibrated(labels: Labels, part: Fit) -> Fit:
+    """Other items of the same rule, with the confidence that was learned from some."""
+    if labels.echo is None:
+        return part
+    return keep_labels(part, tempered(scores(part), labels.temperature, labels.slip))
+
+
+def keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:
+    """The fit with other probabilities, except where rounding would change a label or a tie."""
+    new = replace(fit, posterior=posterior_ik)
+    moved_i = (new.codes() != fit.codes()) | (new.tied_i != fit.tied_i)
+    return replace(fit, posterior=np.where(moved_i[:, None], fit.posterior, posterior_ik)) if moved_i.any() else new
+
+
+def _untold(votes: Votes, fit: Fit, reason: str) -> Labels:
+    """Labels as they are, where there is nothing to learn from."""
+    found = reliability(votes, fit)
+    return Labels(
+        fit=fit,
+        temperature=1.0,
+        slip=0.0,
+        accuracy=Estimate(None, reason=reason),
+        reliability=found,
+        source="votes",
+        echo=None,
+    )
+
+
+def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator) -> _Lesson:
+    """What is believed of the items, all or a sample, and what the rule says of them."""
+    item_s = _sample(votes, rng)
+    sample = take_items(votes, item_s)
+    if len(item_s) < int((votes.votes_i > 0).sum()):
+        refit = refit or _refit_by_name(fit.method, rng)
+        rule = (
+            replace(fit, posterior=fit.posterior[item_s], votes_i=fit.votes_i[item_s])
+            if refit is None
+            else refit(sample)
+        )
+    else:
+        rule = replace(fit, posterior=fit.posterior[item_s], votes_i=fit.votes_i[item_s])
+    found = ballots(sample)
+    return _Lesson(scores(rule), rule.posterior.argmax(axis=1), found, listen(found))
+
+
+def _refit_by_name(method: str, rng: np.random.Generator) -> Refit | None:
+    if method not in ESTIMATORS:
+        return None
+    estimator = ESTIMATORS[method]
+
+    def fit_again(votes: Votes) -> Fit:
+        return estimator().fit(votes, rng=rng) if estimator.stochastic else estimator().fit(votes)
+
+    return fit_again
 
 
 def _sample(votes: Votes, rng: np.random.Generator) -> NDArray[np.int64]:
     """Items with votes, all or as many as the limit allows."""
     item = np.flatnonzero(votes.votes_i > 0)
-    limit = MOST_ENTRIES // max(len(votes.labels), 1)
+    limit = MOST_ENTRIES // len(votes.labels)
     if votes.n_votes <= limit:
         return item
     item = rng.permutation(item)
     return np.sort(item[: max(1, int(np.searchsorted(np.cumsum(votes.votes_i[item]), limit)))])
 
 
-def _temper(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]:
-    """The temperature and the slip under which what is believed of the items is least surprising."""
-    from scipy.optimize import minimize
-
-    n_classes = score_sk.shape[1]
-    if n_classes < 2:
-        return 1.0, 0.0
-
-    def surprise(x: FloatArray) -> float:
-        posterior_sk = tempered(score_sk, float(np.exp(x[0])), float(1 / (1 + np.exp(-x[1]))))
-        return -float((believed_sk * np.log(np.maximum(posterior_sk, 1e-300))).sum()) / len(score_sk)
-
-    best = minimize(surprise, [0.0, -4.0], method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-7, "maxiter": 200})
-    return float(np.exp(np.clip(best.x[0], -3, 3))), float(1 / (1 + np.exp(-best.x[1])))
-
-
-def _keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:
-    """The fit with other probabilities, except where they would change a label or a tie by rounding."""
-    new = replace(fit, posterior=posterior_ik)
-    moved_i = new.codes() != fit.codes()
-    return replace(fit, posterior=np.where(moved_i[:, None], fit.posterior, posterior_ik)) if moved_i.any() else new
-
-
-def _accuracy(fit: Fit, sample: NDArray[np.int64], echoes: Echoes, level: float) -> Estimate:
-    from scipy.stats import norm
-
-    if not len(sample):
-        return Estimate(None, reason="no item holds a vote")
-    label_s = fit.posterior[sample].argmax(axis=1)
-    accuracy_r = echoes.posterior_rik[:, np.arange(len(sample)), label_s].mean(axis=1)
-    confidence_i = fit.posterior[fit.votes_i > 0].max(axis=1)
-    value = float(confidence_i.mean())
-    spread = float(np.sqrt(echoes.weight_r @ (accuracy_r - echoes.weight_r @ accuracy_r) ** 2))
-    spread += float(np.sqrt((confidence_i * (1 - confidence_i)).sum()) / len(confidence_i))
-    width = spread * float(norm.ppf((1 + level) / 2))
-    return Estimate(value, max(0.0, value - width), min(1.0, value + width))
+def _beliefs(lesson: _Lesson, rng: np.random.Generator) -> Beliefs:
+    """The accuracy of the labels in each case, and how it varies when a tenth of the items is left out (jackknife)."""
+    echoes, n_items = lesson.echoes, len(lesson.label_s)
+    at = np.arange(n_items), lesson.label_s
+    accuracy_r = np.array([case.posterior_ik[at].mean() for case in echoes.cases])
+    likely = echoes.cases[int(echoes.weight_r.argmax())]
+    group_s = rng.permutation(np.arange(n_items) % GROUPS)
+    left_g = np.array([without(lesson.found, likely, group_s == g)[at].mean() for g in range(min(GROUPS, n_items))])
+    sampling = float(np.sqrt((GROUPS - 1) / GROUPS * ((left_g - left_g.mean()) ** 2).sum()))
+    return Beliefs(accuracy_r, echoes.echo_r, echoes.evidence_r, echoes.weight_r, sampling)

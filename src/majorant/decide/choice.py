@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from majorant.certify.certificate import Certificate
+from majorant.certify.certificate import Certificate, Claim
 from majorant.decide.candidates import CANDIDATES, fit_method, has_gold, n_gold, unsuited
-from majorant.decide.combine import COMBINATION, combine
+from majorant.decide.combine import COMBINATION, Combination, combination
 from majorant.decide.gold_choice import ENOUGH_GOLD, LEARNERS, GoldChoice, choose_by_gold
 from majorant.decide.gold_test import GoldTest
 from majorant.errors import ConfigError
@@ -20,7 +21,6 @@ from majorant.votes import Votes
 
 TOLERANCE = 0.005  # accuracy that nobody would pay a model for
 SUPPORTED_SHARE = 0.99  # of the items
-MEMBERS = ("one-coin", "hierarchical", "ebcc")
 NO_GOLD = Estimate(None, reason="no item with votes has a gold label")
 NO_MODEL = Estimate(None, reason="no model was fitted")
 NOT_NEEDED = "not run: the choice does not need it"
@@ -72,21 +72,29 @@ def decide(
     if not 0 <= tolerance <= 1:
         raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
     generator = as_generator(rng)
-    seed = int(generator.integers(2**32))
+    seed = seed_of_fits(generator)
     enough = why_enough(certificate, tolerance)
-    fits = {"majority": majority}
-    if method is not None:
-        fits |= {} if method == "majority" else _fit(method, votes, seed)
-    elif not enough:
-        fits |= _fit_candidates(votes, seed)
-    chosen, reason = _without_gold(fits, method, enough, certificate)
+    fits, made = {"majority": majority}, None
+    if method == COMBINATION or (method is None and not enough and _can_tell(votes)):
+        made = combination(votes, seed)
+    if made is not None:
+        fits |= {**made.fits, COMBINATION: made.fit}
+    elif method not in (None, "majority"):
+        fits[method] = fit_method(method, votes, seed)
+    chosen, reason = _without_gold(certificate.named, enough, made, method)
     by_gold = None
     if len(fits) > 1 and has_gold(votes):
+        fits |= _others(votes, fits, seed) if method is None and n_gold(votes) >= ENOUGH_GOLD else {}
         by_gold = choose_by_gold(votes, fits, chosen, level=level, rng=generator, free=method is None)
         if by_gold.method != chosen:
             chosen, reason = by_gold.method, by_gold.reason(chosen)
             fits |= by_gold.learned
-    return _decision(votes, fits, chosen, reason, bool(enough), by_gold)
+    return _decision(votes, fits, made, by_gold, method=chosen, reason=reason, majority_enough=bool(enough))
+
+
+def seed_of_fits(rng: np.random.Generator) -> int:
+    """The seed from which every method that draws starts: the first thing that `decide` draws."""
+    return int(rng.integers(2**32))
 
 
 def why_enough(certificate: Certificate, tolerance: float) -> str:
@@ -105,71 +113,60 @@ def why_enough(certificate: Certificate, tolerance: float) -> str:
     return ""
 
 
-def _without_gold(
-    fits: Mapping[str, Fit], method: str | None, enough: str, certificate: Certificate
-) -> tuple[str, str]:
+def _can_tell(votes: Votes) -> bool:
+    """Whether there are two classes, and an item with the three votes that it takes to tell who is good."""
+    return len(votes.labels) > 1 and bool(votes.votes_i.max(initial=0) > 2)
+
+
+def _without_gold(named: Claim | None, enough: str, made: Combination | None, method: str | None) -> tuple[str, str]:
     """What to use as far as the votes alone tell, and why."""
     if method is not None:
         return method, f"{method} was asked for."
     if enough:
         return "majority", enough
-    if COMBINATION not in fits:
-        return "majority", "No model can be fitted to these votes, so there is nothing to set against majority vote."
-    named = certificate.named
-    if named is not None and named.verdict == "void":
-        return COMBINATION, "Votes depend on each other, so models that err in different ways are averaged."
-    if named is not None and named.loss.value is not None and named.loss.high is not None:
-        return COMBINATION, (
-            f"Majority vote may give away {100 * named.loss.value:.1f} points (at most {100 * named.loss.high:.1f}), "
-            "so models that err in different ways are averaged."
-        )
-    return COMBINATION, "What majority vote gives away is not known, so models that err in different ways are averaged."
+    if made is None:
+        return "majority", "No item has three votes on two classes, so nothing shows whose votes are better."
+    loss = None if named is None or named.verdict == "void" else named.loss.value
+    first = "What majority vote gives away is not known" if loss is None else f"Majority vote gives away {loss:.1%}"
+    models = ", ".join(f"{name} {share:.0%}" for name, share in made.weight.items())
+    if made.dependent:
+        return COMBINATION, f"{first} and votes depend on each other: models count alike ({models})."
+    return COMBINATION, f"{first}: models count by how well they predict items not seen ({models})."
 
 
-def _fit(method: str, votes: Votes, seed: int) -> dict[str, Fit]:
-    """The fit of a method that was asked for, and of what it is made of."""
-    if method != COMBINATION:
-        return {method: fit_method(method, votes, seed)}
-    fits = {name: fit_method(name, votes, seed) for name in MEMBERS if not unsuited(name, votes)}
-    return {**fits, COMBINATION: combine(list(fits.values()))} if fits else {}
-
-
-def _fit_candidates(votes: Votes, seed: int) -> dict[str, Fit]:
-    """The combination and its members; all candidates where gold labels can tell them apart."""
-    if votes.votes_i.max(initial=0) < 2 or len(votes.labels) < 2:
-        return {}
-    fits = _fit(COMBINATION, votes, seed)
-    if n_gold(votes) >= ENOUGH_GOLD:
-        others = [name for name in CANDIDATES if name not in fits and not unsuited(name, votes)]
-        fits |= {name: fit_method(name, votes, seed) for name in others}
-    return fits
+def _others(votes: Votes, fits: Mapping[str, Fit], seed: int) -> dict[str, Fit]:
+    """All candidates that were not fitted yet: gold labels can tell them apart."""
+    names = [name for name in CANDIDATES if name not in fits and not unsuited(name, votes)]
+    return {name: fit_method(name, votes, seed) for name in names}
 
 
 def _decision(
-    votes: Votes, fits: Mapping[str, Fit], chosen: str, reason: str, enough: bool, by_gold: GoldChoice | None
+    votes: Votes, fits: Mapping[str, Fit], made: Combination | None, by_gold: GoldChoice | None, **said: Any
 ) -> Decision:
-    code_i, majority_i = fits[chosen].codes(), fits["majority"].codes()
+    """The decision about `said` method, with what follows from its labels."""
+    fit, majority = fits[said["method"]], fits["majority"]
+    code_i, majority_i = fit.codes(), majority.codes()
     return Decision(
-        method=chosen,
-        reason=reason,
-        fit=fits[chosen],
-        majority_enough=enough,
-        alternatives=_alternatives(votes, fits, by_gold),
+        **said,
+        fit=fit,
+        alternatives=_alternatives(votes, fits, made, by_gold, said["method"]),
         labels_changed=int(((code_i != majority_i) & (majority_i != NO_LABEL) & (code_i != NO_LABEL)).sum()),
         ties_settled=int(((majority_i == NO_LABEL) & (code_i != NO_LABEL)).sum()),
         gold_test=None if by_gold is None else by_gold.test,
     )
 
 
-def _alternatives(votes: Votes, fits: Mapping[str, Fit], by_gold: GoldChoice | None) -> tuple[Alternative, ...]:
-    """A row for each method that was run, the reason for each candidate that was not."""
-    truth = fits.get(COMBINATION)
+def _alternatives(
+    votes: Votes, fits: Mapping[str, Fit], made: Combination | None, by_gold: GoldChoice | None, chosen: str
+) -> tuple[Alternative, ...]:
+    """A row for each method that was run, and for each candidate that was not, with the reason."""
     rows = [
         Alternative(
             method=name,
-            accuracy=NO_MODEL if truth is None else expected_accuracy(fit, truth),
-            agreement=_agreement(fit, fits["majority"]),
-            gold=NO_GOLD if by_gold is None else by_gold.accuracy[name],
+            accuracy=NO_MODEL if made is None else expected_accuracy(fit, made.fit),
+            score=None if made is None else made.score.get(name),
+            agreement=agreement(fit, fits["majority"]),
+            gold=NO_GOLD if by_gold is None else by_gold.chosen if name == chosen else by_gold.accuracy[name],
             note="" if fit.converged else "did not converge",
         )
         for name, fit in fits.items()
@@ -189,7 +186,7 @@ def expected_accuracy(fit: Fit, truth: Fit) -> Estimate:
     return Estimate(float(right_i.mean()), reason=MODEL_IS_TRUTH)
 
 
-def _agreement(fit: Fit, majority: Fit) -> float | None:
+def agreement(fit: Fit, majority: Fit) -> float | None:
     """The share of the items that majority vote labels on which `fit` says the same."""
     majority_i = majority.codes()
     labelled = majority_i != NO_LABEL
@@ -205,4 +202,7 @@ def fit_rule(method: str, votes: Votes, seed: int) -> Fit:
     """
     if method in LEARNERS:
         return LEARNERS[method](votes)
-    return _fit(method, votes, seed)[method]
+    if method != COMBINATION:
+        return fit_method(method, votes, seed)
+    made = combination(votes, seed)
+    return fit_method("majority", votes, seed) if made is None else made.fit

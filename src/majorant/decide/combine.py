@@ -1,42 +1,124 @@
-"""Several fits of the same votes as one: the mean of what they believe."""
+"""Several models of the same votes as one: what they believe, weighted by how well they predict items not seen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from majorant.decide.candidates import fit_method, unsuited
+from majorant.decide.held_out import FOLDS, item_scores
 from majorant.estimate.fit import Fit
 from majorant.kernels import FloatArray
+from majorant.merge import take_items
+from majorant.votes import Votes
 
 COMBINATION = "combination"
+DEPENDENT = "ebcc"  # the member whose votes may depend on each other beyond the class
+MEMBERS = ("one-coin", "hierarchical", DEPENDENT)
+SAMPLE_VOTES = 200_000  # the weights are learned on so many votes at most
+LEAST_ITEMS = 10 * FOLDS  # with fewer nothing can be told from items held out
+STEPS, SETTLED = 1_000, 1e-6
 
 
-def combine(fits: Sequence[Fit]) -> Fit:
-    """The mean of the posteriors, priors and confusion matrices; the method is called `combination`.
+@dataclass(frozen=True, slots=True, eq=False)
+class Combination:
+    """The fit of each member, its weight, the mean log-probability of unseen items under it, and their mean."""
 
-    All fits must be of the same votes.  A model that is wrong here is outvoted where the others agree, which is why the
-    mean loses less at worst than any of them.
+    fits: Mapping[str, Fit]
+    weight: Mapping[str, float]
+    score: Mapping[str, float]  # empty where there were too few items
+    dependent: bool  # whether votes depend on each other beyond the class, as far as unseen items tell
+    fit: Fit
 
-    >>> from majorant.estimate import ESTIMATORS
-    >>> from majorant.votes import Votes
-    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
-    >>> combine([ESTIMATORS[method]().fit(votes) for method in ("one-coin", "ibcc")]).labels()
-    ['yes']
+
+def combination(votes: Votes, seed: int) -> Combination | None:
+    """Fit and weigh the members, those that the votes can bear; None if there is none.
+
+    Half of the weight is shared alike, half by how well members predict items not seen.  Where the model of dependent
+    votes predicts best, all is shared alike: the others are then known to be wrong, and which of them has found the
+    true classes cannot be told from votes.
+
+    >>> from majorant.simulate import one_coin_crew, simulate
+    >>> votes, _ = simulate([.5, .5], one_coin_crew([.9, .8, .7, .6]), n_items=100, n_votes=3, rng=0)
+    >>> max(combination(votes, 0).weight.values()) > 1 / 3
+    True
     """
-    first, confusion_jkl = fits[0], [each for fit in fits if (each := _confusion(fit)) is not None]
+    members = [method for method in MEMBERS if not unsuited(method, votes)]
+    if not members:
+        return None
+    weighed = weigh(take_items(votes, items_to_weigh_by(votes, seed)), members, seed)
+    fits = {method: fit_method(method, votes, seed) for method in members}
+    return Combination(fits, *weighed, combine(fits, weighed.weight))
+
+
+class Weighed(NamedTuple):
+    """The weight of each member, the mean log-probability of unseen items under it, and whether votes depend."""
+
+    weight: Mapping[str, float]
+    score: Mapping[str, float]
+    dependent: bool
+
+
+def weigh(sample: Votes, members: Sequence[str], seed: int) -> Weighed:
+    """Weigh the members by items that they have not seen."""
+    score = item_scores(sample, members, seed=seed) if len(sample.items) >= LEAST_ITEMS else {}
+    mean = {method: float(score_i.mean()) for method, score_i in score.items()}
+    dependent = DEPENDENT in mean and mean[DEPENDENT] == max(mean.values())
+    even_m = np.full(len(members), 1 / len(members))
+    weight_m = even_m if dependent or not score else (even_m + stack(np.array(list(score.values())).T)) / 2
+    return Weighed(dict(zip(members, weight_m.tolist(), strict=True)), mean, dependent)
+
+
+def combine(fits: Mapping[str, Fit], weight: Mapping[str, float]) -> Fit:
+    """The weighted mean of the posteriors, priors and confusion matrices; its method is called `combination`.
+
+    All fits must be of the same votes and have one confusion matrix per worker.
+    """
+    first = next(iter(fits.values()))
+    share_m = [weight[method] for method in fits]
+
+    def mean(values: list[FloatArray]) -> FloatArray:
+        return np.asarray(sum(share * value for share, value in zip(share_m, values, strict=True)))
+
     return Fit(
         method=COMBINATION,
-        posterior=np.mean([fit.posterior for fit in fits], axis=0),
-        prior=np.mean([fit.prior for fit in fits], axis=0),
+        posterior=mean([fit.posterior for fit in fits.values()]),
+        prior=mean([fit.prior for fit in fits.values()]),
         votes_i=first.votes_i,
         label_values=first.label_values,
-        confusion=np.mean(confusion_jkl, axis=0) if confusion_jkl else None,
-        converged=all(fit.converged for fit in fits),
-        n_iter=max(fit.n_iter for fit in fits),
+        confusion=mean([fit.confusion for fit in fits.values() if fit.confusion is not None]),
+        converged=all(fit.converged for fit in fits.values()),
+        n_iter=max(fit.n_iter for fit in fits.values()),
     )
 
 
-def _confusion(fit: Fit) -> FloatArray | None:
-    """One matrix per worker, as the fit has learned it."""
-    return fit.confusion if fit.confusion is not None and fit.confusion.ndim == 3 else None
+def stack(score_im: FloatArray) -> FloatArray:
+    """The weights, one per column, under which the mixture of the models makes the items most probable (EM).
+
+    >>> stack(np.log(np.array([[.5, .1], [.2, .4]]))).round(3).tolist()  # maximises (.1 + .4 w) (.4 - .2 w)
+    [0.875, 0.125]
+    """
+    relative_im = np.exp(score_im - score_im.max(axis=1, keepdims=True))
+    weight_m = np.full(score_im.shape[1], 1 / score_im.shape[1])
+    for _ in range(STEPS):
+        part_im = weight_m * relative_im
+        updated_m = (part_im / part_im.sum(axis=1, keepdims=True)).mean(axis=0)
+        moved = float(np.abs(updated_m - weight_m).max())
+        weight_m = updated_m
+        if moved < SETTLED:
+            break
+    return np.asarray(weight_m)
+
+
+def items_to_weigh_by(votes: Votes, seed: int) -> NDArray[np.intp]:
+    """Items with votes, all or, at random, as many as the limit allows."""
+    rng = np.random.default_rng(seed)
+    item = np.flatnonzero(votes.votes_i > 0)
+    if votes.n_votes <= SAMPLE_VOTES:
+        return item
+    item = rng.permutation(item)
+    return np.sort(item[: int(np.searchsorted(np.cumsum(votes.votes_i[item]), SAMPLE_VOTES))])

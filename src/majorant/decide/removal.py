@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.decide.calibrate import Labels, Refit, calibrate
 from majorant.decide.workers import Workers
-from majorant.estimate.fit import Fit
 from majorant.interval import Estimate
 from majorant.votes import Votes
 
-Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
 GROUNDS = ("adversarial", "near chance", "one label", "too fast", "redundant")  # flags that speak for removal
 
 
@@ -25,27 +24,34 @@ class Removal:
     votes: int  # votes that go
     labels_changed: int  # items with another label, or with a tie opened or settled
     items_lost: int  # items left without votes
-    before: Estimate  # expected accuracy over the items that keep votes, by the fit's own probabilities
+    before: Estimate  # expected accuracy of the labels
     after: Estimate
 
 
 def removal(
-    votes: Votes, fit: Fit, workers: Workers, refit: Refit, *, grounds: Sequence[str] = GROUNDS
+    votes: Votes,
+    labels: Labels,
+    workers: Workers,
+    refit: Refit,
+    *,
+    level: float = 0.95,
+    rng: int | np.random.Generator,
+    grounds: Sequence[str] = GROUNDS,
 ) -> Removal | None:
     """Fit again without the workers flagged for one of the grounds; None where nobody is, or nobody would remain."""
     gone_j = np.array([any(flag in grounds for flag in flags) for flags in workers.flags], dtype=bool)
     if not gone_j.any() or not (workers.votes_j[~gone_j] > 0).any():
         return None
     left = without_workers(votes, gone_j)
-    new = refit(left)
+    after = calibrate(left, refit(left), level=level, rng=rng, refit=refit)
     kept_i = left.votes_i > 0
     return Removal(
         workers=int(gone_j.sum()),
         votes=votes.n_votes - left.n_votes,
-        labels_changed=int((new.codes() != fit.codes())[kept_i].sum()),
+        labels_changed=int((after.fit.codes() != labels.fit.codes())[kept_i].sum()),
         items_lost=int(((votes.votes_i > 0) & ~kept_i).sum()),
-        before=_expected(fit, kept_i),
-        after=_expected(new, kept_i),
+        before=labels.accuracy,
+        after=after.accuracy,
     )
 
 
@@ -64,8 +70,3 @@ def without_workers(votes: Votes, gone_j: NDArray[np.bool_]) -> Votes:
         abstained=votes.abstained_i,
         seconds=None if votes.seconds_n is None else votes.seconds_n[kept],
     )
-
-
-def _expected(fit: Fit, kept_i: NDArray[np.bool_]) -> Estimate:
-    value = float(fit.posterior[kept_i].max(axis=1).mean())
-    return Estimate(value, reason="no interval: the fitted model is taken for the truth")

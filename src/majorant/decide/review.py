@@ -21,6 +21,7 @@ from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
 
 ITEMS_AT_ONCE = 1 << 16
+MOST_LISTED = 100
 NEAR_TIE = 0.1  # lead in probability
 SURE = 0.8  # accuracy from which a worker counts as good
 Resource = Literal["vote", "expert"]
@@ -41,15 +42,24 @@ class Review:
         lock(self)
 
 
-def review(votes: Votes, fit: Fit, *, most: int = 100, resource: Resource = "expert") -> Review:
+def review(
+    votes: Votes,
+    fit: Fit,
+    *,
+    most: int = MOST_LISTED,
+    resource: Resource = "expert",
+    crowd: FloatArray | None = None,
+    n_items: int | None = None,
+) -> Review:
     """The `most` items that gain most from the resource, with the reason; items without votes come first of all.
 
     `fit` should be calibrated: a gain is only as good as the confidence.  One more vote comes from a typical worker of
-    this crowd, independent of the votes that are there.
+    this crowd, independent of the votes that are there.  Where `votes` are but the doubtful ones of `n_items` items,
+    `crowd` says how a typical vote falls, (K, K).
     """
     posterior_ik = np.where((fit.votes_i > 0)[:, None], fit.posterior, fit.prior)
     expert_i = 1 - posterior_ik.max(axis=1)
-    vote_i = vote_gain(posterior_ik, crowd_confusion(votes, fit))
+    vote_i = vote_gain(posterior_ik, crowd_confusion(votes, fit) if crowd is None else crowd)
     gain_i = expert_i if resource == "expert" else vote_i
     item_p = np.argsort(-gain_i.round(DIGITS), kind="stable")[:most]
     item_p = item_p[gain_i[item_p].round(DIGITS) > 0]
@@ -59,7 +69,7 @@ def review(votes: Votes, fit: Fit, *, most: int = 100, resource: Resource = "exp
         gain_expert_p=expert_i[item_p],
         reason=_reasons(votes, fit, item_p),
         resource=resource,
-        gain=float(gain_i[item_p].sum() / max(len(votes.items), 1)),
+        gain=float(gain_i[item_p].sum() / max(len(votes.items) if n_items is None else n_items, 1)),
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
 from majorant.kernels import FloatArray
+from majorant.merge import take_items
 from majorant.votes import Votes
 
 if TYPE_CHECKING:
@@ -99,6 +100,12 @@ def remembered_votes(state: State) -> Votes:
     """All votes that a state remembers."""
     codes = (state.arrays[name] for name in ("item", "worker", "label"))
     return Votes.from_codes(*codes, items=state.items, workers=state.workers, labels=state.labels)
+
+
+def votes_of_items(state: State, items: tuple[Hashable, ...]) -> Votes:
+    """All votes that a state remembers of some items, in the order of these."""
+    place = {name: code for code, name in enumerate(state.items)}
+    return take_items(remembered_votes(state), np.array([place[name] for name in items], dtype=np.int64))
 
 
 def online_method(method: str, settings: Mapping[str, float]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from majorant.decide.calibrate import Labels
 from majorant.decide.choice import Alternative, Decision, expected_accuracy
-from majorant.decide.review import review_table
-from majorant.estimate.fit import NO_LABEL, Fit
+from majorant.decide.review import Review, review_table
+from majorant.estimate.fit import Fit
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import certificate_sentence
 from majorant.report.plain import number, plain
 from majorant.slices import Slice
+from majorant.votes import IntArray, Votes
 
 MOST_REVIEWED = 20
 MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
@@ -41,18 +43,30 @@ def alternative_summary(one: Alternative) -> dict[str, Any]:
 
 def flow_summary(majority: Fit, chosen: Fit) -> dict[str, Any]:
     """How many items go from each label of majority vote (or a tie) to each label of the chosen rule (or a tie)."""
-    n_classes = len(majority.label_values)
+    return flow_from(flow_counts(majority, chosen), majority.label_values)
+
+
+def flow_counts(majority: Fit, chosen: Fit) -> IntArray:
+    """Items by label of majority vote and label of the chosen rule, (K + 1, K + 1); the last stands for a tie."""
+    size = len(majority.label_values) + 1
     voted_i = majority.votes_i > 0
-    before_i, after_i = majority.codes()[voted_i], chosen.codes()[voted_i]
-    common_k = np.argsort(-np.bincount(after_i[after_i != NO_LABEL], minlength=n_classes), kind="stable")[:MOST_FLOWS]
+    before_i, after_i = majority.codes()[voted_i] % size, chosen.codes()[voted_i] % size  # NO_LABEL is -1
+    return np.bincount(before_i * np.int64(size) + after_i, minlength=size * size).reshape(size, size)
+
+
+def flow_from(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, Any]:
+    """The flow with the commonest labels one by one."""
+    n_classes = len(labels)
+    common_k = np.argsort(-items_kl[:, :-1].sum(axis=0), kind="stable")[:MOST_FLOWS]
     shown_k = np.sort(common_k)
     place_k = np.full(n_classes + 1, len(shown_k))  # the last stands for NO_LABEL
     place_k[shown_k] = np.arange(len(shown_k))
     pooled = n_classes > MOST_FLOWS
     place_k[-1] = len(shown_k) + pooled
     size = len(shown_k) + pooled + 1
-    items = np.bincount(place_k[before_i] * size + place_k[after_i], minlength=size * size).reshape(size, size)
-    names = [plain(majority.label_values[k]) for k in shown_k] + [OTHERS] * pooled + [TIE]
+    items = np.zeros((size, size), dtype=np.int64)
+    np.add.at(items, (place_k[:, None], place_k), items_kl)
+    names = [plain(labels[k]) for k in shown_k] + [OTHERS] * pooled + [TIE]
     return {"from": names, "to": names, "items": items.tolist()}
 
 
@@ -82,8 +96,12 @@ def confidence_summary(labels: Labels) -> dict[str, Any]:
 
 def review_summary(result: Result) -> dict[str, Any]:
     """The items where a look pays most; the first of them one by one."""
-    found = result.review
-    table = review_table(result.votes, result.labels.fit, found)
+    return review_rows(result.votes, result.labels.fit, result.review)
+
+
+def review_rows(votes: Votes, fit: Fit, found: Review) -> dict[str, Any]:
+    """The same from the votes and the fit that hold the items listed."""
+    table = review_table(votes, fit, found)
     rows = zip(*(table[name][:MOST_REVIEWED] for name in table), strict=True)
     return {
         "items": len(found.item_p),

@@ -130,7 +130,7 @@ def workers_lines(workers: dict[str, Any]) -> list[str]:
             "-" if one["accuracy"] is None else percent(one["accuracy"]),
             "" if one["accuracy"] is None else interval(one, percent).strip(),
             "-" if one["agreement"] is None else percent(one["agreement"]),
-            "; ".join(one["flags"]),
+            "; ".join(flag["flag"] for flag in one["flags"]),
         )
         for one in workers["rows"]
     ]
