@@ -38,9 +38,10 @@ MAY_IMPORT = {
     "engines": "account blocks certify claims decide encode estimate kernels load merge output tally votes",
     "pipeline": BELOW_PIPELINE,
     "stored": f"pipeline {BELOW_PIPELINE}",
-    "report": f"pipeline stored output {BELOW_PIPELINE}",  # the result types
+    "clustered": f"pipeline {BELOW_PIPELINE}",
+    "report": f"pipeline stored clustered output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",
-    "cli": f"pipeline stored report paper cli {BELOW_PIPELINE}",
+    "cli": f"pipeline stored clustered report paper cli {BELOW_PIPELINE}",
     "__main__": "cli",
     "__init__": f"pipeline report {BELOW_PIPELINE}",  # the public names, lazily
 }

@@ -378,7 +378,7 @@ def test_a_bad_call_leaves_labels_and_state_alone(run):
     for arguments, message in (
         (("2.csv", "--method", "dawid-skene", "--state", "s.npz"), "in an earlier batch and 'no' now"),
         (("1.csv", "--method", "ibcc", "--state", "s.npz"), "belongs to dawid-skene, not to ibcc"),
-        (("1.csv", "--state", "s.npz"), "'majority' is not an online method"),
+        (("1.csv", "--state", "s.npz"), "'auto' is not an online method"),
         (("1.csv", "--polish"), "--polish is for --state FILE"),
         (("1.csv", "--method", "dawid-skene", "--state", "1.csv"), "1.csv: not a state file"),
         (("1.csv", "--method", "dawid-skene", "--state", "s.npz", "--out", "no/where.csv"), "Cannot write"),

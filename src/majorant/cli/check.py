@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from majorant.cli.cluster import Cluster, cluster_options
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import claim_option, common_options, level_option
 from majorant.cli.progress import at_work
@@ -44,10 +45,13 @@ FAILED = 1
     help="Exit with 1 if the verdict, or that of a slice, is this or worse: for checks that run by themselves.",
 )
 @memory_options
+@cluster_options
 @claim_option
 @level_option
 @common_options
-def check(source: Source, large: Large | None, by: str | None, out: str | None, **options: Any) -> None:
+def check(
+    source: Source, large: Large | None, cluster: Cluster | None, by: str | None, out: str | None, **options: Any
+) -> None:
     """Is majority vote the best rule for these votes, what to use if not, the labels, and what to buy."""
     from majorant.pipeline import check as run
     from majorant.report.check_text import check_text, judged_verdicts
@@ -57,8 +61,12 @@ def check(source: Source, large: Large | None, by: str | None, out: str | None, 
 
     seed, quiet = options["seed"], options["quiet"]
     how = {"rng": seed, **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
+    if large is not None and cluster is not None:
+        raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
     if large is not None:
         summary, written = _check_large(source, large, by, out, how)
+    elif cluster is not None:
+        summary, written = _check_cluster(source, cluster, by, out, how)
     else:
         votes = source.read(by=by)
         with at_work("certifying and deciding", quiet=quiet):
@@ -88,6 +96,21 @@ def _check_large(
         summary = stored_summary(stored, found, command=command_line(), seed=how["rng"])
         written = [] if out is None else write_stored_result(stored, found, summary, out, report=means.report)
         return summary, written
+
+
+def _check_cluster(
+    source: Source, cluster: Cluster, by: str | None, out: str | None, how: dict[str, Any]
+) -> tuple[dict[str, Any], list[Path]]:
+    """The line on votes in a Spark frame."""
+    from majorant.clustered import check as run
+    from majorant.report.clustered_summary import clustered_summary, write_clustered_result
+
+    if by is not None:
+        raise ConfigError("--by needs all votes in memory: leave out --engine spark.")
+    with cluster.votes(source) as votes:
+        found = run(votes, **how)
+        summary = clustered_summary(votes, found, command=command_line(), seed=how["rng"])
+        return summary, [] if out is None else write_clustered_result(votes, found, summary, out)
 
 
 def _exit_code(verdicts: list[str], fail_on: str) -> int:

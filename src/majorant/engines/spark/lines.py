@@ -7,7 +7,7 @@ times looks at a random sample of the items, as it does in memory where there ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -40,9 +40,9 @@ MOST_SAMPLED = 5_000_000  # votes that the driver takes for claims about workers
 NOT_HERE = {  # distributed methods that keep a number for each item at the driver, or need more than votes
     "map": "needs confusion matrices",
     "anchor-map": "needs gold labels",
+    "weighted-majority": "needs gold labels",
     "glad": "keeps the difficulty of every item at the driver",
     "shared": "keeps the pattern of every item at the driver",
-    "ebcc": "keeps the subtypes of every item at the driver",
 }
 
 
@@ -170,7 +170,7 @@ def workers(
 
 def assess(votes: SparkVotes, fit: Fit, *, level: float) -> Workers:
     """Accuracy and agreement of each worker from all votes; habits and twins from the sample of items."""
-    of_block = _rows(fit)
+    of_block = rows_of(fit)
     total = votes.engine.map_sum(partial(_block_sums, replace(fit, trace=()), of_block))
     some = votes.take_items(sample(votes, rng=np.random.default_rng(0)))
     posterior_ik = in_memory(some).rows(of_block)
@@ -192,8 +192,18 @@ def count_gold(votes: SparkVotes) -> GoldCells | None:
     return cells_of(rows) if known.any() else None
 
 
-def label_frame(votes: SparkVotes, fit: Fit, *, ties: Ties = "flag", rng: int | None = None) -> Any:
-    """The labels as a frame, with the columns of labels.csv; nothing is computed before it is asked for."""
+def label_frame(
+    votes: SparkVotes,
+    fit: Fit,
+    *,
+    ties: Ties = "flag",
+    rng: int | None = None,
+    calibrated: Callable[[Fit], Fit] | None = None,
+) -> Any:
+    """The labels as a frame, with the columns of labels.csv; nothing is computed before it is asked for.
+
+    `calibrated` gives the fit of a block with the confidence that it should show.
+    """
     from pyspark.sql import types as T
 
     packed, kind = votes.frame.select(*PACKED, "names"), _kind(votes.labels)
@@ -203,7 +213,7 @@ def label_frame(votes: SparkVotes, fit: Fit, *, ties: Ties = "flag", rng: int | 
     schema = T.StructType([item, *(T.StructField(name, spark_type[one]()) for name, one in kinds.items())])
     values = tuple(str(v) for v in votes.labels) if kind == "string" else votes.labels
     told = replace(fit, label_values=values, confusion=None, skill=None, learned={}, online=None)
-    sent = ship(votes.frame, partial(_block_labels, told, _rows(fit), ties, rng))
+    sent = ship(votes.frame, partial(_block_labels, told, rows_of(fit), ties, rng, calibrated))
     return mapped(packed, partial(_label_rows, sent, votes.places, kind), schema)
 
 
@@ -222,7 +232,8 @@ def as_votes(votes: Any, columns: Columns | None, settings: dict[str, Any]) -> S
     return votes
 
 
-def _rows(fit: Fit) -> Any:
+def rows_of(fit: Fit) -> Any:
+    """The function that gives the probabilities of a block's items."""
     assert isinstance(fit.posterior, Rows), fit.method
     return fit.posterior.of_block
 
@@ -236,17 +247,21 @@ def _block_patterns(rows: Any, block: Block) -> tuple[IntArray, IntArray]:
     return found.counts_pk, found.items_p
 
 
-def _fit_of(fit: Fit, posterior_ik: FloatArray, block: Block) -> Fit:
+def fit_of(fit: Fit, posterior_ik: FloatArray, block: Block) -> Fit:
+    """The fit of the items of a block."""
     return replace(fit, posterior=posterior_ik, votes_i=np.diff(block.matrix.indptr))
 
 
 def _block_sums(fit: Fit, of_block: Any, block: Block) -> WorkerSums:
-    return worker_sums(votes_of(block), _fit_of(fit, of_block(block), block))
+    return worker_sums(votes_of(block), fit_of(fit, of_block(block), block))
 
 
-def _block_labels(fit: Fit, of_block: Any, ties: Ties, rng: int | None, block: Block) -> dict[str, Any]:
+def _block_labels(
+    fit: Fit, of_block: Any, ties: Ties, rng: int | None, calibrated: Callable[[Fit], Fit] | None, block: Block
+) -> dict[str, Any]:
     generator = None if rng is None else np.random.default_rng([rng, block.index])
-    return label_table(votes_of(block), _fit_of(fit, of_block(block), block), ties=ties, rng=generator)
+    part = fit_of(fit, of_block(block), block)
+    return label_table(votes_of(block), part if calibrated is None else calibrated(part), ties=ties, rng=generator)
 
 
 def _label_rows(sent: Any, places: Places, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
