@@ -41,7 +41,7 @@ class Inversion:
 def invert(null: Null, error: float, suspect_i: FloatArray) -> Inversion:
     """Reject all of the side at this error, or say why not; `suspect_i` is the model to be tried first."""
     levels = Levels.of(null, error)
-    if np.abs(suspect_i[:2]).max() < WIDEST and stands(null, suspect_i, levels):
+    if suspect_stands(null, error, suspect_i):
         return Inversion(False, 1, "a model stands")
     if not far_excluded(null, levels.cut):
         return Inversion(False, 1, "far models stand")
@@ -61,6 +61,11 @@ def invert(null: Null, error: float, suspect_i: FloatArray) -> Inversion:
         if len(open_bie):
             stack.append(halves(open_bie, axis_b))
     return Inversion(True, seen, "all rejected")
+
+
+def suspect_stands(null: Null, error: float, suspect_i: FloatArray) -> bool:
+    """Whether one model of the side is not rejected, which settles the matter; models too far out are not asked."""
+    return bool(np.abs(suspect_i[:2]).max() < WIDEST) and stands(null, suspect_i, Levels.of(null, error))
 
 
 def first_boxes(null: Null) -> FloatArray:

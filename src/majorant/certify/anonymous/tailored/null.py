@@ -7,7 +7,6 @@ cells of the histograms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, xlogy
 from scipy.stats import gamma
 
-from majorant.certify.anonymous.likelihood import Cells, flatten
+from majorant.certify.anonymous.likelihood import Cells, Histograms, flatten
 from majorant.theory.checks import FloatArray
 
 
@@ -43,7 +42,7 @@ class Null:
         return float(xlogy(self.items_c, self.items_c / self.total_c).sum())
 
 
-def null_side(histograms: Mapping[int, FloatArray], n_votes: int, n_zeros: int, further: int = 0) -> Null:
+def null_side(histograms: Histograms, n_votes: int, n_zeros: int, further: int = 0) -> Null:
     """The side `{L(n_zeros + further of n_votes) <= 0}`, its models tested as those of `{L(n_zeros) <= 0}` are.
 
     The opposite side is this one on `mirrored` histograms.
@@ -54,7 +53,7 @@ def null_side(histograms: Mapping[int, FloatArray], n_votes: int, n_zeros: int, 
     return Null(cells, items_c, group_cg, total_c, cells.log_orders_c, n_votes, n_zeros, further)
 
 
-def mirrored(histograms: Mapping[int, FloatArray]) -> dict[int, FloatArray]:
+def mirrored(histograms: Histograms) -> dict[int, FloatArray]:
     """The histograms with the classes swapped.
 
     >>> mirrored({2: np.array([1., 2., 3.])})[2].tolist()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from majorant.certify.anonymous.likelihood import Cells, flatten, log_cells, sides, vote_log_odds
+from majorant.certify.anonymous.likelihood import Cells, Histograms, flatten, log_cells, sides, vote_log_odds
 from majorant.certify.anonymous.search import suprema
-from majorant.certify.anonymous.tailored.invert import invert
+from majorant.certify.anonymous.tailored.invert import invert, suspect_stands
 from majorant.certify.anonymous.tailored.null import mirrored, null_side
 from majorant.certify.anonymous.tailored.rejection import Levels
 from majorant.theory.checks import FloatArray
-
-Histograms = Mapping[int, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +42,31 @@ def prove(histograms: Histograms, n_votes: int, theta_3: FloatArray, error: floa
     >>> prove({3: np.array([260.0, 240.0, 240.0, 260.0])}, 3, theta_3, .05)
     Proof(n_votes=3, zeros=2, ones=2)
     """
-    null = null_side(histograms, n_votes, n_votes // 2 + 1)
-    log_cell_c = log_cells(null.cells, theta_3) + null.log_orders_c
-    if null.saturated - float(null.items_c @ log_cell_c) > Levels.of(null, error).cut:
+    if not fits(histograms, theta_3, error):
         return Proof(n_votes, n_votes + 1, n_votes + 1)
     zeros = _first(histograms, n_votes, error)
     return Proof(n_votes, zeros, _first(mirrored(histograms), n_votes, error))
+
+
+def is_proved(histograms: Histograms, n_votes: int, theta_3: FloatArray, error: float) -> bool:
+    """Whether every majority of `n_votes` votes is proved: `prove` without the rest."""
+    if not fits(histograms, theta_3, error):
+        return False
+    narrowest = n_votes // 2 + 1
+    tasks = [
+        (null_side(one, n_votes, narrowest), _suspect(one, n_votes, narrowest))
+        for one in (histograms, mirrored(histograms))
+    ]
+    if any(suspect_stands(null, error, suspect_i) for null, suspect_i in tasks):
+        return False
+    return all(invert(null, error, suspect_i).rejected for null, suspect_i in tasks)
+
+
+def fits(histograms: Histograms, theta_3: FloatArray, error: float) -> bool:
+    """Whether the model diverges from the histograms by no more than a true one may."""
+    null = null_side(histograms, 1, 1)
+    log_cell_c = log_cells(null.cells, theta_3) + null.log_orders_c
+    return bool(null.saturated - null.items_c @ log_cell_c <= Levels.of(null, error).cut)
 
 
 def _first(histograms: Histograms, n_votes: int, error: float) -> int:
