@@ -9,7 +9,7 @@ from majorant.certify.named.bootstrap import bootstrap, majority_loss
 from majorant.certify.named.claim import claim_from, named_claim, vote_odds
 from majorant.certify.named.dependence import dependence
 from majorant.certify.named.design import design, majority_codes, worker_sets
-from majorant.certify.named.differ import workers_differ
+from majorant.certify.named.differ import _places, _shuffled, workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.panel import panel_claim
 from majorant.errors import ConfigError
@@ -202,3 +202,19 @@ def test_classes_are_named_by_the_diagonal():
 
 def test_loss_without_untied_items_is_not_a_number():
     assert np.isnan(majority_loss(np.array([[0.5, 0.5]]), np.array([-1]), np.ones(1)))
+
+
+def test_a_shuffle_mixes_the_votes_of_each_item_evenly_and_no_others():
+    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 300, ([2, 3, 4], [1, 1, 1]), n_workers=9, rng=0)
+    rng, seen = np.random.default_rng(0), np.zeros((votes.n_votes, votes.n_votes))
+    for _ in range(400):
+        order_n = _shuffled(_places(votes), rng)
+        assert (votes.item_n[order_n] == votes.item_n).all()
+        assert len(np.unique(order_n)) == votes.n_votes
+        seen[np.arange(votes.n_votes), order_n] += 1
+    size_n = votes.votes_i[votes.item_n]
+    place = seen[np.arange(votes.n_votes), votes.offsets_i[votes.item_n]]  # how often each place got the first vote
+    standard = (place - 400 / size_n) / np.sqrt(400 / size_n * (1 - 1 / size_n))
+    assert abs(standard.mean()) < 4 / np.sqrt(len(standard))
+    assert np.abs(standard).max() < 4.5
+    assert 0.85 < standard.std() < 1.15

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from crowds import coins
+from majorant import claims
 from majorant.agreement import agreement
-from majorant.claims import certify, inquire
+from majorant.claims import certify, gather, inquire, sampled_items
 from majorant.cli import main
 from majorant.errors import ConfigError
 from majorant.output import votes_table, write_table
@@ -127,3 +128,27 @@ def test_the_commands_certify_and_plan(tmp_path, monkeypatch, capsys):
     assert code == 0
     assert "votes" in text
     assert [path.name for path in Path().iterdir()] == ["votes.csv"]
+
+
+def test_very_many_votes_are_judged_by_a_sample_of_their_items_and_say_so(monkeypatch):
+    votes, _ = simulate([0.5, 0.5], coins([0.95, *[0.65] * 19], 2), 3_000, 5, rng=1)
+    whole = certify(votes, rng=0)
+    monkeypatch.setattr(claims, "MOST_VOTES", 15_000)
+    material = gather(votes, rng=np.random.default_rng(0))
+    assert len(material.sample.items) == 1_500
+    assert sum(items.sum() for items in material.histograms.values()) == 3_000  # counts are of all items
+    assert set(material.sample.items) <= set(votes.items)
+    sampled = certify(votes, rng=0)
+    assert any("1,500 of the 3,000 items" in text for text in sampled.named.assumptions)
+    assert sampled.anonymous.margin == whole.anonymous.margin
+    assert not any("sample" in text for text in whole.named.assumptions)
+    assert sampled.named.loss.low < whole.named.loss.value < sampled.named.loss.high
+
+
+def test_a_sample_keeps_enough_votes_of_each_worker():
+    draw = np.random.default_rng(0)
+    assert sampled_items(10_000, 50_000, 2, 1_000, rng=draw) is None
+    assert sampled_items(1_000_000, 5_000_000, 2, 100, rng=draw) is None  # thin workers: all items are needed
+    chosen = sampled_items(1_000_000, 5_000_000, 2, 10_000, rng=draw)
+    assert len(chosen) == 40_000
+    assert (np.diff(chosen) > 0).all()

@@ -18,6 +18,9 @@ from majorant.cli import COMMANDS, main, majorant
 GOOD = "item,worker,label\na,w,yes\na,x,yes\na,y,no\nb,w,no\nb,x,no\nb,y,yes\n"
 
 
+FILES = ["labels.csv", "report.html", "result.json", "review.csv", "workers.csv"]
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
     """Call the command line in an empty folder: run("check", "votes.csv") -> (exit code, stdout, stderr)."""
@@ -45,8 +48,8 @@ def test_check_says_what_was_read_and_writes_labels_and_result(run):
     assert "6 votes by 3 workers on 2 items" in out
     assert "2 items labelled, no ties" in out
     assert len(out.splitlines()) <= 25
-    assert sorted(path.name for path in Path("results").iterdir()) == ["labels.csv", "result.json"]
-    assert Path("results/labels.csv").read_text().splitlines()[1] == "a,yes,0.666666667,no,0.333333333,3,false"
+    assert sorted(path.name for path in Path("results").iterdir()) == FILES
+    assert Path("results/labels.csv").read_text().splitlines()[1].startswith("a,yes,0.")
     assert json.loads(Path("results/result.json").read_text())["votes"]["items"] == 2
 
 
@@ -55,14 +58,19 @@ def test_json_and_text_and_file_tell_the_same(run):
     code, out, _ = run("check", "votes.csv", "--json", "--out", "results")
     assert code == 0
     assert json.loads(out) == json.loads(Path("results/result.json").read_text())
-    _, again, _ = run("check", "votes.csv", "--json")
+    kept = {path.name: path.read_bytes() for path in Path("results").iterdir()}
+    assert sorted(kept) == FILES
+    _, again, _ = run("check", "votes.csv", "--json", "--out", "results")
     assert again == out  # the same input and seed, the same bytes
+    assert {path.name: path.read_bytes() for path in Path("results").iterdir()} == kept
 
 
 def test_aggregate_writes_csv_or_parquet_or_prints(run):
     write("votes.csv", GOOD)
     assert run("aggregate", "votes.csv", "-q") == (0, "", "")
-    assert Path("labels.csv").read_text().startswith("item,label,confidence,runner_up,margin,votes,tied\na,yes,")
+    assert (
+        Path("labels.csv").read_text().startswith("item,label,confidence,runner_up,margin,votes,tied,changed\na,yes,")
+    )
     assert run("aggregate", "votes.csv", "--method", "dawid-skene", "--out", "labels.parquet")[0] == 0
     assert pq.read_table("labels.parquet").column("item").to_pylist() == ["a", "b"]
     code, out, err = run("aggregate", "votes.csv", "--out", "-")
@@ -73,12 +81,12 @@ def test_aggregate_writes_csv_or_parquet_or_prints(run):
 def test_ties_are_left_open_or_broken_as_asked(run):
     write("votes.csv", "item,worker,label\na,w,yes\na,x,no\n")
     for ties, label in (("flag", ""), ("first", "no"), ("random", "no")):
-        run("aggregate", "votes.csv", "--ties", ties, "--seed", "1")
+        run("aggregate", "votes.csv", "--method", "majority", "--ties", ties, "--seed", "1")
         assert Path("labels.csv").read_text().splitlines()[1].split(",")[1] in {
             label,
             "yes" if ties == "random" else label,
         }
-        assert Path("labels.csv").read_text().splitlines()[1].endswith("2,true")
+        assert Path("labels.csv").read_text().splitlines()[1].endswith("2,true,no")
 
 
 def test_agreement_prints_coefficients_and_pairs(run):

@@ -77,5 +77,5 @@ def test_the_command_writes_a_row_per_worker(tmp_path, monkeypatch, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert facts["workers"]["flagged"] == {"too few votes": 3}
     lines = Path("workers.csv").read_text().splitlines()
-    assert lines[0].startswith("worker,votes,accuracy,low,high,chance,agreement,flags,no labelled no")
+    assert lines[0].startswith("worker,votes,accuracy,low,high,chance,agreement,weight,flags,evidence,no labelled no")
     assert [line.split(",")[0] for line in lines[1:]] == ["w", "x", "y"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +18,7 @@ from majorant.kernels import Block, FloatArray
 from majorant.threads import thread_count
 from majorant.votes import IntArray, Votes
 
+S = TypeVar("S")
 T = TypeVar("T")
 ITEMS_PER_BLOCK = 1 << 16  # fewer, and the calls of a block cost as much as its work; more, and it leaves the cache
 
@@ -34,6 +35,9 @@ class Engine(Protocol):
 
     def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
         """What `fn` returns for each block, in the order of the items."""
+
+    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
+        """What `fn` says of the items of each block, (items of the block, ...), for all items in a row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,20 +57,29 @@ class MemoryEngine:
 
     def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
         """What `fn` returns for each block, in the order of the items; few blocks are under way at a time."""
-        if self.threads == 1 or len(self.blocks) == 1:
-            yield from map(fn, self.blocks)
-            return
-        pool, under_way = _pool(self.threads), deque[Future[T]]()
-        try:
-            for block in self.blocks:
-                under_way.append(pool.submit(fn, block))
-                if len(under_way) > 2 * self.threads:
-                    yield under_way.popleft().result()
-            while under_way:
+        return in_order(fn, self.blocks, self.threads, ahead=self.threads)
+
+    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
+        """What `fn` says of each item."""
+        return np.concatenate(list(self.map_blocks(fn)))
+
+
+def in_order(fn: Callable[[S], T], things: Sequence[S], threads: int, *, ahead: int = 0) -> Iterator[T]:
+    """What `fn` returns for each thing, in their order, by threads; few results wait at a time."""
+    if threads == 1 or len(things) == 1:
+        yield from map(fn, things)
+        return
+    pool, under_way = _pool(threads), deque[Future[T]]()
+    try:
+        for thing in things:
+            under_way.append(pool.submit(fn, thing))
+            if len(under_way) > threads + ahead:
                 yield under_way.popleft().result()
-        finally:
-            for future in under_way:
-                future.cancel()
+        while under_way:
+            yield under_way.popleft().result()
+    finally:
+        for future in under_way:
+            future.cancel()
 
 
 def in_memory(

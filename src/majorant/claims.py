@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
 from majorant.certify.certificate import Certificate, Claim, Gate
-from majorant.certify.gold.claim import gold_claim
-from majorant.certify.named.claim import named_claim
+from majorant.certify.gold.cells import GoldCells, gold_cells
+from majorant.certify.gold.claim import claim_from_cells
+from majorant.certify.named.bootstrap import Replicates, bootstrap
+from majorant.certify.named.claim import VOTES_PER_CLASS, named_claim, typical_votes
 from majorant.certify.named.dependence import Dependence, dependence
 from majorant.certify.named.design import Design, design
 from majorant.certify.named.differ import workers_differ
@@ -23,12 +26,13 @@ from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
 from majorant.interval import as_level
 from majorant.kernels import FloatArray
-from majorant.merge import merge_equal_items
+from majorant.merge import merge_equal_items, take_items
 from majorant.randomness import as_generator
 from majorant.tally import histograms
-from majorant.votes import Votes
+from majorant.votes import IntArray, Votes
 
 MOST_ENTRIES = 250_000  # of all workers' confusion matrices together; 200 replicates of more would fill the memory
+MOST_VOTES = 400_000  # times classes: what 200 refits can go through in seconds; of more, a random sample of the items
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +43,16 @@ class Inquiry:
     design: Design
     dependence: Dependence | None  # of the workers of a panel
     fit: Fit | None  # one confusion matrix per worker
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Material:
+    """What claims are made from, small whatever the number of votes: wherever the votes lie, it can be gathered."""
+
+    histograms: Mapping[int, IntArray] | None  # of all items, two classes
+    sample: Votes  # all items, or a random sample of them, for the claims about workers
+    n_items: int  # of which the sample was drawn
+    gold: GoldCells | None  # of all items, where gold is known of one that has a vote
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,15 +82,53 @@ def certify(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator
 def inquire(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
     """The certificate together with the design of the data, the dependence of the workers and the named fit."""
     as_level(level)
-    generator, shape = as_generator(rng), design(votes)
-    case = _case(votes)
-    shared_errors = None
-    if case is not None and shape.kind == "panel":
-        shared_errors = dependence(case.votes, case.fit, rng=generator, level=level, copies=case.copies_i)
+    generator = as_generator(rng)
+    return inquire_from(gather(votes, rng=generator), level=level, rng=generator)
+
+
+def gather(votes: Votes, *, rng: np.random.Generator) -> Material:
+    """What the claims look at: counts of all items, and a random sample of the items where there are very many."""
+    n_items, _, n_classes = votes.shape
+    chosen = sampled_items(n_items, votes.n_votes, n_classes, typical_votes(votes), rng=rng)
+    return Material(
+        histograms=histograms(votes) if n_classes == 2 else None,
+        sample=votes if chosen is None else take_items(votes, chosen),
+        n_items=n_items,
+        gold=gold_cells(votes) if _has_gold(votes) else None,
+    )
+
+
+def sampled_items(
+    n_items: int, n_votes: int, n_classes: int, typical: float, *, rng: np.random.Generator
+) -> IntArray | None:
+    """Which items the claims about workers look at, in order; None for all of them.
+
+    The sample leaves a worker with `typical` votes three times as many as it takes to tell workers apart.
+
+    >>> len(sampled_items(1_000_000, 5_000_000, 2, typical=1000, rng=np.random.default_rng(0)))
+    120000
+    """
+    wanted = MOST_VOTES / max(n_classes, 1)
+    if n_votes <= wanted:
+        return None
+    share = max(wanted / n_votes, min(1.0, 3 * VOTES_PER_CLASS * n_classes / max(typical, 1.0)))
+    n_chosen = round(share * n_items)
+    return None if n_chosen >= n_items else np.sort(rng.choice(n_items, n_chosen, replace=False))
+
+
+def inquire_from(material: Material, *, level: float, rng: np.random.Generator) -> Inquiry:
+    """The certificate from what was gathered, wherever the votes lie."""
+    case, shape = _case(material.sample), design(material.sample)
+    panel = case if shape.kind == "panel" else None
+    shared_errors, replicates = None, None
+    if panel is not None:
+        shared_errors = dependence(panel.votes, panel.fit, rng=rng, level=level, copies=panel.copies_i)
+        if panel.votes.votes_i.max(initial=0) >= 3:
+            replicates = bootstrap(*panel.arguments, rng=rng, copies=panel.copies_i)  # one for both claims
     gate = None if shared_errors is None else shared_errors.gate
-    anonymous = _anonymous(votes, case, shape, gate, level, generator)
-    named = None if case is None else _named(votes, case, anonymous, gate, level, generator)
-    gold = gold_claim(votes, level=level) if _has_gold(votes) else None
+    anonymous = _anonymous(material, panel, replicates, gate, level, rng)
+    named = None if case is None else _named(material, case, replicates, anonymous, gate, level, rng)
+    gold = None if material.gold is None else claim_from_cells(material.gold, material.sample.labels, level=level)
     why = " ".join([anonymous.why, *([named.why] if named is not None else [])])
     certificate = Certificate(level=level, why=why, anonymous=anonymous, named=named, gold=gold)
     return Inquiry(certificate, shape, shared_errors, None if case is None else case.fit)
@@ -94,35 +146,54 @@ def _case(votes: Votes) -> _Case | None:
 
 
 def _anonymous(
-    votes: Votes, case: _Case | None, shape: Design, gate: Gate | None, level: float, rng: np.random.Generator
+    material: Material,
+    panel: _Case | None,
+    replicates: Replicates | None,
+    gate: Gate | None,
+    level: float,
+    rng: np.random.Generator,
 ) -> Claim:
     """The claim about rules that ignore who voted: from counts for a crowd, from the named model for a panel."""
-    n_classes = len(votes.labels)
-    if n_classes < 2:
+    sample = material.sample
+    if len(sample.labels) < 2:
         why = "All votes say the same: there is nothing to decide between."
         return Claim(kind="anonymous", verdict="unidentified", why=why)
-    if shape.kind == "panel" and case is not None:
+    if panel is not None:
         try:
-            claim = panel_claim(*case.arguments, level=level, rng=rng, copies=case.copies_i)
-            return _gated(claim, gate)
+            claim = panel_claim(*panel.arguments, level=level, rng=rng, copies=panel.copies_i, replicates=replicates)
+            return _gated(_of_sample(claim, material), gate)
         except ConfigError:  # too many ways for the votes to fall: treat the panel as a crowd
             pass
-    if n_classes == 2:
-        return anonymous_claim(as_histograms(histograms(votes)), level, rng)
-    return multiclass_claim(
-        votes, SharedConfusion().fit(votes), partial(refit_dawid_skene, votes), level=level, rng=rng
-    )
+    if material.histograms is not None:
+        return anonymous_claim(as_histograms(material.histograms), level, rng)
+    shared, refit = SharedConfusion().fit(sample), partial(refit_dawid_skene, sample)
+    return _of_sample(multiclass_claim(sample, shared, refit, level=level, rng=rng), material)
 
 
 def _named(
-    votes: Votes, case: _Case, anonymous: Claim, gate: Gate | None, level: float, rng: np.random.Generator
+    material: Material,
+    case: _Case,
+    replicates: Replicates | None,
+    anonymous: Claim,
+    gate: Gate | None,
+    level: float,
+    rng: np.random.Generator,
 ) -> Claim:
     """The claim about all rules, with whether workers differ at all; it needs independent votes as well."""
-    claim = named_claim(*case.arguments, level=level, rng=rng, copies=case.copies_i)
-    claim = replace(claim, gates=(*claim.gates, workers_differ(votes, rng=rng)))
+    claim = named_claim(*case.arguments, level=level, rng=rng, copies=case.copies_i, replicates=replicates)
+    claim = replace(claim, gates=(*claim.gates, workers_differ(material.sample, rng=rng)))
     if gate is None and anonymous.gates:
         gate = anonymous.gates[0]  # of a crowd: independence as the counts show it
-    return _gated(claim, gate)
+    return _gated(_of_sample(claim, material), gate)
+
+
+def _of_sample(claim: Claim, material: Material) -> Claim:
+    """The claim, which says so where it rests on a sample of the items."""
+    n_sampled = len(material.sample.items)
+    if n_sampled == material.n_items:
+        return claim
+    note = f"from a random sample of {n_sampled:,} of the {material.n_items:,} items, which holds enough votes"
+    return replace(claim, assumptions=(*claim.assumptions, note))
 
 
 def _gated(claim: Claim, gate: Gate | None) -> Claim:

@@ -14,7 +14,8 @@ from typing import Any
 from majorant.errors import ConfigError
 from majorant.votes import IntArray, Votes
 
-Content = str | Mapping[str, Any]
+Columns = Mapping[str, Any]
+Content = str | Columns | Iterator[Columns]  # text, a table, or a table some rows at a time
 
 
 @contextlib.contextmanager
@@ -47,26 +48,63 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_files(contents: Mapping[Path, Content]) -> list[Path]:
-    """Write several files, all of them or, if one cannot be written, none; a content is text or columns of a table."""
+    """Write several files, all of them or, if one cannot be written, none."""
     with contextlib.ExitStack() as parts:
         for path, content in contents.items():
             part = parts.enter_context(whole_file(path))
             if isinstance(content, str):
                 part.write_text(content, encoding="utf-8")
-            else:
+            elif isinstance(content, Mapping):
                 _fill_table(part, path, content)
+            else:
+                _fill_in_turn(part, path, content)
     return list(contents)
 
 
-def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Path:
-    """Write columns of equal length as CSV, or as Parquet where the name ends so; None and NaN become empty."""
+def write_table(path: str | os.PathLike[str], columns: Columns | Iterator[Columns]) -> Path:
+    """Write columns of equal length as CSV, or as Parquet where the name ends so; None and NaN become empty.
+
+    A table that does not fit into memory comes as an iterator, some rows at a time.
+    """
     return write_files({Path(path): columns})[0]
 
 
-def _fill_table(part: Path, path: Path, columns: Mapping[str, Any]) -> None:
+def _fill_in_turn(part: Path, path: Path, tables: Iterator[Columns]) -> None:
+    """Rows after rows: those of CSV files follow each other, Parquet gets a row group for each."""
+    import pyarrow.parquet as pq
+
+    with contextlib.ExitStack() as open_files:
+        if path.suffix == ".parquet":
+            writer: Any = None
+            for columns in tables:
+                table = _arrow_table(columns)
+                if writer is None:
+                    writer = open_files.enter_context(pq.ParquetWriter(part, table.schema))
+                writer.write_table(table.cast(writer.schema))
+            return
+        some = open_files.enter_context(_rows_file(part))
+        out = open_files.enter_context(part.open("wb"))
+        for number, columns in enumerate(tables):
+            _fill_table(some, path, columns, header=number == 0)
+            with some.open("rb") as file:
+                shutil.copyfileobj(file, out, 1 << 20)
+
+
+@contextlib.contextmanager
+def _rows_file(beside: Path) -> Iterator[Path]:
+    """A temporary name beside a temporary file, removed in the end."""
+    some = beside.with_name(f"{beside.name.removesuffix('.part')}.rows.part")
+    try:
+        yield some
+    finally:
+        some.unlink(missing_ok=True)
+
+
+def _fill_table(part: Path, path: Path, columns: Columns, *, header: bool = True) -> None:
     import duckdb
 
-    how = "FORMAT parquet" if path.suffix == ".parquet" else "FORMAT csv, HEADER, DELIMITER ','"
+    csv = f"FORMAT csv, HEADER {str(header).lower()}, DELIMITER ','"
+    how = "FORMAT parquet" if path.suffix == ".parquet" else csv
     with duckdb.connect() as connection:
         connection.register("output_table", _arrow_table(columns))
         name = str(part).replace("'", "''")
@@ -76,7 +114,7 @@ def _fill_table(part: Path, path: Path, columns: Mapping[str, Any]) -> None:
             raise cannot_write(path, OSError(str(error).splitlines()[0])) from error
 
 
-def print_table(columns: Mapping[str, Any]) -> None:
+def print_table(columns: Columns) -> None:
     """Print columns of equal length as CSV on standard output."""
     with tempfile.TemporaryDirectory() as folder:
         path = write_table(Path(folder) / "table.csv", columns)
@@ -101,7 +139,7 @@ def votes_table(votes: Votes) -> dict[str, Any]:
     return columns
 
 
-def _arrow_table(columns: Mapping[str, Any]) -> Any:
+def _arrow_table(columns: Columns) -> Any:
     import pyarrow as pa
 
     return pa.table({name: _arrow_column(values) for name, values in columns.items()})

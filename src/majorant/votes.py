@@ -38,6 +38,8 @@ class Votes:
     gold_i: IntArray | None = None  # code of the true label, -1 where unknown
     abstained_i: IntArray | None = None  # declared voters of the item who gave no vote
     seconds_n: NDArray[np.float64] | None = None  # time that each vote took
+    slice_i: IntArray | None = None  # which part of the data an item belongs to, -1 for none
+    slices: tuple[Hashable, ...] = ()
 
     def __post_init__(self) -> None:
         n_items, n_votes = len(self.items), len(self.item_n)
@@ -48,6 +50,9 @@ class Votes:
         if self.gold_i is not None:
             self._freeze("gold_i", np.int32, n_items)
             self._check_range("gold_i", -1, len(self.labels))
+        if self.slice_i is not None:
+            self._freeze("slice_i", np.int32, n_items)
+            self._check_range("slice_i", -1, len(self.slices))
         if self.abstained_i is not None:
             self._freeze("abstained_i", np.int32, n_items)
         if self.seconds_n is not None:

@@ -21,6 +21,7 @@ from majorant.votes import IntArray, Votes
 
 NO_RNG = "no interval: give rng to draw resamples"
 NO_PAIRS = "no item holds two votes"
+N_BOOT = 1000
 ROWS_AT_ONCE = 1 << 14
 
 
@@ -38,7 +39,7 @@ def agreement(
     *,
     rng: int | np.random.Generator | None = None,
     level: float = 0.95,
-    n_boot: int = 1000,
+    n_boot: int = N_BOOT,
     order: Sequence[Hashable] | None = None,
     min_common: int = 10,
 ) -> Agreement:
@@ -59,11 +60,26 @@ def agreement(
     >>> found.krippendorff_ordinal.reason
     'labels are not numbers: give order, from lowest to highest'
     """
-    how = _resampling(rng, n_boot, level)
-    class_k, no_order = _class_order(votes.labels, order)
-    patterns, used_k = _votes_only(distinct_counts(counts(votes)), class_k)
-    found, drawn = _from_counts(patterns, [votes.labels[k] for k in used_k], no_order, how)
-    cohen, pairs, drawn_pairs = _cohen(votes, min_common, how)
+    how = resampling(rng, level=level, n_boot=n_boot)
+    return agreement_from(distinct_counts(counts(votes)), votes, how, order=order, min_common=min_common)
+
+
+def agreement_from(
+    patterns: Patterns,
+    sample: Votes,
+    how: Resampling,
+    *,
+    order: Sequence[Hashable] | None = None,
+    min_common: int = 10,
+) -> Agreement:
+    """The same from the counts of all items, wherever they lie; Cohen's kappa from votes in memory, perhaps fewer."""
+    class_k, no_order = _class_order(sample.labels, order)
+    n_items = int(patterns.items_p.sum())
+    patterns, used_k = _votes_only(patterns, class_k)
+    found, drawn = _from_counts(patterns, [sample.labels[k] for k in used_k], no_order, how)
+    cohen, pairs, drawn_pairs = _cohen(sample, min_common, how)
+    if len(sample.items) < n_items:
+        drawn_pairs = f"{drawn_pairs or 'Cohen:'} from a random sample of {len(sample.items):,} of {n_items:,} items"
     return Agreement(
         **found,
         cohen=cohen,
@@ -71,12 +87,13 @@ def agreement(
         n_items=int(patterns.items_p.sum()),
         n_paired=_n_paired(patterns),
         n_classes=len(used_k),
-        level=level,
+        level=how.level,
         resampling="; ".join(part for part in (drawn, drawn_pairs) if part) or NO_RNG,
     )
 
 
-def _resampling(rng: int | np.random.Generator | None, n_boot: int, level: float) -> Resampling:
+def resampling(rng: int | np.random.Generator | None, *, level: float, n_boot: int = N_BOOT) -> Resampling:
+    """How to draw, checked."""
     as_level(level)
     if n_boot < 100:
         raise ConfigError(f"n_boot must be at least 100 to give percentiles, not {n_boot!r}.")

@@ -14,14 +14,16 @@ from majorant.errors import MajorantError
 
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
-    "check": "Read votes, measure agreement, say whether majority vote is the best rule, and write the labels.",
+    "check": "Is majority vote the best rule for these votes, what to use if not, the labels, and what to buy.",
     "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or not to be told.",
     "plan": "How many votes, gold items and workers it takes to reach an accuracy.",
     "aggregate": "Write one label per item.",
     "workers": "Who is good: accuracy with intervals, agreement, confusion and flags of each worker.",
     "agreement": "How well the workers agree, beyond chance.",
     "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
+    "report": "Make the page of a saved result again.",
     "simulate": "Draw votes from a crowd or a panel with known truth.",
+    "reproduce": "Make the tables and figures of the paper again, and show what is printed beside what comes out.",
     "data": "List and fetch public data sets.",
     "demo": "Run a simulated crowd and a panel of judges through the whole line.",
 }

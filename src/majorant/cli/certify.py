@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import common_options, level_option
+from majorant.cli.memory import Large, memory_options
+from majorant.cli.options import claim_option, common_options, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
+    from majorant.account import Account
     from majorant.certify.certificate import Certificate
     from majorant.votes import Votes
 
@@ -21,13 +23,7 @@ EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any oth
 
 @click.command()
 @input_options
-@click.option(
-    "--claim",
-    type=click.Choice(["anonymous", "named", "gold"]),
-    default="anonymous",
-    show_default=True,
-    help="The claim that the exit code is about.",
-)
+@claim_option
 @click.option("--labels", metavar="FILE", help="Also judge labels you have: a table with the columns item and label.")
 @click.option("--plug-in", metavar="METHOD", help="Instead, take a method's estimate for the truth; without a level.")
 @click.option(
@@ -37,10 +33,12 @@ EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any oth
     show_default=True,
     help="With --plug-in: estimate from this random share of the items.",
 )
+@memory_options
 @level_option
 @common_options
 def certify(
     source: Source,
+    large: Large | None,
     claim: str,
     labels: str | None,
     plug_in: str | None,
@@ -59,6 +57,8 @@ def certify(
         raise ConfigError("--share is for --plug-in METHOD: the certificate uses all items.")
     if plug_in is not None and labels is not None:
         raise ConfigError("--labels and --plug-in are two questions: ask one at a time.")
+    if large is not None:
+        raise SystemExit(_certify_large(source, large, claim, labels or plug_in, level, seed, as_json=as_json))
     votes = source.read()
     if plug_in is not None:
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
@@ -67,18 +67,34 @@ def certify(
     with at_work("certifying", quiet=quiet):
         certificate = run(votes, level=level, rng=seed)
     code = _exit_code(certificate, claim)
-    _show(votes, certificate, labels, as_json=as_json)
+    _show(votes.account, certificate, as_json=as_json, votes=votes, labels=labels)
     raise SystemExit(code)
 
 
-def _show(votes: Votes, certificate: Certificate, labels: str | None, *, as_json: bool) -> None:
+def _certify_large(
+    source: Source, large: Large, claim: str, more: str | None, level: float, seed: int, *, as_json: bool
+) -> int:
+    from majorant.stored import inquire
+
+    if more is not None:
+        raise ConfigError("--labels and --plug-in look at all votes in memory: leave out --memory.")
+    with large.stored(source) as (stored, means):
+        certificate = inquire(stored, means, level=level, rng=seed).certificate
+    code = _exit_code(certificate, claim)
+    _show(stored.account, certificate, as_json=as_json)
+    return code
+
+
+def _show(
+    account: Account, certificate: Certificate, *, as_json: bool, votes: Votes | None = None, labels: str | None = None
+) -> None:
     from majorant.report.certificate_summary import certificate_summary
     from majorant.report.certificate_text import certificate_text, labels_loss_lines
     from majorant.report.summary import account_summary
     from majorant.report.text import to_json
 
-    summary = {"input": account_summary(votes.account), **certificate_summary(certificate)}
-    if labels is not None:
+    summary = {"input": account_summary(account), **certificate_summary(certificate)}
+    if labels is not None and votes is not None:
         summary["labels"] = _judge_labels(votes, labels, certificate.level)
     if as_json:
         click.echo(to_json(summary), nl=False)

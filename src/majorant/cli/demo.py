@@ -21,9 +21,10 @@ def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
     from majorant.encode import read
     from majorant.output import make_folder, votes_table, write_table
     from majorant.pipeline import check
+    from majorant.report.check_text import check_text
     from majorant.report.files import write_result
     from majorant.report.summary import result_summary
-    from majorant.report.text import check_text, to_json
+    from majorant.report.text import to_json
 
     summaries = {}
     for name, votes in _tables(seed).items():

@@ -29,6 +29,14 @@ level_option = click.option(
     help="Confidence level of intervals and verdicts.",
 )
 
+claim_option = click.option(
+    "--claim",
+    type=click.Choice(["anonymous", "named", "gold"]),
+    default="anonymous",
+    show_default=True,
+    help="The claim that the exit code is about.",
+)
+
 
 def number_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
     """.5,.5"""

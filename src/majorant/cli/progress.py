@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
+
+Report = Callable[[str, int, int | None], None]  # what is done, how much of it, out of how much if that is known
+SHORT = 0.5  # seconds; a pass that takes less is not timed by itself
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -23,6 +26,60 @@ def at_work(what: str, *, quiet: bool) -> Iterator[None]:
     """Say what takes its time, with the time it has taken, where somebody watches."""
     with _spinner(what, quiet=quiet):
         yield
+
+
+@contextlib.contextmanager
+def items_bar(names: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str, float], None]]:
+    """A callback that shows how far a list of items is, given the name of one and the share of it that is done."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=len(names))
+
+        def show(name: str, share: float) -> None:
+            at = names.index(name)
+            bar.update(task, completed=at + share, description=f"{name} ({at + 1} of {len(names)})")
+
+        yield show
+
+
+@contextlib.contextmanager
+def stages(*, quiet: bool) -> Iterator[tuple[Report, Callable[[int, float], None] | None]]:
+    """Two callbacks: how far a stage is, shown with its rate and the time left; and which step a fit is at."""
+    if quiet or not sys.stderr.isatty():
+        yield _to_nobody, None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    text = "{task.description} {task.completed:>13,.0f}"
+    rate = "{task.fields[rate]}"
+    columns = (TextColumn(text), BarColumn(), TextColumn(rate), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task, at = bar.add_task("", rate=""), {"what": "", "step": ""}
+
+        def report(what: str, done: int, total: int | None) -> None:
+            if what != at["what"] or (done < bar.tasks[0].completed and (bar.tasks[0].elapsed or 0) > SHORT):
+                at["what"] = what
+                bar.reset(task)
+            speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
+            shown = f"{speed:,.0f} a second" if speed else ""
+            described = f"{what}{at['step'] if what == 'passing' else ''}"
+            bar.update(task, description=described, completed=done, total=total, rate=shown)
+
+        def progress(step: int, objective: float) -> None:
+            at["step"] = f", step {step + 1} ({objective:,.2f})"
+
+        yield report, progress
+
+
+def _to_nobody(what: str, done: int, total: int | None) -> None:
+    """Nobody watches."""
 
 
 @contextlib.contextmanager

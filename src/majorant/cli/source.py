@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from majorant.cli.progress import row_counter
+from majorant.errors import ConfigError
 from majorant.threads import THREADS_VARIABLE
 
 if TYPE_CHECKING:
@@ -29,15 +30,18 @@ class Source:
     settings: dict[str, Any]
     quiet: bool
 
-    def read(self) -> Votes:
-        """The votes, with a counter on the terminal while rows are read."""
+    def read(self, by: str | None = None) -> Votes:
+        """The votes, with a counter on the terminal while rows are read; `by` names a column to slice the items."""
         from majorant.datasets import load
         from majorant.encode import read
 
         if self.file[0].startswith(DATASET) and len(self.file) == 1:
+            if by is not None:
+                raise ConfigError(f"--by {by}: the public data sets have no further columns.")
             return load(self.file[0].removeprefix(DATASET))
         with row_counter(quiet=self.quiet) as progress:
-            return read(list(self.file) if len(self.file) > 1 else self.file[0], progress=progress, **self.settings)
+            files = list(self.file) if len(self.file) > 1 else self.file[0]
+            return read(files, by=by, progress=progress, **self.settings)
 
 
 _INPUT_OPTIONS = (

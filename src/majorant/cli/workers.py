@@ -2,34 +2,61 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import click
 
+from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import common_options, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
+
+if TYPE_CHECKING:
+    from majorant.votes import Votes
 
 
 @click.command()
 @input_options
 @click.option("--method", default="hierarchical", show_default=True, help="The model behind the estimates.")
 @click.option("--out", default="workers.csv", show_default=True, help="CSV, or Parquet by its ending; - prints CSV.")
+@memory_options
 @level_option
 @common_options
-def workers(source: Source, method: str, out: str, level: float, seed: int, as_json: bool, quiet: bool) -> None:
+def workers(
+    source: Source,
+    large: Large | None,
+    method: str,
+    out: str,
+    level: float,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Who is good: accuracy with intervals, agreement, confusion and flags of each worker."""
     from majorant.decide.workers import assess_workers, worker_table
     from majorant.errors import ConfigError
     from majorant.output import print_table, write_table
     from majorant.pipeline import aggregate
-    from majorant.report.summary import account_summary, workers_summary
+    from majorant.report.summary import account_summary
     from majorant.report.text import input_lines, to_json, workers_lines
+    from majorant.report.workers_summary import workers_summary
 
     if as_json and out == "-":
         raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
-    votes = source.read()
-    with at_work(method, quiet=quiet):
-        fit = aggregate(votes, method, rng=seed)
-    found = assess_workers(votes, fit, level=level)
+    if large is not None:
+        from majorant.stored import choose, fit_rule
+        from majorant.stored import workers as assess_stored
+
+        with large.stored(source, out) as (stored, means):
+            rule, start = choose(stored, method, means, rng=seed)
+            fit = fit_rule(stored, rule, means, rng=start)
+            found = assess_stored(stored, fit, means, level=level)
+        votes = cast("Votes", stored)  # the table asks for names alone
+    else:
+        votes = source.read()
+        with at_work(method, quiet=quiet):
+            fit = aggregate(votes, method, rng=seed)
+        found = assess_workers(votes, fit, level=level)
     table = worker_table(votes, fit, found)
     if out == "-":
         print_table(table)

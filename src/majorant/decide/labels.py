@@ -8,21 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.estimate.fit import NO_LABEL, Fit, Ties
+from majorant.estimate.majority import Majority
 from majorant.votes import Votes
 
+CHANGES = ("no", "yes", "tie settled", "tie opened")
 DIGITS = 9  # probabilities in files; the digits beyond are rounding
 
 
 def label_table(
     votes: Votes, fit: Fit, *, ties: Ties = "flag", rng: int | np.random.Generator | None = None
 ) -> dict[str, Any]:
-    """Columns item, label, confidence, runner_up, margin, votes and tied, a row for each item.
+    """Columns item, label, confidence, runner_up, margin, votes, tied and changed, a row for each item.
 
     `confidence` is the probability of the label, `runner_up` the next most probable class if there is any, `margin`
     the lead over it in probability.  An item without votes has none of them; a tie that is left open has no label.
+    `changed` is "yes" where majority vote gives another label, "tie settled" where majority vote is tied and the fit is
+    not, "tie opened" where it is the other way round, else "no".
     """
     label_i = fit.codes(ties, rng)
-    first_i, second_i = _two_best(fit.posterior, label_i)
+    first_i, second_i = two_best(fit.posterior, label_i)
     rows = np.arange(len(label_i))
     confidence_i, next_i = fit.posterior[rows, first_i], fit.posterior[rows, second_i]
     next_i = np.where(second_i == first_i, 0.0, next_i)  # a single class has no runner-up
@@ -35,10 +39,29 @@ def label_table(
         "margin": np.where(voted_i, (confidence_i - next_i).round(DIGITS), np.nan),
         "votes": fit.votes_i,
         "tied": fit.tied_i,
+        "changed": [CHANGES[c] for c in changes(votes, fit)],
     }
 
 
-def _two_best(posterior_ik: NDArray[np.float64], label_i: NDArray[np.int32]) -> tuple[NDArray[np.int64], ...]:
+def changes(votes: Votes, fit: Fit, majority: Fit | None = None) -> NDArray[np.int8]:
+    """How each label compares with majority vote: its place in CHANGES.
+
+    >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
+    >>> from dataclasses import replace
+    >>> rare = replace(Majority().fit(votes), posterior=np.array([[.6, .4], [.9, .1]]))
+    >>> [CHANGES[c] for c in changes(votes, rare)]
+    ['tie settled', 'yes']
+    """
+    before_i = (Majority().fit(votes) if majority is None else majority).codes()
+    after_i = fit.codes()
+    kind_i = np.zeros(len(after_i), dtype=np.int8)
+    kind_i[(before_i != after_i) & (fit.votes_i > 0)] = CHANGES.index("yes")
+    kind_i[(before_i == NO_LABEL) & (after_i != NO_LABEL)] = CHANGES.index("tie settled")
+    kind_i[(before_i != NO_LABEL) & (after_i == NO_LABEL)] = CHANGES.index("tie opened")
+    return kind_i
+
+
+def two_best(posterior_ik: NDArray[np.float64], label_i: NDArray[np.int32]) -> tuple[NDArray[np.int64], ...]:
     """The chosen class (the most probable where none was chosen) and the most probable of the others."""
     rows = np.arange(len(label_i))
     first_i = np.where(label_i >= 0, label_i, posterior_ik.argmax(axis=1))

@@ -28,6 +28,7 @@ def read(
     gold: str | None = None,
     status: str | None = None,
     seconds: str | None = None,
+    by: str | None = None,
     columns: str | Sequence[str] | None = None,
     gold_file: Any = None,
     repeats: str = "error",
@@ -43,8 +44,9 @@ def read(
     """Votes from a file, a glob, a list of files, "-" (standard input), a frame, a dict of columns or a list of votes.
 
     Columns are found by name; `item`, `worker`, `label`, `gold`, `status` and `seconds` name them where a name is
-    not usual ("" for an optional one: there is none), `columns` gives their order where there are no names.  Every
-    row is a vote, an abstention, a merged copy or a dropped repeat: see `votes.account`.  docs/input.md has the rules.
+    not usual ("" for an optional one: there is none), `columns` gives their order where there are no names; `by` names
+    a column of the items, such as their language, by which to slice them.  Every row is a vote, an abstention, a merged
+    copy or a dropped repeat: see `votes.account`.  docs/input.md has the rules.
 
     >>> votes = read({"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1]})
     >>> votes.shape, votes.items, votes.labels
@@ -56,7 +58,9 @@ def read(
     one vote per worker and item, or choose with --repeats first|last|each.
     """
     check_policy(repeats)
-    choice = Choice.of(columns, item=item, worker=worker, label=label, gold=gold, status=status, seconds=seconds)
+    choice = Choice.of(
+        columns, item=item, worker=worker, label=label, gold=gold, status=status, seconds=seconds, slice=by
+    )
     how = Opening(choice=choice, encoding=encoding, delimiter=delimiter, format=format, wide=wide, threads=threads)
     with open_table(source, how) as table:
         if gold_file is not None and "gold" in table.columns:

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.encode.collect import Coded
-from majorant.encode.gold import Gold, one_per_item
+from majorant.encode.gold import Gold
 from majorant.encode.ids import Ids, identify
-from majorant.encode.labels import Labelled, Mask, name_labels, vote_mask
-from majorant.encode.notes import make_account
+from majorant.encode.labels import Labelled, Mask, label_uses, name_labels, vote_mask
+from majorant.encode.notes import coverage_of, make_account
+from majorant.encode.per_item import one_per_item, slices_of_items
 from majorant.encode.repeats import Resolved, resolve
 from majorant.encode.values import decode
 from majorant.encode.vocabulary import Codes
@@ -52,16 +53,11 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, *, repeats: str, em
     workers = identify(coded, "worker")
     label_values = decode(coded.known["label"], coded.table.kind)
     vote_n = vote_mask(coded, label_values, empty)
-    if not coded.n_rows or (vote_n is not None and not vote_n.any()):
-        raise DataError(
-            f"{coded.table.source}: no row holds a vote; column {coded.table.columns['label']!r} is empty throughout. "
-            "Say which column holds the labels with --label NAME."
-        )
-    named = name_labels(coded, label_values, vote_n, gold, empty, len(items.values))
-    ballots = _sorted(coded, items, workers, named, vote_n)
-    resolved = _resolve(coded, items, workers, named, ballots, repeats)
-    if resolved.kept_n is not None:
-        ballots = ballots.at(resolved.kept_n)
+    uses = label_uses(coded, len(label_values), vote_n)
+    if not uses.any():
+        raise no_votes(coded)
+    named = name_labels(coded, label_values, uses, gold, empty, len(items.values))
+    ballots, resolved = settle(coded, items, workers, named, vote_n, repeats)
     votes = Votes.from_codes(
         ballots.item_n,
         ballots.worker_n,
@@ -69,11 +65,30 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, *, repeats: str, em
         items=items.values,
         workers=workers.values,
         labels=named.labels,
-        gold=_gold_codes(coded, items, named),
-        abstained=None if vote_n is None else _abstained(items, workers, vote_n),
+        gold=gold_codes(coded, items, named),
+        abstained=None if vote_n is None else abstained(items, workers, vote_n),
         seconds=ballots.seconds_n,
     )
-    return replace(votes, account=make_account(coded, votes, named, resolved, repeats, gold))
+    slice_i, slices = slices_of_items(coded, items)
+    account = make_account(coded, coverage_of(votes), named, resolved, repeats, gold)
+    return replace(votes, account=account, slice_i=slice_i, slices=slices)
+
+
+def no_votes(coded: Coded) -> DataError:
+    """The error for a table in which no row holds a vote."""
+    return DataError(
+        f"{coded.table.source}: no row holds a vote; column {coded.table.columns['label']!r} is empty throughout. "
+        "Say which column holds the labels with --label NAME."
+    )
+
+
+def settle(
+    coded: Coded, items: Ids, workers: Ids, named: Labelled, vote_n: Mask | None, repeats: str
+) -> tuple[Ballots, Resolved]:
+    """The votes sorted by item, without those that the policy on repeated votes leaves out."""
+    ballots = _sorted(coded, items, workers, named, vote_n)
+    resolved = _resolve(coded, items, workers, named, ballots, repeats)
+    return (ballots if resolved.kept_n is None else ballots.at(resolved.kept_n)), resolved
 
 
 def _sorted(coded: Coded, items: Ids, workers: Ids, named: Labelled, vote_n: Mask | None) -> Ballots:
@@ -114,25 +129,14 @@ def _resolve(coded: Coded, items: Ids, workers: Ids, named: Labelled, ballots: B
     )
 
 
-def _gold_codes(coded: Coded, items: Ids, named: Labelled) -> Codes | None:
+def gold_codes(coded: Coded, items: Ids, named: Labelled) -> Codes | None:
+    """The gold label of each item, -1 where unknown; None without gold."""
     if named.gold_map is None:
         return named.gold_i
-    wide = len(coded.declared["gold"]) > 0
-    code_n, where = (coded.declared, coded.where_declared) if wide else (coded.codes, coded.where)
-    gold_n = named.gold_map[code_n["gold"]]
-    item_n = items.declared_n if wide else items.code_n
-
-    def refuse(earlier: int, later: int) -> None:
-        raise DataError(
-            f"{where(later)}, column {coded.table.columns['gold']!r}: item {items.values[item_n[later]]!r} "
-            f"has gold label {named.labels[gold_n[later]]!r}, but {named.labels[gold_n[earlier]]!r} in "
-            f"{where(earlier)}. Give each item one gold label."
-        )
-
-    return one_per_item(item_n, gold_n, len(items.values), refuse)
+    return one_per_item(coded, items, "gold", named.gold_map, named.labels)
 
 
-def _abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
+def abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
     """Declared voters without a vote, per item: a worker who failed and then voted has not abstained."""
     from scipy.sparse import csr_array
 

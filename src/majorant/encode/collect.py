@@ -42,10 +42,11 @@ class Coded:
     seconds_n: NDArray[np.float64] | None
     spans: Sequence[Span]
     declared_spans: Sequence[Span]
+    row_n: NDArray[np.int64] | None = None  # which entry of the table each one is; None: all, in order
 
     def where(self, n: int) -> str:
         """The place of entry n in the user's words."""
-        return _where(self.spans, n)
+        return _where(self.spans, n if self.row_n is None else int(self.row_n[n]))
 
     def where_declared(self, n: int) -> str:
         """The place of the n-th item of a wide table."""
@@ -74,8 +75,8 @@ def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) 
             n_rows += part.n_rows
             n_declared += column_length(part.declared["item"]) if part.declared else 0
             if "seconds" in part.columns:
-                seconds.append(_seconds(part, span, table))
-            behind.append(pool.submit(_encode, part, span, coders, table.columns, max_classes))
+                seconds.append(part_seconds(part, span, table))
+            behind.append(pool.submit(encode_part, part, span, coders, table.columns, max_classes))
             if len(behind) > 2:
                 behind.popleft().result()
             if progress is not None:
@@ -83,8 +84,7 @@ def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) 
         for job in behind:
             job.result()
     if not n_rows and not n_declared:
-        what = "has a header but no rows" if table.kind == "text" else "holds no rows"
-        raise DataError(f"{table.source} {what}. Check that the export that wrote it finished.")
+        raise no_rows(table)
     finished = {role: coder.finish() for role, coder in coders.items()}
     return Coded(
         table=table,
@@ -98,7 +98,16 @@ def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) 
     )
 
 
-def _encode(part: Part, span: Span, coders: Mapping[str, Coder], names: Mapping[str, str], max_classes: int) -> None:
+def no_rows(table: Table) -> DataError:
+    """The error for a table without rows."""
+    what = "has a header but no rows" if table.kind == "text" else "holds no rows"
+    return DataError(f"{table.source} {what}. Check that the export that wrote it finished.")
+
+
+def encode_part(
+    part: Part, span: Span, coders: Mapping[str, Coder], names: Mapping[str, str], max_classes: int
+) -> None:
+    """Add a part to the coders of its columns; more labels than `max_classes` are refused."""
     for role, column in part.declared.items():
         coders[role].declare(column)
     for role, coder in coders.items():
@@ -123,7 +132,7 @@ def _refuse_many(coder: Coder, span: Span, role: str, name: str, max_classes: in
     )
 
 
-def _seconds(part: Part, span: Span, table: Table) -> NDArray[np.float64]:
+def part_seconds(part: Part, span: Span, table: Table) -> NDArray[np.float64]:
     """The seconds column as floats, NaN where empty."""
     coder = Coder(span.source, table.columns["seconds"])
     coder.add(part.columns["seconds"])

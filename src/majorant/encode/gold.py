@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from majorant.account import Note
 from majorant.encode.collect import Coded, collect_codes
+from majorant.encode.per_item import first_per_item
 from majorant.encode.values import decode, is_empty, numbers_if_all
-from majorant.encode.vocabulary import Codes
 from majorant.errors import DataError
 from majorant.load import Opening, open_table
 from majorant.load.frames import kind_key
@@ -24,18 +23,6 @@ class Gold:
 
     value_by_item: Mapping[int, Any]
     notes: tuple[Note, ...] = ()
-
-
-def one_per_item(item_n: Codes, gold_n: Codes, n_items: int, refuse: Callable[[int, int], None]) -> NDArray[np.int32]:
-    """The gold code of each item, -1 where there is none; `refuse(earlier, later)` on rows that contradict."""
-    gold_i = np.full(n_items, -1, dtype=np.int32)
-    given = np.flatnonzero(gold_n >= 0)
-    gold_i[item_n[given][::-1]] = gold_n[given][::-1]  # the last assignment wins, so the first row does
-    wrong = given[gold_i[item_n[given]] != gold_n[given]]
-    if len(wrong):
-        later = int(wrong[0])
-        refuse(int(given[item_n[given] == item_n[later]][0]), later)
-    return gold_i
 
 
 def read_gold(source: Any, how: Opening, items: Sequence[Any], *, empty: frozenset[str], max_classes: int) -> Gold:
@@ -54,9 +41,9 @@ def read_gold(source: Any, how: Opening, items: Sequence[Any], *, empty: frozens
         )
 
     known = item_n >= 0
-    gold_i = one_per_item(item_n[known], gold_n[known], len(own_items), refuse)
-    position = _matcher(items)
-    found = {own: position(value) for own, value in enumerate(own_items) if gold_i[own] >= 0}
+    gold_i = first_per_item(item_n[known], gold_n[known], len(own_items), refuse)
+    given = [own for own in range(len(own_items)) if gold_i[own] >= 0]
+    found = dict(zip(given, _positions([own_items[own] for own in given], items), strict=True))
     unknown = [own_items[own] for own, at in found.items() if at is None]
     if found and len(unknown) == len(found):
         raise DataError(
@@ -78,24 +65,27 @@ def _gold_values(coded: Coded, empty: frozenset[str]) -> list[Any]:
     return values
 
 
-def _matcher(values: Sequence[Any]) -> Callable[[Any], int | None]:
-    """Finds a value among others by kind and value, else by its text."""
-    exact = {kind_key(value): at for at, value in enumerate(values)}
-    by_text: dict[str, int] = {}
+def _positions(wanted: Sequence[Any], values: Iterable[Any]) -> list[int | None]:
+    """Where each wanted value stands among others: by kind and value, else by its text, the first that reads alike.
 
-    def find(value: Any) -> int | None:
-        at = exact.get(kind_key(value))
-        if at is not None:
-            return at
-        if not by_text:
-            by_text.update({str(other): at for at, other in reversed(list(enumerate(values)))})
-        return by_text.get(str(value))
+    The others are looked at one by one, so that they need not fit into memory.
 
-    return find
+    >>> _positions([1, "b", "2", None], ["1", "b", 2, 1])
+    [3, 1, 2, None]
+    """
+    exact: dict[Any, int | None] = dict.fromkeys(map(kind_key, wanted))
+    alike: dict[str, int | None] = dict.fromkeys(map(str, wanted))
+    for at, value in enumerate(values):
+        if kind_key(value) in exact:
+            exact[kind_key(value)] = at
+        text = str(value)
+        if text in alike and alike[text] is None:
+            alike[text] = at
+    found = (exact[kind_key(value)] for value in wanted)
+    return [alike[str(value)] if at is None else at for at, value in zip(found, wanted, strict=True)]
 
 
 def match_labels(values: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
     """Each gold value as the label that it means: itself, or the label that is written alike."""
-    find = _matcher(labels)
-    matched = [find(value) for value in values]
+    matched = _positions(values, labels)
     return [value if at is None else labels[at] for value, at in zip(values, matched, strict=True)]

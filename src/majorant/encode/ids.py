@@ -21,7 +21,7 @@ class Ids:
 
     code_n: Codes
     declared_n: Codes  # of the items of a wide table
-    values: list[Hashable]
+    values: Sequence[Hashable]
 
 
 def identify(coded: Coded, role: str) -> Ids:
@@ -37,13 +37,18 @@ def identify(coded: Coded, role: str) -> Ids:
     empty_m = np.isin(declared_n, [-1, *bad])
     if empty_m.any() or empty_n.any():
         place = coded.where_declared(int(np.argmax(empty_m))) if empty_m.any() else coded.where(int(np.argmax(empty_n)))
-        raise DataError(
-            f"{place}, column {name!r}: the {role} is empty. Every row needs one; fill it in or remove the row."
-        )
+        raise empty_id(place, name, role)
     if plain or (set(map(type, values)) == {str} and len(set(values)) == len(values)):
         return Ids(code_n=code_n, declared_n=declared_n, values=values)
     first, remap = distinct(coded, role, values)
     return Ids(code_n=remap[code_n], declared_n=remap[declared_n], values=first)
+
+
+def empty_id(place: str, name: str, role: str) -> DataError:
+    """The error for a row without an item or worker."""
+    return DataError(
+        f"{place}, column {name!r}: the {role} is empty. Every row needs one; fill it in or remove the row."
+    )
 
 
 def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any], Codes]:

@@ -42,6 +42,12 @@ def vote_mask(coded: Coded, label_values: Sequence[Any], empty: frozenset[str]) 
     return np.asarray(ok_n if vote_n is None else ok_n & vote_n)
 
 
+def label_uses(coded: Coded, n_values: int, vote_n: Mask | None) -> NDArray[np.integer[Any]]:
+    """How many votes each raw label has."""
+    code_n = coded.codes["label"]
+    return np.bincount(code_n if vote_n is None else code_n[vote_n], minlength=n_values)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
     """The label vocabulary, the final code of every raw label and gold code, and how often each label is used."""
@@ -56,14 +62,12 @@ class Labelled:
 def name_labels(
     coded: Coded,
     label_values: Sequence[Any],
-    vote_n: Mask | None,
+    uses: NDArray[np.integer[Any]],
     gold: Gold | None,
     empty: frozenset[str],
     n_items: int,
 ) -> Labelled:
-    """All labels that a vote or gold uses, sorted; text becomes numbers where every label does."""
-    code_n = coded.codes["label"]
-    uses = np.bincount(code_n if vote_n is None else code_n[vote_n], minlength=len(label_values))
+    """All labels that a vote (`uses` counts them) or gold uses, sorted; text becomes numbers where every label does."""
     used = [code for code in range(len(label_values)) if uses[code]]
     gold_values = decode(coded.known["gold"], coded.table.kind) if "gold" in coded.codes else []
     gold_used = [code for code, v in enumerate(gold_values) if not is_empty(v) and str(v) not in empty]

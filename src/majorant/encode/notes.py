@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.account import Account, Note
 from majorant.encode.collect import Coded
@@ -13,22 +15,52 @@ from majorant.encode.gold import Gold
 from majorant.encode.labels import Labelled
 from majorant.encode.repeats import Resolved
 from majorant.encode.values import label_notes
-from majorant.votes import Votes
+from majorant.votes import IntArray, Votes
 
 LISTED = 5  # how many items, workers or labels a note names
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Which labels, items and workers the votes reach; of items and workers without votes, the first few by name."""
+
+    labels: Sequence[Hashable]
+    votes_l: IntArray
+    bare: Sequence[Hashable]
+    n_bare: int
+    silent: Sequence[Hashable]
+    n_silent: int
+    gold_k: NDArray[np.bool_] | None  # which labels are gold of some item
+
+
+def coverage_of(votes: Votes) -> Coverage:
+    """The coverage of votes in memory."""
+    bare = np.flatnonzero(votes.votes_i == 0)
+    silent = np.flatnonzero(np.bincount(votes.worker_n, minlength=len(votes.workers)) == 0)
+    gold_i = votes.gold_i
+    return Coverage(
+        labels=votes.labels,
+        votes_l=np.bincount(votes.label_n, minlength=len(votes.labels)),
+        bare=[votes.items[i] for i in bare[:LISTED]],
+        n_bare=len(bare),
+        silent=[votes.workers[j] for j in silent[:LISTED]],
+        n_silent=len(silent),
+        gold_k=None if gold_i is None else np.bincount(gold_i[gold_i >= 0], minlength=len(votes.labels)) > 0,
+    )
+
+
 def make_account(
-    coded: Coded, votes: Votes, named: Labelled, resolved: Resolved, repeats: str, gold: Gold | None
+    coded: Coded, coverage: Coverage, named: Labelled, resolved: Resolved, repeats: str, gold: Gold | None
 ) -> Account:
     """Every row, and every note."""
-    rest = votes.n_votes + resolved.merged + resolved.dropped
+    n_votes = int(coverage.votes_l.sum())
+    rest = n_votes + resolved.merged + resolved.dropped
     abstained = coded.n_rows - rest
     notes = [
         *_row_notes(abstained, resolved, repeats),
-        *label_notes(votes.labels, named.n_by_label),
-        *_coverage_notes(votes),
-        *_gold_notes(votes),
+        *label_notes(coverage.labels, named.n_by_label),
+        *_coverage_notes(coverage),
+        *_gold_notes(coverage),
         *(gold.notes if gold else ()),
     ]
     return Account(
@@ -37,7 +69,7 @@ def make_account(
         columns=coded.table.columns,
         ignored=coded.table.ignored,
         rows=coded.n_rows,
-        votes=votes.n_votes,
+        votes=n_votes,
         abstained=abstained,
         merged=resolved.merged,
         dropped=resolved.dropped,
@@ -59,31 +91,27 @@ def _row_notes(abstained: int, resolved: Resolved, repeats: str) -> list[Note]:
     return notes
 
 
-def _coverage_notes(votes: Votes) -> list[Note]:
+def _coverage_notes(coverage: Coverage) -> list[Note]:
     notes = []
-    used = np.flatnonzero(np.bincount(votes.label_n, minlength=len(votes.labels)))
+    used = np.flatnonzero(coverage.votes_l)
     if len(used) == 1:
-        notes.append(Note("single-class", f"Every vote says {votes.labels[used[0]]!r}: there is nothing to decide."))
-    bare = np.flatnonzero(votes.votes_i == 0)
-    if len(bare):
-        shown = _listed([votes.items[i] for i in bare[:LISTED]], len(bare))
-        notes.append(Note("unlabelled-items", f"{_n(len(bare), 'item')} without any vote: {shown}."))
-    silent = np.flatnonzero(np.bincount(votes.worker_n, minlength=len(votes.workers)) == 0)
-    if len(silent):
-        shown = _listed([votes.workers[j] for j in silent[:LISTED]], len(silent))
-        notes.append(Note("silent-workers", f"{_n(len(silent), 'worker')} without any vote: {shown}."))
+        notes.append(Note("single-class", f"Every vote says {coverage.labels[used[0]]!r}: there is nothing to decide."))
+    if coverage.n_bare:
+        shown = _listed(coverage.bare, coverage.n_bare)
+        notes.append(Note("unlabelled-items", f"{_n(coverage.n_bare, 'item')} without any vote: {shown}."))
+    if coverage.n_silent:
+        shown = _listed(coverage.silent, coverage.n_silent)
+        notes.append(Note("silent-workers", f"{_n(coverage.n_silent, 'worker')} without any vote: {shown}."))
     return notes
 
 
-def _gold_notes(votes: Votes) -> list[Note]:
-    if votes.gold_i is None:
+def _gold_notes(coverage: Coverage) -> list[Note]:
+    if coverage.gold_k is None:
         return []
-    given = np.bincount(votes.label_n, minlength=len(votes.labels)) > 0
-    unused = np.unique(votes.gold_i[votes.gold_i >= 0])
-    unused = unused[~given[unused]]
+    unused = np.flatnonzero(coverage.gold_k & (coverage.votes_l == 0))
     if not len(unused):
         return []
-    shown = _listed([votes.labels[k] for k in unused[:LISTED]], len(unused))
+    shown = _listed([coverage.labels[k] for k in unused[:LISTED]], len(unused))
     return [Note("gold-unused", f"{_n(len(unused), 'gold label')} that no worker used: {shown}.")]
 
 

@@ -85,11 +85,11 @@ class BWA:
             return self._objective(params, spread, error_jc, base_c, prepared.totals), updated
 
         solution = climb(step, begin if earlier is None else PrecisionParams(*earlier), self, progress)
-        score_ic = prepared.rows(lambda block: self._scores(block, solution.params))
+        n_classes = len(votes.labels)
         return Fit(
             method=self.name,
-            posterior=shares(_each_class(score_ic, len(votes.labels))),
-            prior=shares(_each_class(solution.params.mean_c[None], len(votes.labels)))[0],
+            posterior=prepared.rows(lambda block: shares(_each_class(self._scores(block, solution.params), n_classes))),
+            prior=shares(_each_class(solution.params.mean_c[None], n_classes))[0],
             votes_i=votes.votes_i,
             label_values=votes.labels,
             skill=solution.params.precision_jc.mean(axis=1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,6 +72,31 @@ class Solution(Generic[P]):
     n_iter: int
 
 
+class Climb(NamedTuple):
+    """All that the loop goes on from."""
+
+    n_iter: int
+    params: Any
+    trace: tuple[float, ...] = ()
+    history: tuple[Any, ...] = ()  # plain steps since the last accelerated one
+    fallback: Any = None  # where a plain step would have led, while an accelerated one is on trial
+    converged: bool = False
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """A `progress` that also remembers, so that a loop which was cut off goes on where it was."""
+
+    def __call__(self, step: int, objective: float) -> None:
+        """Called after each step."""
+
+    def recall(self, begin: Climb) -> Climb:
+        """Where this loop was last, or `begin`; called once by each loop of a fit, in their order."""
+
+    def keep(self, climb: Climb) -> None:
+        """Called after each step with all that the next one needs."""
+
+
 class Prepared(NamedTuple):
     """The votes as the loop sees them: an engine, and how its rows map back to the user's items."""
 
@@ -85,7 +110,7 @@ class Prepared(NamedTuple):
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
         """What `fn` says about each item of a block, for each of the user's items."""
-        rows = np.concatenate(list(self.engine.map_blocks(fn)))
+        rows = self.engine.rows(fn)
         return rows if self.pattern_i is None else rows[self.pattern_i]
 
 
@@ -159,11 +184,12 @@ def climb(
     The objective never falls: an accelerated step (SQUAREM, Varadhan & Roland 2008) that lowers it is taken back.
     `positive` says that parameters must stay above 0, wherever acceleration would lead.
     """
-    params = start
-    trace: list[float] = []
-    history: list[P] = []  # plain steps since the last accelerated one
-    fallback: P | None = None  # where a plain step would have led, while an accelerated one is on trial
-    for n_iter in range(1, limits.max_iter + 1):
+    keeper = progress if isinstance(progress, Keeper) else None
+    begin = Climb(0, start) if keeper is None else keeper.recall(Climb(0, start))
+    if begin.converged:
+        return Solution(begin.params, begin.trace, True, begin.n_iter)
+    params, trace, history, fallback = begin.params, list(begin.trace), list(begin.history), begin.fallback
+    for n_iter in range(begin.n_iter + 1, limits.max_iter + 1):
         objective, updated = step(params)
         if fallback is not None and not objective >= trace[-1]:
             params, fallback, history = fallback, None, []
@@ -174,6 +200,8 @@ def climb(
             progress(n_iter, objective)
         moved = _largest_change(params, updated)
         if moved <= limits.tol:
+            if keeper is not None:
+                keeper.keep(Climb(n_iter, updated, tuple(trace), converged=True))
             return Solution(updated, tuple(trace), True, n_iter)
         history = [*history, params][-2:]
         if limits.accelerate and len(history) == 2 and moved < SETTLED:
@@ -181,6 +209,8 @@ def climb(
             params, fallback, history = (leap, updated, []) if leap is not None else (updated, None, history)
         else:
             params = updated
+        if keeper is not None:
+            keeper.keep(Climb(n_iter, params, tuple(trace), tuple(history), fallback))
     return Solution(params if fallback is None else fallback, tuple(trace), False, limits.max_iter)
 
 

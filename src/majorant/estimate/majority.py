@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
+from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
-from majorant.kernels import FloatArray, gather, shares
+from majorant.kernels import FloatArray, gather, shares, weighted_sum
 from majorant.tally import counts
 from majorant.votes import Votes
 
@@ -37,25 +38,33 @@ class Majority:
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Shares of the votes of each item; an item without votes gets the same share for every class."""
-        count_ik = counts(votes) if engine is None else _engine_counts(engine)
-        if weights is None:
-            label_votes_k = np.einsum("ik->k", count_ik, dtype=float)
-        else:
-            label_votes_k = np.einsum("i,ik->k", np.asarray(weights, dtype=float), count_ik)
-        votes_i = votes.votes_i
-        share_ik = count_ik / np.maximum(votes_i, 1)[:, None]
-        share_ik[votes_i == 0] = 1 / len(votes.labels)
+        share_ik, label_votes_k = _in_memory(votes, weights) if engine is None else _on_engine(engine, weights)
         return Fit(
             method=self.name,
             prior=shares(label_votes_k),
             posterior=share_ik,
-            votes_i=votes_i,
+            votes_i=votes.votes_i,
             label_values=votes.labels,
         )
 
 
-def _engine_counts(engine: Engine) -> FloatArray:
-    """Votes by item and label from blocks, wherever they live."""
+def _in_memory(votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """The share of each label among an item's votes, and the votes for each label."""
+    count_ik, votes_i = counts(votes), votes.votes_i
+    if weights is None:
+        label_votes_k = np.einsum("ik->k", count_ik, dtype=float)
+    else:
+        label_votes_k = np.einsum("i,ik->k", np.asarray(weights, dtype=float), count_ik)
+    share_ik = count_ik / np.maximum(votes_i, 1)[:, None]
+    share_ik[votes_i == 0] = 1 / len(votes.labels)
+    return share_ik, label_votes_k
+
+
+def _on_engine(engine: Engine, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """The same from blocks, wherever they live."""
+    if weights is not None:
+        raise ConfigError("weights are part of the engine: give them to in_memory(votes, weights=...).")
     _, n_workers, n_classes = engine.shape
     one_hot = np.tile(np.eye(n_classes), (n_workers, 1))
-    return np.concatenate(list(engine.map_blocks(lambda block: gather(block, one_hot))))
+    label_votes_k = engine.map_sum(lambda block: weighted_sum(block, gather(block, one_hot)))
+    return engine.rows(lambda block: shares(gather(block, one_hot))), label_votes_k

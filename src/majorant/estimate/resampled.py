@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,10 @@ from majorant.blocks import vote_columns
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.kernels import FloatArray
+from majorant.threads import thread_count
 from majorant.votes import Votes
 
-ENTRIES_AT_ONCE = 2_000_000  # items x classes x weightings
+ENTRIES_AT_ONCE = 500_000  # items x classes x weightings that a thread works on
 LONGEST_LEAP = 16.0
 PRECISION = 0.002  # a fit ends when no parameter moves by more than this over the root of a cell's votes
 MAX_ITER = 300
@@ -54,10 +56,12 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
         raise ConfigError("start must hold confusion matrices, and smoothing must be positive.")
     size = max(1, ENTRIES_AT_ONCE // max(1, len(votes.items) * len(votes.labels)))
     said = _incidence(votes, shared=start.confusion.ndim == 2)
-    fits = []
-    for first in range(0, len(weight_bi), size):
-        fits += _fit_all(votes, said, weight_bi[first : first + size].T, start, smoothing)
-    return fits
+    with ThreadPoolExecutor(thread_count()) as pool:  # NumPy and SciPy let other threads run
+        parts = pool.map(
+            lambda first: _fit_all(votes, said, weight_bi[first : first + size].T, start, smoothing),
+            range(0, len(weight_bi), size),
+        )
+        return [fit for part in parts for fit in part]
 
 
 def _incidence(votes: Votes, *, shared: bool) -> Any:

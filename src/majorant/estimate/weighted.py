@@ -20,15 +20,11 @@ from majorant.votes import Votes
 def item_rows(prepared: Prepared, rows: Callable[[Block], FloatArray]) -> tuple[FloatArray, FloatArray]:
     """What `rows` says of each of the user's items, (items, K), and the shares of the classes where there are votes."""
 
-    def step(block: Block) -> tuple[FloatArray, FloatArray]:
-        row_ik = rows(block)
+    def voted(block: Block) -> FloatArray:
         voted_i = np.diff(block.matrix.indptr) > 0
-        return row_ik, weighted_sum(block, row_ik * voted_i[:, None])
+        return weighted_sum(block, rows(block) * voted_i[:, None])
 
-    parts = list(prepared.engine.map_blocks(step))
-    row_ik = np.concatenate([row for row, _ in parts])
-    total_k = np.sum([total for _, total in parts], axis=0)
-    return (row_ik if prepared.pattern_i is None else row_ik[prepared.pattern_i]), shares(total_k)
+    return prepared.rows(rows), shares(prepared.engine.map_sum(voted))
 
 
 def item_weights(weights: ArrayLike | None, n_items: int) -> FloatArray:

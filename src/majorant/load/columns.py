@@ -15,6 +15,7 @@ ALIASES: Mapping[str, frozenset[str]] = {
     "gold": frozenset(["gold", "truth", "expected", "goldlabel", "groundtruth", "truelabel"]),
     "status": frozenset(["status"]),
     "seconds": frozenset(["seconds"]),
+    "slice": frozenset(),  # only where the caller names it
 }
 VOTE_ROLES = ("item", "worker", "label")
 GOLD_ROLES = ("item", "gold")

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from majorant.plan import Plan
-from majorant.report.summary import plain
+from majorant.report.plain import plain
 from majorant.report.text import columns, count, interval, percent, shown
 
 ADVICE = {

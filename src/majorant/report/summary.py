@@ -2,37 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from majorant import __version__
 from majorant.account import Account
 from majorant.agreement import Agreement
-from majorant.decide.workers import Workers
 from majorant.estimate.fit import Fit
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import certificate_summary
-from majorant.votes import Votes
+from majorant.report.decision_summary import (
+    accuracy_summary,
+    alternative_summary,
+    confidence_summary,
+    decision_summary,
+    flow_summary,
+    review_summary,
+    slice_summary,
+)
+from majorant.report.map_summary import map_summary, path_summary
+from majorant.report.plain import plain
+from majorant.report.plan import plan_summary
+from majorant.report.workers_summary import confusions_summary, dependence_summary, workers_summary
+from majorant.votes import IntArray
 
-SCHEMA = 1  # rises when a field changes its meaning or goes
+SCHEMA = 2  # rises when a field changes its meaning or goes
 COEFFICIENTS = ("percent", "krippendorff", "krippendorff_ordinal", "fleiss", "cohen", "gwet")
-PAIRS_SHOWN = WORKERS_SHOWN = 10
+PAIRS_SHOWN = 10
 
 
-def result_summary(result: Result) -> dict[str, Any]:
-    """The facts of a check."""
+def result_summary(result: Result, *, command: str | None = None, seed: int | None = None) -> dict[str, Any]:
+    """The facts of a check, and how they were come by."""
+    decision, certificate = result.decision, result.certificate
     return {
         "majorant": __version__,
         "schema": SCHEMA,
+        "command": command,
+        "versions": versions(),
         "level": result.level,
+        "seed": seed,
+        "tolerance": result.tolerance,
         "input": account_summary(result.votes.account),
         "votes": votes_summary(result),
-        "agreement": agreement_summary(result.agreement, result.votes),
-        "certificate": certificate_summary(result.certificate),
-        "labels": labels_summary(result.majority),
+        "agreement": agreement_summary(result.agreement, result.votes.workers),
+        "certificate": certificate_summary(certificate),
+        "majority": labels_summary(result.majority),
+        "labels": {
+            **labels_summary(decision.fit),
+            "changed": decision.labels_changed,
+            "ties_settled": decision.ties_settled,
+        },
+        "accuracy": accuracy_summary(result),
+        "decision": decision_summary(decision),
+        "flow": flow_summary(result.majority, decision.fit),
         "gold": None if result.gold is None else asdict(result.gold),
+        "confidence": confidence_summary(result.labels),
+        "workers": {
+            **workers_summary(result.votes, result.workers, decision.method),
+            "removal": None if result.removal is None else asdict(result.removal),
+            "confusions": confusions_summary(result.votes, result.workers, result.worker_fit),
+            "dependence": dependence_summary(result.inquiry.dependence),
+        },
+        "review": review_summary(result),
+        "plan": None if result.plan is None else plan_summary(result.plan),
+        "map": map_summary(result.map),
+        "path": path_summary(result.path),
+        "slices": [slice_summary(one) for one in result.slices],
+        "comparison": [alternative_summary(one) for one in result.comparison],
+    }
+
+
+def versions() -> dict[str, str]:
+    """What computed the numbers."""
+    import platform
+
+    import scipy
+
+    return {
+        "majorant": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
     }
 
 
@@ -50,25 +103,30 @@ def account_summary(account: Account) -> dict[str, Any]:
 
 def votes_summary(result: Result) -> dict[str, Any]:
     """How many votes there are, and how they spread over items, workers and labels."""
-    votes, tally = result.votes, result.tally
-    n_items, n_workers, n_classes = votes.shape
-    size_s, items_s = np.unique(tally.votes_i, return_counts=True)
-    least, middle, most = np.quantile(tally.votes_j, [0, 0.5, 1]) if n_workers else (0, 0, 0)
+    items_s = np.bincount(result.tally.votes_i)
+    return counts_summary(result.votes.shape, items_s, result.tally.votes_jl, result.votes.labels)
+
+
+def counts_summary(
+    shape: tuple[int, int, int], items_s: IntArray, votes_jl: IntArray, labels: Sequence[Hashable]
+) -> dict[str, Any]:
+    """The same from the items with 0, 1, ... votes and the votes by worker and label."""
+    n_items, n_workers, n_classes = shape
+    least, middle, most = np.quantile(votes_jl.sum(axis=1), [0, 0.5, 1]) if n_workers else (0, 0, 0)
     return {
-        "votes": votes.n_votes,
+        "votes": int(votes_jl.sum()),
         "items": n_items,
         "workers": n_workers,
         "classes": n_classes,
-        "votes_per_item": [{"votes": int(s), "items": int(n)} for s, n in zip(size_s, items_s, strict=True)],
+        "votes_per_item": [{"votes": int(s), "items": int(items_s[s])} for s in np.flatnonzero(items_s)],
         "votes_per_worker": {"least": int(least), "median": float(middle), "most": int(most)},
         "label_votes": [
-            {"label": plain(label), "votes": int(n)}
-            for label, n in zip(votes.labels, tally.votes_jl.sum(axis=0), strict=True)
+            {"label": plain(label), "votes": int(n)} for label, n in zip(labels, votes_jl.sum(axis=0), strict=True)
         ],
     }
 
 
-def agreement_summary(agreement: Agreement, votes: Votes) -> dict[str, Any]:
+def agreement_summary(agreement: Agreement, workers: Sequence[Hashable]) -> dict[str, Any]:
     """Each coefficient with its interval, and the pairs of workers with the most items in common."""
     pairs = agreement.pairs
     rows = range(0) if pairs is None else np.argsort(-pairs.items_p, kind="stable")[:PAIRS_SHOWN]
@@ -82,7 +140,7 @@ def agreement_summary(agreement: Agreement, votes: Votes) -> dict[str, Any]:
         "n_pairs": None if pairs is None else pairs.n_pairs,
         "pairs": [
             {
-                "workers": [plain(votes.workers[pairs.worker_a_p[p]]), plain(votes.workers[pairs.worker_b_p[p]])],
+                "workers": [plain(workers[pairs.worker_a_p[p]]), plain(workers[pairs.worker_b_p[p]])],
                 "items": int(pairs.items_p[p]),
                 "agreed": float(pairs.agreed_p[p]),
                 "cohen": float(pairs.kappa_p[p]) if pairs.defined_p[p] else None,
@@ -95,52 +153,34 @@ def agreement_summary(agreement: Agreement, votes: Votes) -> dict[str, Any]:
 
 def labels_summary(fit: Fit) -> dict[str, Any]:
     """How many items got which label, and how many none."""
-    code_i, tied_i = fit.codes(), fit.tied_i
+    return labels_from(fit, label_counts(fit))
+
+
+class LabelCounts(NamedTuple):
+    """Items by label, tied ones and those without votes; the counts of parts of the items add up."""
+
+    items_k: IntArray
+    tied: int
+    without_votes: int
+
+
+def label_counts(fit: Fit) -> LabelCounts:
+    """The counts of all items of a fit."""
+    code_i = fit.codes()
     items_k = np.bincount(code_i[code_i >= 0], minlength=len(fit.label_values))
+    return LabelCounts(items_k, int(fit.tied_i.sum()), int((fit.votes_i == 0).sum()))
+
+
+def labels_from(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
+    """The same from counts."""
     return {
         "method": fit.method,
         "converged": fit.converged,
         "steps": fit.n_iter,
-        "labelled": int((code_i >= 0).sum()),
-        "tied": int(tied_i.sum()),
-        "without_votes": int((fit.votes_i == 0).sum()),
+        "labelled": int(counts.items_k.sum()),
+        "tied": counts.tied,
+        "without_votes": counts.without_votes,
         "by_label": [
-            {"label": plain(label), "items": int(n)} for label, n in zip(fit.label_values, items_k, strict=True)
+            {"label": plain(label), "items": int(n)} for label, n in zip(fit.label_values, counts.items_k, strict=True)
         ],
     }
-
-
-def workers_summary(votes: Votes, workers: Workers, method: str) -> dict[str, Any]:
-    """How many workers stand out and how, and the ones with the most votes."""
-    flags = [flag for one in workers.flags for flag in one]
-    busiest = np.argsort(-workers.votes_j, kind="stable")[:WORKERS_SHOWN]
-    return {
-        "method": method,
-        "level": workers.level,
-        "workers": len(votes.workers),
-        "flagged": {flag: flags.count(flag) for flag in dict.fromkeys(flags)},
-        "busiest": [
-            {
-                "worker": plain(votes.workers[j]),
-                "votes": int(workers.votes_j[j]),
-                "accuracy": number(workers.accuracy_j[j]),
-                "low": number(workers.low_j[j]),
-                "high": number(workers.high_j[j]),
-                "agreement": number(workers.agreement_j[j]),
-                "flags": list(workers.flags[j]),
-            }
-            for j in busiest
-        ],
-    }
-
-
-def number(value: float) -> float | None:
-    """A number as JSON can hold it; None for NaN."""
-    return None if np.isnan(value) else float(value)
-
-
-def plain(value: Any) -> Any:
-    """A user's value as JSON can hold it: as it is where possible, else its text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

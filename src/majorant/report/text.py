@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,21 +22,7 @@ def to_json(summary: dict[str, Any]) -> str:
     return json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def check_text(summary: dict[str, Any]) -> str:
-    """What `majorant check` prints."""
-    return "\n".join(
-        [
-            *input_lines(summary["input"]),
-            *votes_lines(summary["votes"]),
-            *agreement_lines(summary["agreement"]),
-            *verdict_lines(summary["certificate"]),
-            *labels_lines(summary["labels"]),
-            *gold_lines(summary["gold"], summary["level"]),
-        ]
-    )
-
-
-def input_lines(account: dict[str, Any]) -> list[str]:
+def input_lines(account: dict[str, Any], *, most_notes: int | None = None) -> list[str]:
     """What was read, which column was taken for what, what was left out, and what to know about it."""
     columns = ", ".join(f"{role} = {shown(name)}" for role, name in account["columns"].items())
     left_out = [
@@ -55,7 +40,12 @@ def input_lines(account: dict[str, Any]) -> list[str]:
     if columns:
         unused = f"; not used: {listed(map(shown, account['ignored']))}" if account["ignored"] else ""
         lines.append(f"         {columns}{unused}")
-    lines += [f"Note     {printable(note['text'])}" for note in account["notes"]]
+    notes = account["notes"][:most_notes]
+    lines += [f"Note     {printable(note['text'])}" for note in notes]
+    if len(notes) < len(account["notes"]):
+        lines.append(
+            f"Note     {len(account['notes']) - len(notes)} more notes on the input: see --json or result.json."
+        )
     return lines
 
 
@@ -114,12 +104,6 @@ def pair_lines(agreement: dict[str, Any]) -> list[str]:
     return [head, *columns([("workers", "items", "agree", "Cohen's kappa"), *rows])]
 
 
-def verdict_lines(certificate: dict[str, Any]) -> list[str]:
-    """Whether majority vote is the best rule, in the words of the certificate."""
-    text = f"Verdict  {printable(certificate['sentence'])} (`majorant certify` shows the evidence.)"
-    return textwrap.wrap(text, WIDTH, subsequent_indent="         ", break_long_words=False)
-
-
 def labels_lines(labels: dict[str, Any]) -> list[str]:
     """How many items got which label."""
     open_items = [
@@ -132,20 +116,8 @@ def labels_lines(labels: dict[str, Any]) -> list[str]:
     ]
     by_label = listed(f"{shown(row['label'])} {share(row['items'], labels['labelled'])}" for row in labels["by_label"])
     rest = f", {', '.join(open_items)}" if open_items else ", no ties"
-    method = "Majority" if labels["method"] == "majority" else labels["method"]
     doubt = "" if labels["converged"] else f" Not converged after {labels['steps']:,} steps."
-    return [f"{method:<8} {count(labels['labelled'], 'item')} labelled{rest}: {by_label}.{doubt}"]
-
-
-def gold_lines(gold: dict[str, Any] | None, level: float) -> list[str]:
-    """How often the labels are right on the items whose truth is known."""
-    if gold is None:
-        return []
-    ends = interval(gold, percent)
-    return [
-        f"Gold     right on {percent(gold['value'])}{ends} of {count(gold['n_items'], 'item')} with a known label "
-        f"({percent(level, 0)} interval; a tie counts as a fair draw)."
-    ]
+    return [f"Labels   by {labels['method']}: {count(labels['labelled'], 'item')} labelled{rest}: {by_label}.{doubt}"]
 
 
 def workers_lines(workers: dict[str, Any]) -> list[str]:
@@ -158,9 +130,9 @@ def workers_lines(workers: dict[str, Any]) -> list[str]:
             "-" if one["accuracy"] is None else percent(one["accuracy"]),
             "" if one["accuracy"] is None else interval(one, percent).strip(),
             "-" if one["agreement"] is None else percent(one["agreement"]),
-            "; ".join(one["flags"]),
+            "; ".join(flag["flag"] for flag in one["flags"]),
         )
-        for one in workers["busiest"]
+        for one in workers["rows"]
     ]
     head = ("worker", "votes", "accuracy", f"{percent(workers['level'], 0)} interval", "agreement", "stands out")
     return [

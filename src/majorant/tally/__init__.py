@@ -9,6 +9,7 @@ from majorant.tally.items import (
     histograms,
     tally,
     tied,
+    two_class_histograms,
     votes_by_worker,
 )
 from majorant.tally.pairs import PairCounts, pair_counts, partner_votes
@@ -25,5 +26,6 @@ __all__ = [
     "partner_votes",
     "tally",
     "tied",
+    "two_class_histograms",
     "votes_by_worker",
 ]

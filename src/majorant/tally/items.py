@@ -74,7 +74,7 @@ def tally(votes: Votes) -> Tally:
         votes_i=votes.votes_i,
         tied_i=tied(counts_ik),
         patterns=patterns,
-        histograms=_two_class_histograms(patterns) if two_classes else None,
+        histograms=two_class_histograms(patterns) if two_classes else None,
         votes_jl=votes_by_worker(votes),
     )
 
@@ -176,7 +176,7 @@ def histograms(votes: Votes) -> dict[int, IntArray]:
             f"histograms are for two classes, these votes have {len(votes.labels)}: "
             "use by_votes(distinct_counts(counts(votes)))."
         )
-    return _two_class_histograms(distinct_counts(counts(votes)))
+    return two_class_histograms(distinct_counts(counts(votes)))
 
 
 def votes_by_worker(votes: Votes) -> NDArray[np.int64]:
@@ -198,7 +198,8 @@ def votes_by_worker(votes: Votes) -> NDArray[np.int64]:
     return total_c.reshape(n_workers, n_classes)
 
 
-def _two_class_histograms(patterns: Patterns) -> dict[int, IntArray]:
+def two_class_histograms(patterns: Patterns) -> dict[int, IntArray]:
+    """For each number of votes the items with 0, 1, ... votes for the first class, from the distinct counts."""
     return {
         n_votes: np.bincount(group.counts_pk[:, 0], weights=group.items_p, minlength=n_votes + 1).astype(np.int64)
         for n_votes, group in by_votes(patterns).items()

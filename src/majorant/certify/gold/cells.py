@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.interval import FloatArray
-from majorant.tally import counts, distinct_counts, tied
+from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.votes import IntArray, Votes
 
 LEAST_SHARE = 0.01  # a number of votes that fewer items hold does not enter the verdict on a data set
@@ -78,9 +78,18 @@ def gold_cells(votes: Votes) -> GoldCells:
     >>> cells.counts_ck.tolist(), cells.items_c.tolist(), cells.gold_ck.tolist()
     ([[0, 1]], [2], [[0, 1]])
     """
-    n_items, _, n_classes = votes.shape
-    gold_i = np.full(n_items, -1, dtype=np.int32) if votes.gold_i is None else votes.gold_i
-    rows = distinct_counts(np.column_stack([counts(votes), gold_i + 1]))
+    return cells_of(distinct_counts(gold_rows(votes)))
+
+
+def gold_rows(votes: Votes) -> IntArray:
+    """For each item its votes by class, and its gold label, one more than its code, 0 where unknown: (I, K + 1)."""
+    gold_i = np.full(len(votes.items), -1, dtype=np.int32) if votes.gold_i is None else votes.gold_i
+    return np.column_stack([counts(votes), gold_i + 1])
+
+
+def cells_of(rows: Patterns) -> GoldCells:
+    """The cells from the distinct rows of `gold_rows`, in order, and how many items have each."""
+    n_classes = rows.counts_pk.shape[1] - 1
     counts_rk, truth_r = rows.counts_pk[:, :-1], rows.counts_pk[:, -1]
     used_r = (counts_rk.sum(axis=1) > 0) & ~tied(counts_rk)
     counts_rk, truth_r, items_r = counts_rk[used_r], truth_r[used_r], rows.items_p[used_r]

@@ -33,16 +33,21 @@ def gold_claim(votes: Votes, *, level: float = 0.95) -> Claim:
     ('proved', 1.0)
     """
     as_level(level)
-    cells = gold_cells(votes)
+    known = votes.gold_i is not None and bool((votes.gold_i >= 0).any())
+    return claim_from_cells(gold_cells(votes), votes.labels, level=level, any_gold=known)
+
+
+def claim_from_cells(cells: GoldCells, labels: Sequence[Hashable], *, level: float, any_gold: bool = True) -> Claim:
+    """The gold claim from counted cells; `any_gold` says whether some item has gold, be it tied or without votes."""
     if not cells.gold_c.sum() or cells.n_classes < 2:
-        return _nothing_to_tell(votes)
+        return _nothing_to_tell(labels, any_gold)
     alpha = 1 - level
     counted = cells.select(_counted(cells))
     verdict, certified_c = _verdict(counted, alpha), certified(cells, alpha)
     return Claim(
         kind="gold",
         verdict=verdict,
-        why=_why(verdict, counted, votes.labels, alpha),
+        why=_why(verdict, counted, labels, alpha),
         by_votes={int(n): _verdict(cells.select(cells.votes_c == n), alpha) for n in np.unique(cells.votes_c)},
         margin=_margin(counted, alpha),
         loss=gold_loss(cells, level),
@@ -60,10 +65,9 @@ def gold_claim(votes: Votes, *, level: float = 0.95) -> Claim:
     )
 
 
-def _nothing_to_tell(votes: Votes) -> Claim:
-    known = votes.gold_i is not None and bool((votes.gold_i >= 0).any())
-    why = "No item with a gold label has an untied vote." if known else "No item has a gold label."
-    if len(votes.labels) < 2:
+def _nothing_to_tell(labels: Sequence[Hashable], any_gold: bool) -> Claim:
+    why = "No item with a gold label has an untied vote." if any_gold else "No item has a gold label."
+    if len(labels) < 2:
         why = "All votes name one class: there is nothing to decide."
     return Claim(kind="gold", verdict="unidentified", why=why, model="none", assumptions=ASSUMPTIONS)
 

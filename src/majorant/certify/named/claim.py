@@ -58,13 +58,15 @@ def named_claim(
     level: float,
     rng: int | np.random.Generator,
     copies: ArrayLike | None = None,
+    replicates: Replicates | None = None,
 ) -> Claim:
     """Is majority vote as good as any rule, given a confusion matrix per worker?  At most `supported`.
 
     `fit` must come from `votes` and hold one matrix per worker, refit(weights, start) must fit the same votes again
     with weighted items; `copies` says how many items each item stands for, where equal items were merged (do: it
-    makes panels cheap).  Ties are left out.  Supported: worker sets whose margin is above 0 at the level hold all but
-    1 % of the items.  Refuted: on some votes seen another label than majority's is more probable at the level.
+    makes panels cheap); `replicates` are used where the bootstrap was done before.  Ties are left out.  Supported:
+    worker sets whose margin is above 0 at the level hold all but 1 % of the items.  Refuted: on some votes seen
+    another label than majority's is more probable at the level.
     """
     as_level(level)
     if votes.votes_i.max(initial=0) < 3:
@@ -72,23 +74,30 @@ def named_claim(
         return Claim(kind="named", verdict="unidentified", why=why, model="named workers", assumptions=ASSUMPTIONS)
     if fit.confusion is None or fit.confusion.ndim != 3:
         raise ConfigError(f"the named claim needs one confusion matrix per worker; a {fit.method} fit has none.")
-    if (typical := typical_votes(votes, as_copies(votes, copies))) < VOTES_PER_CLASS * len(votes.labels):
+    if (typical := typical_votes(votes, copies)) < VOTES_PER_CLASS * len(votes.labels):
         return _too_thin(typical)
-    replicates = bootstrap(votes, fit, refit, rng=rng, copies=copies)
+    if replicates is None:
+        replicates = bootstrap(votes, fit, refit, rng=rng, copies=copies)
     return claim_from(votes, fit, replicates, level=level, copies=copies)
 
 
-def typical_votes(votes: Votes, copies_i: FloatArray) -> float:
+def typical_votes(votes: Votes, copies: ArrayLike | None = None) -> float:
     """How many votes the worker behind the median vote gave.
 
     >>> votes = Votes.from_codes([0, 1, 2, 2], [0, 0, 0, 1], [0] * 4, items="abc", workers="wx", labels="ny")
-    >>> typical_votes(votes, np.ones(3))
+    >>> typical_votes(votes)
     3.0
     """
-    votes_j = np.bincount(votes.worker_n, weights=copies_i[votes.item_n], minlength=len(votes.workers))
-    order_j = np.argsort(votes_j)
-    middle = np.searchsorted(np.cumsum(votes_j[order_j]), votes_j.sum() / 2)
-    return float(votes_j[order_j[middle]])
+    weight_n = None if copies is None else as_copies(votes, copies)[votes.item_n]
+    votes_j = np.bincount(votes.worker_n, weights=weight_n, minlength=len(votes.workers)).astype(float)
+    return typical(votes_j)
+
+
+def typical(votes_j: FloatArray) -> float:
+    """The number of votes of the worker behind the median vote; 0 without votes."""
+    rising_j = np.sort(votes_j)
+    middle = np.searchsorted(np.cumsum(rising_j), votes_j.sum() / 2)
+    return float(rising_j[middle]) if votes_j.any() else 0.0
 
 
 def _too_thin(typical: float) -> Claim:

@@ -59,6 +59,7 @@ def panel_claim(
     level: float,
     rng: int | np.random.Generator,
     copies: ArrayLike | None = None,
+    replicates: Replicates | None = None,
 ) -> Claim:
     """Is majority vote as good as any rule that ignores who voted, for a panel of unlike workers?  At most `supported`.
 
@@ -72,7 +73,8 @@ def panel_claim(
         return Claim(kind="anonymous", verdict="unidentified", why=why, model="named workers", assumptions=ASSUMPTIONS)
     if fit.confusion is None or fit.confusion.ndim != 3:
         raise ConfigError(f"a panel needs one confusion matrix per worker; a {fit.method} fit has none.")
-    replicates = bootstrap(votes, fit, refit, rng=rng, copies=copies)
+    if replicates is None:
+        replicates = bootstrap(votes, fit, refit, rng=rng, copies=copies)
     return panel_claim_from(votes, fit, replicates, level=level, copies=copies)
 
 

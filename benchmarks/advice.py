@@ -1,0 +1,113 @@
+"""How many points of accuracy does each method lose to the best single method of a data set, and what does our choice?
+
+`MAJORANT_DATA=... python benchmarks/advice.py [FOLDER]`.  Every data set found below the folder is taken, in either of
+two formats: a CSV file without header (worker, item, label, gold, and seconds if there is a fifth column), or a folder
+with label.csv (item, worker, label) and truth.csv (item, truth).  `python benchmarks/advice.py simulated` takes crowds
+of many kinds instead.  Gold labels are hidden from the choice and from all methods, and used for the accuracy alone; a
+tie counts as a fair draw.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from advice_crowds import crowds
+from majorant.claims import certify
+from majorant.decide.candidates import fit_method, unsuited
+from majorant.decide.choice import decide
+from majorant.decide.gold import gold_accuracy
+from majorant.encode import read
+from majorant.errors import ConfigError, DataError, NotIdentified
+from majorant.estimate import ESTIMATORS
+from majorant.estimate.fit import Fit
+from majorant.votes import Votes
+
+COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}
+CHOICE, SIMULATED = "our choice", "simulated"
+MOST_COLUMNS = 20  # data sets in one table
+
+
+def find(folder: Path) -> Iterator[tuple[str, Path, Path | None]]:
+    """The data sets below a folder: name, file of votes, file of gold labels if that is another."""
+    for path in sorted(folder.rglob("*.csv")):
+        if path.name == "label.csv" and (truth := path.with_name("truth.csv")).is_file():
+            yield path.parent.name, path, truth
+        elif path.name not in ("label.csv", "truth.csv") and _n_columns(path) in COLUMNS:
+            yield path.stem, path, None
+
+
+def _n_columns(path: Path) -> int:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return len(file.readline().split(","))
+
+
+def load(path: Path, truth: Path | None) -> Votes:
+    """The votes with gold; where workers repeat themselves on an item and disagree, each vote counts."""
+    settings = {"columns": COLUMNS[_n_columns(path)]} if truth is None else {"gold_file": truth}
+    try:
+        return read(path, **settings)
+    except DataError:
+        return read(path, **settings, repeats="each")
+
+
+def accuracies(votes: Votes) -> tuple[str, dict[str, float]]:
+    """What the choice chose, and the accuracy of each method and of the choice."""
+    blind = replace(votes, gold_i=None)
+    fits: dict[str, Fit] = {}
+    for method in ESTIMATORS:
+        try:
+            fits |= {} if unsuited(method, blind) else {method: fit_method(method, blind, 0)}
+        except (ConfigError, NotIdentified) as error:  # the data do not bear it: too little overlap
+            print(f"  {method}: {error}", file=sys.stderr)
+    decision = decide(blind, certify(blind, rng=0), fits["majority"], rng=0)
+    found = {name: gold_accuracy(votes, fit, level=0.95) for name, fit in {**fits, CHOICE: decision.fit}.items()}
+    return decision.method, {name: 100 * one.value for name, one in found.items() if one is not None}
+
+
+def data_sets(where: str) -> Iterator[tuple[str, Votes]]:
+    """The data sets below a folder, or simulated crowds."""
+    if where == SIMULATED:
+        yield from crowds(seed=0)
+        return
+    for name, path, truth in find(Path(where)):
+        try:
+            yield name, load(path, truth)
+        except DataError as error:
+            print(f"  {name} left out: {error}", file=sys.stderr)
+
+
+def main() -> None:
+    where = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MAJORANT_DATA")
+    if not where:
+        sys.exit("Name the folder of the data sets, or set MAJORANT_DATA to it.")
+    regret: dict[str, dict[str, float]] = {}  # by data set and method
+    for name, votes in data_sets(where):
+        chosen, accuracy = accuracies(votes)
+        best = max(value for method, value in accuracy.items() if method != CHOICE)
+        regret[name] = {method: best - value for method, value in accuracy.items()}
+        found = f"best {best:.2f} %, majority {accuracy['majority']:.2f} %, {chosen} chosen, {accuracy[CHOICE]:.2f} %"
+        print(f"{name}: {found}", flush=True)
+    report(regret)
+
+
+def report(regret: dict[str, dict[str, float]]) -> None:
+    """A line for each method that every data set can bear, the choice first."""
+    few = len(regret) <= MOST_COLUMNS
+    heads = "  ".join(regret) if few else ""
+    print(f"\n{'points lost to the best single method':24} mean  worst  below majority  {heads}")
+    everywhere = [m for m in (CHOICE, *ESTIMATORS) if all(m in row for row in regret.values())]
+    for method in everywhere:
+        lost_s = np.array([row[method] for row in regret.values()])
+        below = max(row[method] - row["majority"] for row in regret.values())
+        cells = "  ".join(f"{lost:{len(name)}.2f}" for name, lost in zip(regret, lost_s, strict=True)) if few else ""
+        print(f"{method:37} {lost_s.mean():5.2f}  {lost_s.max():5.2f}  {below:14.2f}  {cells}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The methods among which the choice is made, which of them these votes can bear, and how each is fitted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from majorant.errors import ConfigError
+from majorant.estimate import ESTIMATORS, Fit
+from majorant.votes import Votes
+
+CANDIDATES = (
+    "shared",
+    "one-coin",
+    "hierarchical",
+    "dawid-skene",
+    "ibcc",
+    "ebcc",
+    "glad",
+    "mace",
+    "iwmv",
+    "la-two-pass",
+)
+MOST_ENTRIES = 20_000_000  # of a method's tables; more would take longer than the votes are worth, or fill the memory
+SUBTYPES = 10  # latent classes that ebcc keeps for each class
+TABLES_PER_WORKER = ("dawid-skene", "hierarchical", "ibcc", "spectral-em", "mace", "anchor-map", "ebcc")
+
+
+def unsuited(method: str, votes: Votes) -> str:
+    """Why these votes cannot be given to the method; empty if they can.
+
+    >>> votes = Votes.from_codes([0, 1, 2], [0, 0, 0], [0, 1, 2], items="abc", workers="w", labels="xyz")
+    >>> unsuited("kos", votes)
+    'for two classes only'
+    """
+    if method not in ESTIMATORS:
+        raise ConfigError(f"There is no method {method!r}. Choose one of: {', '.join(ESTIMATORS)}.")
+    estimator = ESTIMATORS[method]
+    _, n_workers, n_classes = votes.shape
+    if estimator.classes == 2 and n_classes != 2:
+        return "for two classes only"
+    needs = getattr(estimator, "needs", "")
+    if needs == "confusion":
+        return "needs confusion matrices that are given"
+    if needs == "gold" and not has_gold(votes):
+        return "needs gold labels"
+    entries = n_workers * n_classes**2 * (SUBTYPES if method == "ebcc" else 1)
+    if method in TABLES_PER_WORKER and entries > MOST_ENTRIES:
+        return f"too many workers and classes ({entries:,} numbers to learn)"
+    return ""
+
+
+def has_gold(votes: Votes) -> bool:
+    """Whether the truth of some item with votes is known."""
+    return n_gold(votes) > 0
+
+
+def n_gold(votes: Votes) -> int:
+    """How many items with votes have a gold label."""
+    return 0 if votes.gold_i is None else int(((votes.gold_i >= 0) & (votes.votes_i > 0)).sum())
+
+
+def fit_method(method: str, votes: Votes, seed: int) -> Fit:
+    """The method's fit; one that draws starts from the seed, so that it does not depend on which others ran.
+
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
+    >>> fit_method("iwmv", votes, 0).labels()
+    ['yes']
+    """
+    if reason := unsuited(method, votes):
+        raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
+    estimator = ESTIMATORS[method]
+    return estimator().fit(votes, **({"rng": np.random.default_rng(seed)} if estimator.stochastic else {}))

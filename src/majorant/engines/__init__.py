@@ -1,0 +1,1 @@
+"""The same blocks elsewhere: files larger than memory, a cluster."""
