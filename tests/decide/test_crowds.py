@@ -85,6 +85,6 @@ def test_workers_who_differ_are_told_apart(kind, least):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_harm_in_many_runs(kind):
-    gained = [lead(kind(seed), seed)[1] for seed in range(100, 120)]
+    gained = [lead(kind(seed), seed)[1] for seed in range(100, 106)]
     assert np.mean(gained) >= -0.002
     assert min(gained) >= -0.02

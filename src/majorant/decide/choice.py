@@ -89,6 +89,8 @@ def decide(
         if by_gold.method != chosen:
             chosen, reason = by_gold.method, by_gold.reason(chosen)
             fits |= by_gold.learned
+        elif method is None and by_gold.n_items < ENOUGH_GOLD:
+            reason = f"{reason[:-1]}; {by_gold.n_items} gold items are too few to choose by."
     return _decision(votes, fits, made, by_gold, method=chosen, reason=reason, majority_enough=bool(enough))
 
 
