@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 VOTES_PER_ITEM, VOTES_PER_WORKER = 5, 1000
@@ -47,4 +48,4 @@ def _first_worker(item_n: np.ndarray, n_workers: int) -> np.ndarray:
 
 def _names(code_n: np.ndarray, text: bool) -> pa.Array:
     numbers = pa.array(code_n.astype(np.int64))
-    return pa.compute.binary_join_element_wise("id_", numbers.cast(pa.string()), "") if text else numbers
+    return pc.binary_join_element_wise("id_", numbers.cast(pa.string()), "") if text else numbers

@@ -4,12 +4,11 @@ import csv
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from majorant import datasets
 from majorant.decide.gold import gold_accuracy
-from majorant.votes import Votes
+from majorant.paper.sets import without_copies
 
 GOLDEN = Path(__file__).parent / "golden" / "real-accuracy.csv"
 
@@ -21,14 +20,6 @@ def load(name, *, copies_merged=False):
         pytest.skip(f"{name} is neither in the folder that MAJORANT_DATA names nor in the download cache")
     votes = datasets.load(name)
     return without_copies(votes) if copies_merged else votes
-
-
-def without_copies(votes):
-    """The votes without exact copies."""
-    code = np.stack([votes.item_n, votes.worker_n, votes.label_n], axis=1)
-    kept = np.sort(np.unique(code, axis=0, return_index=True)[1])
-    names = {"items": votes.items, "workers": votes.workers, "labels": votes.labels}
-    return Votes.from_codes(*code[kept].T, **names, gold=votes.gold_i)
 
 
 def accuracy(votes, answer):

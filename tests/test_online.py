@@ -2,7 +2,6 @@
 
 import io
 import json
-import sys
 import zipfile
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from crowds import informed_votes, random_votes
 from majorant.account import Account
-from majorant.cli import main
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS, load_state, polish, save_state, update
 from majorant.estimate.dawid_skene import DawidSkene
@@ -324,20 +322,6 @@ def test_numbers_that_cannot_be_are_refused(history):
 
 
 # The command line
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["majorant", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return call
 
 
 def write_votes(name, rows):

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from majorant.pipeline import check as check
     from majorant.plan import plan as plan
     from majorant.plan import plan_model as plan_model
+    from majorant.report.notebook import figure as figure
+    from majorant.report.notebook import report as report
     from majorant.simulate import simulate as simulate
     from majorant.votes import Votes as Votes
 
@@ -45,10 +47,12 @@ _HOME = {
     "certify": "claims",
     "certify_counts": "certify.anonymous.counts",
     "check": "pipeline",
+    "figure": "report.notebook",
     "from_matrix": "encode",
     "plan": "plan",
     "plan_model": "plan",
     "read": "encode",
+    "report": "report.notebook",
     "simulate": "simulate",
     "theory": None,
 }

@@ -12,7 +12,10 @@ from majorant.certify.certificate import Certificate
 from majorant.claims import Inquiry, inquire
 from majorant.decide.calibrate import Labels, calibrate
 from majorant.decide.choice import TOLERANCE, Alternative, Decision, decide, fit_rule
+from majorant.decide.compare import compare
 from majorant.decide.gold import GoldAccuracy, gold_accuracy
+from majorant.decide.map import MapPanel, data_map
+from majorant.decide.path import Path, decision_path
 from majorant.decide.removal import Removal, removal
 from majorant.decide.review import Review, review
 from majorant.decide.workers import Workers, assess_workers
@@ -47,6 +50,8 @@ class Result:
     review: Review  # where a look pays most
     plan: Plan | None  # None where there is nothing to plan from
     slices: tuple[Slice, ...]  # one verdict each
+    map: tuple[MapPanel, ...]  # where majority vote is optimal, and where these votes lie
+    path: Path  # the questions that led to the verdict
     comparison: tuple[Alternative, ...]  # all methods side by side, if asked for
     gold: GoldAccuracy | None  # how often majority vote is right, where the truth is known
     level: float
@@ -57,6 +62,11 @@ class Result:
         """Whether majority vote is the best rule."""
         return self.inquiry.certificate
 
+    def _repr_html_(self) -> str:
+        from majorant.report.notebook import result_html
+
+        return result_html(self)
+
 
 def check(
     votes: Votes,
@@ -66,6 +76,7 @@ def check(
     method: str | None = None,
     tolerance: float = TOLERANCE,
     target: float = 0.95,
+    compare_all: bool = False,
     inquiry: Inquiry | None = None,
     agreement: Agreement | None = None,
 ) -> Result:
@@ -103,10 +114,12 @@ def check(
         worker_fit=known,
         workers=workers,
         removal=removal(votes, labels, workers, refit, level=level, rng=seed),
-        review=review(votes, labels.fit),
+        review=review(votes, labels.fit, good=workers.good_j),
         plan=_plan(votes, inquiry.certificate, target, level),
         slices=certify_slices(votes, level=level, rng=seed),
-        comparison=(),
+        map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
+        path=decision_path(inquiry.certificate),
+        comparison=compare(votes, level=level, rng=seed) if compare_all else (),
         gold=gold_accuracy(votes, majority, level=level),
         level=level,
         tolerance=tolerance,

@@ -60,3 +60,8 @@ class Certificate:
     anonymous: Claim
     named: Claim | None = None
     gold: Claim | None = None
+
+    def _repr_html_(self) -> str:
+        from majorant.report.notebook import certificate_html
+
+        return certificate_html(self)

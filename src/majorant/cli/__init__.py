@@ -21,7 +21,9 @@ COMMANDS = {
     "workers": "Who is good: accuracy with intervals, agreement, confusion and flags of each worker.",
     "agreement": "How well the workers agree, beyond chance.",
     "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
+    "report": "Make the page of a saved result again.",
     "simulate": "Draw votes from a crowd or a panel with known truth.",
+    "reproduce": "Make the tables and figures of the paper again, and show what is printed beside what comes out.",
     "data": "List and fetch public data sets.",
     "demo": "Run a simulated crowd and a panel of judges through the whole line.",
 }

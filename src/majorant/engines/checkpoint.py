@@ -30,10 +30,11 @@ class Checkpoint:
         folder: Path,
         key: str,
         *,
-        every_seconds: float = EVERY_SECONDS,
+        every_seconds: float | None = None,
         progress: Callable[[int, float], None] | None = None,
     ) -> None:
-        self.folder, self.key, self.every_seconds, self.progress = make_folder(folder), key, every_seconds, progress
+        self.folder, self.key, self.progress = make_folder(folder), key, progress
+        self.every_seconds = EVERY_SECONDS if every_seconds is None else every_seconds
         self.loop = 0
         self.saved = time.monotonic()
 

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from majorant.encode.values import decode
-from majorant.errors import DataError
+from majorant.errors import ConfigError, DataError
 from majorant.load.table import arrow_view
 from majorant.votes import IntArray
 
@@ -97,6 +97,14 @@ class Names(Sequence[Hashable]):
                 return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
         except (OSError, pa.ArrowException, IndexError) as error:
             raise damaged(self.path, error) from None
+
+
+def no_room(folder: Path, error: OSError) -> ConfigError:
+    """The error for a folder of our own that cannot be written, with the system's reason."""
+    return ConfigError(
+        f"Cannot write to {folder}: {error.strerror or error}. Sorting takes some 30 bytes of disk a vote; name a "
+        "folder with more room with --work."
+    )
 
 
 def damaged(path: Path, error: Exception) -> DataError:

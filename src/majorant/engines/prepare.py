@@ -21,7 +21,7 @@ from majorant.encode.notes import make_account
 from majorant.encode.repeats import Resolved, check_policy
 from majorant.encode.values import decode
 from majorant.engines.memory import BASE, require
-from majorant.engines.names import Names
+from majorant.engines.names import Names, no_room
 from majorant.engines.sorting import Sorted, sort_votes
 from majorant.engines.spill import Report, Spilled, silent, spill
 from majorant.engines.store import MANIFEST, StoredVotes, open_store, write_manifest, write_values
@@ -56,6 +56,9 @@ def prepare(
         _build(source, place, fingerprint, memory, report, settings)
         if _stamp(source, settings)[1] != stamp:
             raise DataError(f"{_and(files)} changed while it was read. Run again when nothing writes to it any more.")
+    except OSError as error:
+        clear(place)
+        raise no_room(place, error) from error
     except BaseException:
         clear(place)
         raise

@@ -20,7 +20,6 @@ from majorant.encode.repeats import Resolved
 from majorant.encode.values import decode
 from majorant.engines.names import PER_GROUP, Names
 from majorant.engines.spill import Records, Report, Spilled, silent
-from majorant.output import cannot_write
 
 BYTES_PER_ROW = 120  # of a bucket while it is settled
 MOST_ROWS = 1 << 24  # of a row group
@@ -53,18 +52,15 @@ def sort_votes(
     columns = {"item": pa.int32(), "worker": pa.int32(), "label": pa.int32()}
     if "seconds" in (spilled.dtype.names or ()):
         columns["seconds"] = pa.float64()
-    try:
-        with pq.ParquetWriter(
-            folder / "votes.parquet", pa.schema(columns), compression="none", use_dictionary=["worker", "label"],
-            column_encoding={"item": "DELTA_BINARY_PACKED"}, write_page_checksum=True,
-        ) as file:  # fmt: skip
-            for number in range(spilled.n_buckets):
-                for start, stop, records in _pieces(spilled, number, memory):
-                    _write(file, folder, work.settle(start, stop, records, found), found, stop)
-                    report("sorting", found.vote_g[-1], int(spilled.uses.sum()))
-                spilled.bucket(number).unlink(missing_ok=True)
-    except OSError as error:
-        raise cannot_write(folder / "votes.parquet", error) from error
+    with pq.ParquetWriter(
+        folder / "votes.parquet", pa.schema(columns), compression="none", use_dictionary=["worker", "label"],
+        column_encoding={"item": "DELTA_BINARY_PACKED"}, write_page_checksum=True,
+    ) as file:  # fmt: skip
+        for number in range(spilled.n_buckets):
+            for start, stop, records in _pieces(spilled, number, memory):
+                _write(file, folder, work.settle(start, stop, records, found), found, stop)
+                report("sorting", found.vote_g[-1], int(spilled.uses.sum()))
+            spilled.bucket(number).unlink(missing_ok=True)
     found.item_g[-1] = spilled.n_ids["item"]
     found.coverage = work.coverage()
     return found

@@ -17,7 +17,6 @@ from majorant.engines.memory import BASE, require
 from majorant.engines.names import PER_GROUP
 from majorant.engines.rolls import Roll
 from majorant.load.table import Part, Table, column_length
-from majorant.output import cannot_write
 
 IDS = ("item", "worker")
 ROWS_AT_ONCE = 1 << 21  # rows that are sorted into buckets together
@@ -76,11 +75,8 @@ class _Spiller:
         starts = np.flatnonzero(np.diff(bucket_n, prepend=-1))
         for start, stop in zip(starts, [*starts[1:], len(records)], strict=True):
             path = self.folder / f"bucket-{bucket_n[start]:06}"
-            try:
-                with path.open("ab") as file:
-                    file.write(records[start:stop].tobytes())
-            except OSError as error:
-                raise cannot_write(path, error) from error
+            with path.open("ab") as file:
+                file.write(records[start:stop].tobytes())
 
 
 def spill(

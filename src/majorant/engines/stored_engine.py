@@ -13,10 +13,10 @@ import numpy as np
 
 from majorant.blocks import add_up, in_order
 from majorant.engines.memory import BASE, require
+from majorant.engines.names import no_room
 from majorant.engines.spill import Report, silent
 from majorant.engines.store import StoredVotes
 from majorant.kernels import Block, FloatArray
-from majorant.output import cannot_write
 from majorant.threads import thread_count
 from majorant.votes import IntArray
 
@@ -64,7 +64,7 @@ class StoredEngine:
                     shape = part.shape[1:]
         except OSError as error:
             path.unlink(missing_ok=True)
-            raise cannot_write(path, error) from error
+            raise no_room(path.parent, error) from error
         found: FloatArray = np.memmap(path, np.float64, mode="r", shape=(self.shape[0], *shape))
         with contextlib.suppress(OSError):  # where an open file cannot be removed, it goes with the folder
             path.unlink()

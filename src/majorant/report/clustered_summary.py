@@ -20,8 +20,8 @@ from majorant.estimate.fit import Fit
 from majorant.estimate.majority import Majority
 from majorant.kernels import Block
 from majorant.output import make_folder, write_files
-from majorant.report.decision_summary import flow_counts, flow_from
-from majorant.report.summary import account_summary, counts_summary, label_counts, labels_from, result_summary
+from majorant.report.decision_summary import flow_counts
+from majorant.report.summary import account_summary, counts_summary, label_counts, labels_counted, result_summary
 from majorant.report.text import to_json
 from majorant.report.workers_summary import confusions_summary, workers_summary
 
@@ -56,15 +56,7 @@ def _labels(votes: SparkVotes, found: ClusterResult, summary: dict[str, Any]) ->
     """Labels of majority vote and of the rule, and how the one goes over into the other, counted over all items."""
     told = replace(found.fit, confusion=None, skill=None, learned={}, trace=())
     majority, chosen, flow = votes.engine.map_sum(partial(_block_counts, told, rows_of(found.fit)))
-    apart = flow[:-1, :-1]
-    changed, settled = int(apart.sum() - np.trace(apart)), int(flow[-1, :-1].sum())
-    both = {"labels_changed": changed, "ties_settled": settled}
-    return {
-        "majority": labels_from(found.sample.majority, majority),
-        "labels": {**labels_from(found.fit, chosen), "changed": changed, "ties_settled": settled},
-        "flow": flow_from(flow, votes.labels),
-        "decision": {**summary["decision"], **both},
-    }
+    return labels_counted(summary, found.sample.majority, found.fit, (majority, chosen, flow))
 
 
 def _block_counts(fit: Fit, of_block: Any, block: Block) -> Any:

@@ -19,10 +19,12 @@ from majorant.report.decision_summary import (
     alternative_summary,
     confidence_summary,
     decision_summary,
+    flow_from,
     flow_summary,
     review_summary,
     slice_summary,
 )
+from majorant.report.map_summary import map_summary, path_summary
 from majorant.report.plain import plain
 from majorant.report.plan import plan_summary
 from majorant.report.workers_summary import confusions_summary, dependence_summary, workers_summary
@@ -67,6 +69,8 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         },
         "review": review_summary(result),
         "plan": None if result.plan is None else plan_summary(result.plan),
+        "map": map_summary(result.map),
+        "path": path_summary(result.path),
         "slices": [slice_summary(one) for one in result.slices],
         "comparison": [alternative_summary(one) for one in result.comparison],
     }
@@ -180,4 +184,19 @@ def labels_from(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
         "by_label": [
             {"label": plain(label), "items": int(n)} for label, n in zip(fit.label_values, counts.items_k, strict=True)
         ],
+    }
+
+
+def labels_counted(
+    summary: dict[str, Any], majority: Fit, chosen: Fit, counts: tuple[LabelCounts, LabelCounts, IntArray]
+) -> dict[str, Any]:
+    """What a summary says of labels, from counts of all items: majority, the rule, and from the one to the other."""
+    of_majority, of_rule, flow_kl = counts
+    apart_kl = flow_kl[:-1, :-1]
+    changed, settled = int(apart_kl.sum() - np.trace(apart_kl)), int(flow_kl[-1, :-1].sum())
+    return {
+        "majority": labels_from(majority, of_majority),
+        "labels": {**labels_from(chosen, of_rule), "changed": changed, "ties_settled": settled},
+        "flow": flow_from(flow_kl, chosen.label_values),
+        "decision": {**summary["decision"], "labels_changed": changed, "ties_settled": settled},
     }

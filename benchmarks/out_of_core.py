@@ -1,0 +1,113 @@
+"""Votes larger than memory: nanoseconds a vote and peak memory under a limit of 2 GB, beside reading the file.
+
+A crowd (5 votes an item, 1,000 a worker, two classes) is simulated straight to Parquet, sorted by item and shuffled.
+Each task runs in a process of its own; memory is that process's peak.  `sort` is what comes before all else, once: from
+the file to codes sorted by item.  The others work from there.  Reading is a pass of Arrow over the sorted file.  Time
+is given as it passed and as the processors worked, all cores together; the ratios are of the latter, which other
+programs on the machine disturb less.
+
+    python benchmarks/out_of_core.py [1e7] [FOLDER]
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from large_files import write_crowd
+
+MEMORY = 2_000_000_000
+TASKS = ("count", "certificate", "majority", "dawid-skene", "labels")
+GOAL_TOTAL, GOAL_RATIO = 200.0, 2.5  # ns a vote from the file to the certificate; certificate / reading
+
+
+def task(name: str, source: Path, work: Path) -> Callable[[], object]:
+    """What is timed; imports and opening are not."""
+    import duckdb  # noqa: F401 (loading it is not timed)
+    import numpy as np
+
+    from majorant import stored as line
+    from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
+    from majorant.engines.counting import stored_patterns
+    from majorant.engines.prepare import prepare
+    from majorant.engines.store import open_store
+    from majorant.output import write_table
+    from majorant.tally import two_class_histograms
+
+    if name == "nothing":
+        return lambda: None
+    if name == "sort":
+        return lambda: prepare(str(source), work, memory=MEMORY)
+    kept, means = open_store(work), line.Means(MEMORY)
+    assert kept is not None
+    if name == "read":
+        file = pq.ParquetFile(source)
+        return lambda: sum(len(batch) for batch in file.iter_batches(1 << 18, columns=["item", "worker", "label"]))
+    if name == "count":
+        return lambda: stored_patterns(kept)
+    if name == "certificate":
+        rng = np.random.default_rng(0)
+        return lambda: anonymous_claim(as_histograms(two_class_histograms(stored_patterns(kept))), 0.95, rng)
+    if name == "labels":
+        fit = line.fit_rule(kept, "majority", means, rng=0)
+        return lambda: write_table(work / "labels.csv", line.label_tables(kept, fit))
+    return lambda: line.fit_rule(kept, name, means, rng=0)
+
+
+def measure(name: str, source: Path, work: Path) -> dict[str, float]:
+    """Seconds and peak bytes of a task, in a process of its own."""
+    arguments = [sys.executable, __file__, "--task", name, str(source), str(work)]
+    return dict(json.loads(subprocess.run(arguments, check=True, capture_output=True, text=True).stdout))
+
+
+def run_task(name: str, source: Path, work: Path) -> None:
+    """Run one task and print what it took."""
+    call = task(name, source, work)
+    start, busy = time.perf_counter(), time.process_time()
+    found = call()
+    seconds, work_seconds = time.perf_counter() - start, time.process_time() - busy
+    steps = getattr(found, "n_iter", 0)
+    print(json.dumps({"seconds": seconds, "work": work_seconds, "peak": peak_bytes(), "steps": steps}))
+
+
+def peak_bytes() -> int:
+    """The most memory this process has held; getrusage would count what its parent held when it was forked."""
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return 1024 * int(line.split()[1])
+
+
+def main(n_votes: int, folder: Path) -> None:
+    """Print the table."""
+    source, shuffled, work = folder / "sorted.parquet", folder / "shuffled.parquet", folder / "work"
+    write_crowd(source, n_votes)
+    write_crowd(shuffled, n_votes, shuffled=True)
+    print(f"{n_votes:.0e} votes, limit {MEMORY / 1e9:g} GB")
+    print("| what | ns a vote | of all cores | peak GB |\n|---|---|---|---|")
+    found = {}
+    for name, path in [("sort", shuffled), *((name, source) for name in ("sort", *TASKS, "read"))]:
+        shown = f"{name}, shuffled file" if path == shuffled else name
+        one = found[shown] = measure(name, path, work)
+        steps = f" ({one['steps']:.0f} steps)" if one["steps"] else ""
+        passed, worked = (1e9 * one[name] / n_votes for name in ("seconds", "work"))
+        print(f"| {shown}{steps} | {passed:.0f} | {worked:.0f} | {one['peak'] / 1e9:.2f} |", flush=True)
+    ratio = found["certificate"]["work"] / found["read"]["work"]
+    total = 1e9 * (found["sort"]["work"] + found["certificate"]["work"]) / n_votes
+    print(f"\ncertificate / reading: {ratio:.1f} (goal {GOAL_RATIO})")
+    print(f"file to certificate: {total:.0f} ns a vote (goal {GOAL_TOTAL:.0f})")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--task"]:
+        run_task(sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]))
+    elif len(sys.argv) > 2:
+        main(int(float(sys.argv[1])), Path(sys.argv[2]))
+    else:
+        with tempfile.TemporaryDirectory() as name:
+            main(int(float(sys.argv[1] if len(sys.argv) > 1 else "1e7")), Path(name))

@@ -1,0 +1,28 @@
+"""`majorant report`: the page of a result that was saved."""
+
+from __future__ import annotations
+
+import click
+
+from majorant.cli.options import common_options
+
+
+@click.command()
+@click.argument("result", metavar="RESULT.json", type=click.Path())
+@click.option("--out", metavar="FILE", default="report.html", show_default=True, help="Where the page goes.")
+@common_options
+def report(result: str, out: str, seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
+    """Make the page of a saved result again."""
+    from pathlib import Path
+
+    from majorant.output import write_files
+    from majorant.report.saved import read_summary, render_saved
+    from majorant.report.text import to_json
+
+    summary = read_summary(result)
+    page = render_saved(summary, result)
+    write_files({Path(out): page})
+    if as_json:
+        click.echo(to_json(summary), nl=False)
+    elif not quiet:
+        click.echo(f"Wrote    {out}")

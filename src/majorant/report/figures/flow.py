@@ -1,0 +1,85 @@
+"""Label flow: from the labels of majority vote to those of the recommended rule; what changes is in colour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from majorant.report.figures.canvas import Panel
+from majorant.report.figures.palette import LIGHT
+from majorant.report.figures.words import clipped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SIZE = (440, 300)
+GAP = 0.04  # between labels, as a share of the height
+LEFT, RIGHT, BAR = 0.26, 0.74, 0.022
+THINNEST = 0.004
+
+
+def panels(summary: dict[str, Any]) -> list[Panel]:
+    """One diagram; none where there is nothing to label."""
+    flow = summary["flow"]
+    if not flow or not any(map(sum, flow["items"])):
+        return []
+    changed = [
+        f"{n:,} from {clipped(old)} to {clipped(new)}"
+        for old, row in zip(flow["from"], flow["items"], strict=True)
+        for new, n in zip(flow["to"], row, strict=True)
+        if n and old != new
+    ]
+    words = "Items that change: " + ("; ".join(changed[:20]) or "none") + "."
+    title = f"From majority vote to {summary['decision']['method']}"
+    height = max(SIZE[1], 46 * len(flow["from"]))
+    return [Panel("flow0", title, words, (SIZE[0], height), lambda axes: _draw(axes, flow))]
+
+
+def _draw(axes: Axes, flow: dict[str, Any]) -> None:
+    items = flow["items"]
+    out_r, in_c = [sum(row) for row in items], [sum(column) for column in zip(*items, strict=True)]
+    total, most = sum(out_r), max(sum(map(bool, out_r)), sum(map(bool, in_c)))
+    scale = (1 - GAP * (most - 1)) / total
+    old_y, new_y = (
+        _stack(axes, flow["from"], out_r, scale, LEFT, "right"),
+        _stack(axes, flow["to"], in_c, scale, RIGHT, "left"),
+    )
+    for r, row in enumerate(items):
+        for c, n in enumerate(row):
+            if n:
+                changes = flow["from"][r] != flow["to"][c]
+                _ribbon(axes, old_y[r], new_y[c], n * scale, LIGHT["best"] if changes else LIGHT["heat"], changes)
+                old_y[r] -= n * scale
+                new_y[c] -= n * scale
+    axes.set(xlim=(0, 1), ylim=(-0.02, 1.1))
+    axes.text(LEFT, 1.06, "majority vote", ha="right", color=LIGHT["soft"])
+    axes.text(RIGHT, 1.06, "recommended", ha="left", color=LIGHT["soft"])
+    axes.axis("off")
+
+
+def _stack(axes: Axes, names: list[Any], sizes: list[int], scale: float, x: float, side: str) -> list[float]:
+    """Bars for the labels, from the top; where each begins."""
+    y, tops = 1.0, []
+    for name, size in zip(names, sizes, strict=True):
+        tops.append(y)
+        if size:
+            height = max(size * scale, THINNEST)
+            axes.bar([x], [height], bottom=y - height, width=BAR, color=LIGHT["ink"])
+            shift = -0.03 if side == "right" else 0.03
+            text = f"{clipped(name, 12)}: {size:,}"
+            axes.text(x + shift, y - height / 2, text, ha=side, va="center", fontsize=12)
+            y -= size * scale + GAP
+    return tops
+
+
+def _ribbon(axes: Axes, left: float, right: float, height: float, colour: str, changes: bool) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    a, b, middle = LEFT + BAR / 2, RIGHT - BAR / 2, (LEFT + RIGHT) / 2
+    height = max(height, THINNEST if changes else 0)
+    points = [
+        (a, left), (middle, left), (middle, right), (b, right),
+        (b, right - height), (middle, right - height), (middle, left - height), (a, left - height), (a, left),
+    ]  # fmt: skip
+    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
+    axes.add_patch(PathPatch(Path(points, codes), facecolor=colour, alpha=0.85 if changes else 0.45, lw=0))

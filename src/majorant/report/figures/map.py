@@ -1,0 +1,126 @@
+"""The map: where majority vote is optimal, where these votes lie, and what they leave open."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from majorant.report.figures.canvas import Panel
+from majorant.report.figures.palette import LIGHT
+from majorant.report.figures.words import clipped, whole_percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SIZE = (400, 380)
+TALL = 0.3  # of an axis: the name of the point stands beside it, not above such a region
+HIGH = 0.82  # of an axis: beyond, the name of the point stands below it or to its left
+LEAST_ZOOM = 0.45  # values below this ask for the whole axis
+
+
+def panels(summary: dict[str, Any]) -> list[Panel]:
+    """One panel for each plane."""
+    return [
+        Panel(
+            f"map{at}",
+            plane["title"],
+            _words(plane, summary["level"]),
+            SIZE,
+            partial(_draw, plane=plane),
+        )
+        for at, plane in enumerate(summary["map"])
+    ]
+
+
+def _words(plane: dict[str, Any], level: float) -> str:
+    x, y = plane["point"]
+    inside = "inside" if plane["point_margin"] > 0 else "outside"
+    around = "" if plane["region"] is None else f", with its {whole_percent(level)} region around it"
+    return (
+        f"{clipped(plane['x_name'], 60)} across, {clipped(plane['y_name'], 60)} up. These votes lie at "
+        f"{whole_percent(x)} and {whole_percent(y)}{around}, {inside} the region where majority vote is optimal."
+    )
+
+
+def _draw(axes: Axes, plane: dict[str, Any]) -> None:
+    edge = plane["optimal"]
+    axes.fill(edge["x"], edge["y"], facecolor=LIGHT["zone"], edgecolor=LIGHT["majority"], lw=1.4)
+    axes.set_xlim(*_span(plane, "x"))
+    axes.set_ylim(*_span(plane, "y"))
+    _point(axes, plane)
+    _name(axes, plane, "majority is optimal", LIGHT["majority"], inside=True)
+    _name(axes, plane, "another rule is better", LIGHT["soft"], inside=False)
+    axes.set_xlabel(clipped(plane["x_name"], 44))
+    axes.set_ylabel(clipped(plane["y_name"], 44))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: whole_percent(value))
+
+
+def _point(axes: Axes, plane: dict[str, Any]) -> None:
+    x, y = plane["point"]
+    if plane["region"] is not None:
+        edge = plane["region"]
+        axes.fill(edge["x"], edge["y"], facecolor=LIGHT["best"], alpha=0.3, lw=0, zorder=3)
+        axes.fill(edge["x"], edge["y"], fill=False, edgecolor=LIGHT["best"], lw=1.4, zorder=3)
+    axes.plot([x], [y], "o", ms=8, color=LIGHT["best"], mec=LIGHT["card"], mew=1.4, zorder=5, clip_on=False)
+    across, up = _share(plane, x, "x"), _share(plane, y, "y")
+    around = [y] if plane["region"] is None else plane["region"]["y"]
+    if _share(plane, max(around), "y") - _share(plane, min(around), "y") > TALL:
+        around = [y]
+    axes.annotate(
+        "your votes",
+        (x, min(around) if up > HIGH else max(around)),
+        xytext=(0, -20 if up > HIGH else 9),
+        textcoords="offset points",
+        ha="right" if across > HIGH else "left" if across < 1 - HIGH else "center",
+        color=LIGHT["best"],
+        weight="bold",
+        zorder=6,
+    )
+
+
+def _span(plane: dict[str, Any], axis: str) -> tuple[float, float]:
+    """The part of the axis that is of interest: noise from 0 to where majority ends, accuracies from chance to 1."""
+    at = 0 if axis == "x" else 1
+    seen = [plane["point"][at], *([] if plane["region"] is None else plane["region"][axis])]
+    if plane[f"{axis}_name"].startswith("noise"):
+        return 0.0, min(1.0, 1.1 * max(*seen, *plane["optimal"]["y"]))
+    if plane[f"{axis}_name"].startswith("accuracy") and min(seen) > LEAST_ZOOM:
+        return 0.4, 1.0
+    return 0.0, 1.0
+
+
+def _share(plane: dict[str, Any], value: float, axis: str) -> float:
+    """Where a value lies between the ends of its axis."""
+    low, high = _span(plane, axis)
+    return (value - low) / (high - low)
+
+
+def _name(axes: Axes, plane: dict[str, Any], text: str, colour: str, *, inside: bool) -> None:
+    """Name a region on one line or on two, where there is room for it."""
+    for lines, half in ((text, (0.23, 0.035)), (text.replace(" ", "\n", 1), (0.13, 0.06))):
+        place = _room(plane, half, inside)
+        if place is not None:
+            axes.text(*place, lines, transform=axes.transAxes, ha="center", va="center", color=colour, zorder=4)
+            return
+
+
+def _room(plane: dict[str, Any], half: tuple[float, float], inside: bool) -> tuple[float, float] | None:
+    """The centre of a box that lies inside the region, or outside, and clear of the point; None if there is none."""
+    import numpy as np
+    from matplotlib.path import Path
+
+    edge = np.stack([[_share(plane, v, axis) for v in plane["optimal"][axis]] for axis in ("x", "y")], axis=1)
+    own = np.array([_share(plane, plane["point"][at], axis) for at, axis in enumerate(("x", "y"))])
+    wide, high = half
+    x, y = np.meshgrid(np.linspace(wide, 1 - wide, 27), np.linspace(high, 1 - high, 31))
+    centre_p2 = np.stack([x.ravel(), y.ravel()], axis=1)
+    corner_c2 = np.stack(np.meshgrid(np.linspace(-wide, wide, 9), [-high, 0, high]), axis=-1).reshape(-1, 2)
+    held_pc = Path(edge).contains_points((centre_p2[:, None] + corner_c2).reshape(-1, 2)).reshape(len(centre_p2), -1)
+    away_p2 = np.abs(centre_p2 - own)
+    free_p = (held_pc == inside).all(axis=1) & ((away_p2[:, 0] > wide + 0.19) | (away_p2[:, 1] > high + 0.11))
+    if not free_p.any():
+        return None
+    free_p2 = centre_p2[free_p]
+    place = free_p2[np.abs(free_p2 - free_p2.mean(axis=0)).sum(axis=1).argmin()]
+    return float(place[0]), float(place[1])

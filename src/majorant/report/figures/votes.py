@@ -1,0 +1,87 @@
+"""Votes per item, and how many items majority vote labels, leaves tied, or has no votes for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from majorant.report.figures.canvas import Panel
+from majorant.report.figures.palette import LIGHT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SIZE = (400, 250)
+MOST_BARS = 12
+TAIL = 0.02  # of the items: the largest numbers of votes that share the last bar
+
+
+def panels(summary: dict[str, Any]) -> list[Panel]:
+    """The histogram, and one bar of what becomes of the items."""
+    sizes = summary["votes"]["votes_per_item"]
+    if not sizes:
+        return []
+    words = "; ".join(f"{row['items']:,} with {row['votes']}" for row in sizes[:8])
+    more = f"; and {len(sizes) - 8} more numbers" if len(sizes) > 8 else ""
+    fate = _fate(summary["majority"])
+    said = ", ".join(f"{name} {number:,}" for name, number, _ in fate)
+    return [
+        Panel("votes0", "Votes per item", f"Items: {words}{more}.", SIZE, lambda axes: _histogram(axes, sizes)),
+        Panel("votes1", "What majority vote makes of the items", f"{said}.", (400, 150), lambda axes: _bar(axes, fate)),
+    ]
+
+
+def _fate(majority: dict[str, Any]) -> list[tuple[str, int, str]]:
+    return [
+        ("labelled", majority["labelled"], LIGHT["heat"]),
+        ("tied", majority["tied"], LIGHT["warm"]),
+        ("without votes", majority["without_votes"], LIGHT["line"]),
+    ]
+
+
+def _histogram(axes: Axes, sizes: list[dict[str, Any]]) -> None:
+    bars = _bars(sizes)
+    places = range(len(bars))
+    axes.bar(places, [items for _, items in bars], width=0.78, color=LIGHT["majority"])
+    axes.set_xticks(places, [name for name, _ in bars], fontsize=11 if len(bars) <= 8 else 9)
+    for place, (_, items) in zip(places, bars, strict=True):
+        text = f"{items:,}" if items < 10_000 else f"{items / 1000:,.0f}k"
+        axes.annotate(text, (place, items), (0, 3), textcoords="offset points", ha="center", fontsize=10)
+    axes.set_xlim(-1.2, max(len(bars), 2) - 0.2)
+    axes.margins(y=0.12)
+    axes.set(xlabel="votes on an item", ylabel="items", yticks=[])
+    axes.tick_params(axis="x", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def _bars(sizes: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    """A bar for each number of votes; where they are many, for ranges of equal width, the last one open."""
+    if len(sizes) <= MOST_BARS:
+        return [(f"{row['votes']}", row["items"]) for row in sizes]
+    left, last = sum(row["items"] for row in sizes), sizes[-1]["votes"]
+    total, first = left, sizes[0]["votes"]
+    for row in sizes:
+        left -= row["items"]
+        if left <= TAIL * total:
+            last = row["votes"]
+            break
+    width = max(1, -(-(last - first + 1) // (MOST_BARS - 1)))
+    open_from = first + -(-(last - first + 1) // width) * width
+    bars: dict[str, int] = {}
+    for start in range(first, open_from, width):
+        bars[f"{start}" if width == 1 else f"{start}–{start + width - 1}"] = sum(
+            row["items"] for row in sizes if start <= row["votes"] < start + width
+        )
+    rest = sum(row["items"] for row in sizes if row["votes"] >= open_from)
+    return [*bars.items(), *([(f"≥ {open_from}", rest)] if rest else [])]
+
+
+def _bar(axes: Axes, fate: list[tuple[str, int, str]]) -> None:
+    total = max(1, sum(number for _, number, _ in fate))
+    start = 0.0
+    for at, (name, number, colour) in enumerate(fate):
+        axes.barh([0], [number / total], left=[start], color=colour, height=0.5, edgecolor=LIGHT["card"], lw=1)
+        start += number / total
+        axes.barh([-0.62 - 0.42 * at], [0.022], color=colour, height=0.24)
+        axes.text(0.04, -0.62 - 0.42 * at, f"{name}: {number:,} ({100 * number / total:.1f} %)", va="center")
+    axes.set(xlim=(0, 1), ylim=(-1.8, 0.35))
+    axes.axis("off")

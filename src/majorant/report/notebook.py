@@ -1,0 +1,46 @@
+"""Figures, pages and short displays of results, for notebooks and scripts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from majorant.certify.certificate import Certificate
+from majorant.pipeline import Result
+from majorant.report.certificate_summary import certificate_summary
+from majorant.report.figures import panels_of
+from majorant.report.html import fragment, write_report
+from majorant.report.summary import result_summary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def figure(result: Result, name: str) -> Figure:
+    """A figure of the report as a matplotlib Figure: map, path, agreement, votes, flow, confidence, workers, ..."""
+    from majorant.report.figures.canvas import figure_of
+
+    return figure_of(panels_of(result_summary(result), name), name)
+
+
+def report(result: Result, path: str | os.PathLike[str]) -> Path:
+    """Write the whole report as one HTML file that needs nothing else."""
+    return write_report(result_summary(result), path)
+
+
+def result_html(result: Result) -> str:
+    """The verdict, three numbers and the map, as a notebook shows them."""
+    from markupsafe import Markup
+
+    from majorant.report.figures.canvas import svg_of
+
+    summary = result_summary(result)
+    pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "map")]
+    return fragment("notebook.html.j2", summary, certificate=summary["certificate"], pictures=pictures)
+
+
+def certificate_html(certificate: Certificate) -> str:
+    """The verdict and its claims, as a notebook shows them."""
+    summary = certificate_summary(certificate)
+    return fragment("notebook.html.j2", summary, certificate=summary, pictures=[])

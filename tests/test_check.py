@@ -1,0 +1,184 @@
+"""`check` from end to end: real sets, simulated crowds of each kind, data that cannot be judged, and its flags."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import real
+from crowds import coins
+from majorant.decide.gold import gold_accuracy
+from majorant.errors import ConfigError
+from majorant.estimate.majority import Majority
+from majorant.output import votes_table, write_table
+from majorant.pipeline import aggregate, check
+from majorant.report.check_text import check_text
+from majorant.report.summary import result_summary
+from majorant.simulate import simulate
+from majorant.votes import Votes
+
+SCHEMA = json.loads((Path(__file__).parent.parent / "docs" / "result.schema.json").read_text(encoding="utf-8"))
+VALID = jsonschema.Draft202012Validator(SCHEMA)
+QUICK, SLOW = ("SP_amt", "CF", "D-Product"), ("SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "CF_amt")
+
+
+def is_valid(summary: dict) -> bool:
+    """Whether a summary, as JSON, follows the published schema."""
+    VALID.validate(json.loads(json.dumps(summary, allow_nan=False)))
+    return True
+
+
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in SLOW)])
+def test_a_real_set_goes_through_the_line_without_gold_and_is_not_harmed(name):
+    votes = real.load(name)
+    result = check(replace(votes, gold_i=None), rng=0)
+    summary = result_summary(result)
+    assert is_valid(summary)
+    assert len(check_text(summary).splitlines()) <= 25
+    by_majority, by_choice = (
+        gold_accuracy(votes, fit, level=0.95).value for fit in (result.majority, result.labels.fit)
+    )
+    assert by_choice >= by_majority - 0.01
+    assert (result.labels.fit.codes() == result.decision.fit.codes()).all()  # calibration moves no label
+
+
+def test_gold_is_used_and_its_use_is_accounted_for():
+    result = check(real.load("D-Product"), rng=0)
+    assert result.decision.gold_test.n_items == 8_315
+    assert result.decision.gold_test.p_value < 1e-6
+    assert result.labels.source == "gold"
+    assert result.labels.reliability.gold_items == 8_315
+    assert is_valid(result_summary(result))
+
+
+def crowd(kind: str) -> Votes:
+    """A crowd of one kind, 400 items with 5 votes each."""
+    skills = {
+        "all alike": [0.8] * 20,
+        "one expert": [0.97, *[0.62] * 9],
+        "spammers": [0.85] * 8 + [0.5] * 8,
+        "adversaries": [0.85] * 12 + [0.2] * 4,
+    }
+    if kind in skills:
+        return simulate([0.5, 0.5], coins(skills[kind], 2), 400, 5, rng=1).votes
+    if kind == "correlated judges":
+        return simulate([0.5, 0.5], coins([0.8] * 5, 2), 400, 5, dependence=0.6, groups=list("aaabc"), rng=1).votes
+    if kind == "hard items":
+        return simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 400, 5, n_workers=20, concentration=2.0, rng=1).votes
+    if kind == "rare class":
+        return simulate([0.97, 0.03], coins([0.8] * 20, 2), 400, 5, rng=1).votes
+    return simulate(np.full(20, 1 / 20), coins([0.7] * 10, 20), 400, 5, rng=1).votes
+
+
+MODELS = ("correlated judges", "hard items", "rare class", "20 classes")
+
+
+@pytest.mark.parametrize("kind", ["all alike", "one expert", "spammers", "adversaries", *MODELS])
+def test_every_kind_of_crowd_gets_a_whole_answer(kind):
+    result = check(crowd(kind), rng=0)
+    summary = result_summary(result)
+    assert is_valid(summary)
+    assert len(check_text(summary).splitlines()) <= 25
+    accuracy = result.labels.accuracy
+    assert 0 <= accuracy.low <= accuracy.value <= accuracy.high <= 1
+    if kind in ("one expert", "adversaries"):
+        assert not result.decision.majority_enough
+        assert result.decision.method != "majority"
+    if kind == "correlated judges":
+        assert result.certificate.named.verdict in ("void", "undecided")
+
+
+DEGENERATE = {
+    "one vote per item": [(i, i % 3, "yn"[i % 2]) for i in range(12)],
+    "one worker": [(i, "w", "yn"[i % 2]) for i in range(12)],
+    "one class": [(i, j, "y") for i in range(5) for j in range(3)],
+    "all ties": [(i, j, "yn"[j]) for i in range(5) for j in range(2)],
+    "one vote": [("a", "w", "y")],
+}
+
+
+@pytest.mark.parametrize("kind", DEGENERATE)
+def test_what_cannot_be_judged_still_gets_what_can_be_given(kind):
+    rows = DEGENERATE[kind]
+    items, workers, labels = (sorted({row[c] for row in rows}, key=str) for c in range(3))
+    votes = Votes.from_codes(
+        [items.index(row[0]) for row in rows],
+        [workers.index(row[1]) for row in rows],
+        [labels.index(row[2]) for row in rows],
+        items=items,
+        workers=workers,
+        labels=labels,
+    )
+    result = check(votes, rng=0)
+    assert result.certificate.anonymous.verdict == "unidentified"
+    assert result.decision.method == "majority"
+    assert result.plan is None
+    assert (result.labels.fit.codes() == Majority().fit(votes).codes()).all()
+    summary = result_summary(result)
+    assert is_valid(summary)
+    assert summary["certificate"]["sentence"]  # says what is missing
+
+
+def test_a_method_that_is_asked_for_is_used():
+    votes = crowd("one expert")
+    assert check(votes, rng=0, method="glad").decision.fit.method == "glad"
+    assert check(votes, rng=0, method="majority").decision.method == "majority"
+    with pytest.raises(ConfigError, match="no method 'gladd'"):
+        check(votes, rng=0, method="gladd")
+
+
+def test_auto_gives_the_labels_of_check():
+    votes = crowd("one expert")
+    assert (aggregate(votes, rng=0).codes() == check(votes, rng=0).decision.fit.codes()).all()
+    with pytest.raises(ConfigError, match="auto draws"):
+        aggregate(votes)
+
+
+def test_a_wide_tolerance_keeps_majority():
+    votes = crowd("spammers")
+    assert check(votes, rng=0, tolerance=1.0).decision.method == "majority"
+    with pytest.raises(ConfigError, match="tolerance"):
+        check(votes, rng=0, tolerance=2.0)
+
+
+def test_fail_on_turns_a_verdict_into_an_exit_code(run):
+    write_table("votes.csv", votes_table(simulate([0.5, 0.5], [[0.85, 0.15], [0.15, 0.85]], 2_000, 5, rng=0).votes))
+    verdict = json.loads(run("check", "votes.csv", "--json")[1])["certificate"]["anonymous"]["verdict"]
+    assert verdict == "proved"
+    assert run("check", "votes.csv", "-q", "--fail-on", "proved") == (1, "", "")
+    assert run("check", "votes.csv", "-q", "--fail-on", "supported") == (0, "", "")
+    assert run("check", "votes.csv", "-q", "--fail-on", "undecided", "--claim", "gold") == (1, "", "")  # there is none
+
+
+def test_slices_share_the_level_and_each_has_a_verdict(run):
+    good, _ = simulate([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 1_500, 5, n_workers=30, rng=0)
+    few, _ = simulate([0.5, 0.5], [[0.6, 0.4], [0.4, 0.6]], 60, 5, n_workers=30, rng=1)
+    columns = {name: [] for name in ("item", "worker", "label", "lang")}
+    for lang, votes in (("de", good), ("en", few)):
+        columns["item"] += [f"{lang}{i}" for i in votes.item_n]
+        columns["worker"] += [f"w{j}" for j in votes.worker_n]
+        columns["label"] += votes.label_n.tolist()
+        columns["lang"] += [lang] * votes.n_votes
+    write_table("votes.csv", columns)
+    code, out, _ = run("check", "votes.csv", "--by", "lang", "--json")
+    slices = json.loads(out)["slices"]
+    assert code == 0
+    assert [(one["value"], one["items"]) for one in slices] == [("de", 1_500), ("en", 60)]
+    assert {one["level"] for one in slices} == {0.975}
+    assert slices[0]["verdict"] in ("proved", "supported")
+    assert slices[1]["verdict"] not in ("proved", "supported", "refuted")
+    assert "each at 97.50 %" in run("check", "votes.csv", "--by", "lang")[1]
+    assert run("check", "votes.csv", "-q", "--by", "lang", "--fail-on", "undecided")[0] == 1  # a slice is undecided
+
+
+def test_too_many_slices_are_refused(run):
+    rows = [(f"i{i}", f"w{j}", "yn"[j % 2], i) for i in range(120) for j in range(2)]
+    write_table(
+        "votes.csv", dict(zip(("item", "worker", "label", "n"), map(list, zip(*rows, strict=True)), strict=True))
+    )
+    code, _, err = run("check", "votes.csv", "--by", "n")
+    assert code == 2
+    assert "120 slices are more than 100" in err
