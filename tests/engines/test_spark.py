@@ -199,7 +199,7 @@ def test_sums_in_two_rounds_are_the_same_sums(votes):
 def test_a_python_worker_that_dies_changes_nothing(votes, tmp_path):
     """Killed in the middle of a pass, once: Spark starts another and repeats its task."""
     marker = str(tmp_path / "died")
-    expected = votes.engine.map_sum(column_sums)
+    expected = votes.engine.map_sum(column_sums())
 
     def step(block):
         if block.index == 2:
@@ -215,13 +215,18 @@ def test_a_python_worker_that_dies_changes_nothing(votes, tmp_path):
     np.testing.assert_array_equal(found, expected)
 
 
-def column_sums(block):
-    return scatter(block, np.ones(block.stop - block.start))
+def column_sums():
+    """Votes by worker and label; made here, so that workers, who do not know this file, are sent all of it."""
+
+    def step(block):
+        return scatter(block, np.ones(block.stop - block.start))
+
+    return step
 
 
 def test_blocks_in_a_folder_are_the_same_blocks(frame, votes, tmp_path):
     stored = on_spark.encode(frame, partitions=5, folder=str(tmp_path / "blocks"))
-    np.testing.assert_array_equal(stored.engine.map_sum(column_sums), votes.engine.map_sum(column_sums))
+    np.testing.assert_array_equal(stored.engine.map_sum(column_sums()), votes.engine.map_sum(column_sums()))
     assert stored.places.item_b.tolist() == votes.places.item_b.tolist()
 
 
