@@ -1,7 +1,6 @@
 """`check` from end to end: real sets, simulated crowds of each kind, data that cannot be judged, and its flags."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 import real
 from crowds import coins
-from majorant.cli import main
 from majorant.decide.gold import gold_accuracy
 from majorant.errors import ConfigError
 from majorant.estimate.majority import Majority
@@ -144,20 +142,6 @@ def test_a_wide_tolerance_keeps_majority():
     assert check(votes, rng=0, tolerance=1.0).decision.method == "majority"
     with pytest.raises(ConfigError, match="tolerance"):
         check(votes, rng=0, tolerance=2.0)
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["majorant", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return call
 
 
 def test_fail_on_turns_a_verdict_into_an_exit_code(run):

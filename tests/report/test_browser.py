@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from report.samples import summary
 
 from majorant.report.figures import FIGURES, panels_of
 from majorant.report.html import write_report
+from report.samples import summary
 
 HERE = Path(__file__).parent
 MODULES = Path(os.environ.get("MAJORANT_BROWSER", HERE.parents[1] / ".browser")) / "node_modules"
@@ -23,7 +23,7 @@ def look(name, folder):
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine; make browser installs it as root on Debian")
     if shutil.which("node") is None or not MODULES.is_dir():
-        pytest.skip("no node, or no .browser/node_modules with playwright-core and axe-core; make browser installs them")
+        pytest.skip("no node, or no playwright-core and axe-core in .browser; make browser installs them")
     page = write_report(summary(name), folder / "page.html")
     done = subprocess.run(
         ["node", HERE / "browser.mjs", MODULES.parent, CHROMIUM, folder / "profile", page],

@@ -149,6 +149,16 @@ def test_a_million_votes_make_a_page_of_the_same_size():
     assert len(render(grown).encode()) < LIMIT
 
 
+def test_slices_and_samples_have_their_place():
+    grown = copy.deepcopy(summary("two_items"))
+    loss = {"value": 0.01, "low": 0.0, "high": 0.02, "reason": ""}
+    one = {"value": "<fr>", "items": 40, "votes": 200, "verdict": "proved", "named": None, "loss_anonymous": loss}
+    html = render({**grown, "slices": [one], "sample": {"items": 7, "of": 9}})
+    assert '<section id="slices">' in html
+    assert "&lt;fr&gt;" in html
+    assert "items drawn at random" in html
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_notebook_gets_every_figure(name):
     sample = "panel" if name == "dependence" else "crowd"

@@ -58,6 +58,12 @@ def test_masked_names_are_nowhere(folder):
     assert [row.split(",")[0] for row in rows[1:4]] == ["1", "2", "3"]
 
 
+def test_masking_is_refused_where_it_could_not_be_kept(folder):
+    done = CliRunner().invoke(majorant, ["check", str(folder / "votes.csv"), "--mask", "--memory", "1GB"])
+    assert done.exit_code != 0
+    assert "--mask needs all votes in memory" in str(done.exception)
+
+
 def test_notes_that_name_items_are_cut(tmp_path):
     (tmp_path / "votes.csv").write_text("item,worker,label\nsecret-a,ann,yes\nsecret-b,ann,\n")
     votes = read(tmp_path / "votes.csv")

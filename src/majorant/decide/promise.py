@@ -15,7 +15,9 @@ from majorant.votes import Votes
 
 DISCOUNT = 4.0  # votes follow none of the models exactly: their evidence about an echo counts for a quarter
 DOUBT, ECHO_DOUBT = 0.15, 0.4  # a standard deviation, as a share of the errors expected; downwards, with an echo
-BLIND = 0.05  # items on which the crowd's common view may be wrong, which no vote shows: the low end allows for them
+# Items on which the crowd's common view may be wrong, which no vote shows: the low end allows for them.  The size is a
+# judgement made after a look at the public sets (docs/labels.md); votes cannot tell it.
+BLIND = 0.05
 GRID = np.linspace(0, 1, 2001)
 
 
