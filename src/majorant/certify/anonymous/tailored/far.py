@@ -56,21 +56,18 @@ def far_boxes(null: Null) -> FloatArray:
     axis = [(-inf, -w), *((float(y), float(y) + 1) for y in np.arange(-w, w)), (w, inf)]
     boxes = [((-inf, inf), y, (0.0, FEWEST)) for y in axis]
     boxes += [((-inf, -w), (-inf, -w), (0.0, 1.0)), ((w, inf), (w, inf), (0.0, 1.0))]
-    for low, high in axis[:-1]:
-        fewest, most = _without_neighbour(null, max(low, -w), high)
-        if fewest <= most:
-            boxes.append(((w, inf), (low, high), (fewest, most)))
+    if null.n_zeros + null.further < null.n_votes:
+        boxes += [((w, inf), y, (_fewest_without_neighbour(null, *y), 1.0)) for y in axis[:-1]]
     return np.array(boxes)
 
 
-def _without_neighbour(null: Null, low: float, high: float) -> tuple[float, float]:
-    """nu of the null models with x beyond WIDEST, y in an interval, whose neighbours at WIDEST are no null models."""
-    ends = edge_part(null, [WIDEST, low, high])
-    fewest = float(expit(ends[0] - ends[1:].max()))
-    if null.n_zeros + null.further < null.n_votes:
-        return fewest, 1.0
-    ends = edge_part(null, [WIDEST, high], null.further)  # nu is at most (r / a)^n_votes
-    return fewest, float(expit(ends[0] - ends[1]))
+def _fewest_without_neighbour(null: Null, low: float, high: float) -> float:
+    """The least nu of a null model with x beyond WIDEST, y in an interval, whose neighbour at WIDEST is no null model.
+
+    With unanimous counts there is none: their boundary falls as x grows.
+    """
+    at_x, *at_y = edge_part(null, [WIDEST, max(low, -WIDEST), high], null.further)
+    return float(expit(at_x - max(at_y)))
 
 
 def within(null: Null, box_bie: FloatArray) -> FloatArray:
