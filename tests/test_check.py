@@ -182,3 +182,13 @@ def test_too_many_slices_are_refused(run):
     code, _, err = run("check", "votes.csv", "--by", "n")
     assert code == 2
     assert "120 slices are more than 100" in err
+
+
+def test_labels_that_are_the_same_promise_the_same():
+    votes, _ = simulate([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 400, 5, n_workers=20, gold=0.3, rng=0)
+    result = check(votes, rng=0)
+    same = (result.labels.fit.codes() == result.majority.codes()).all()
+    assert same  # five good votes: no rule decides otherwise
+    assert result.majority_accuracy.value == pytest.approx(result.labels.accuracy.value)
+    other = check(crowd("one expert"), rng=0)
+    assert other.majority_accuracy.value < other.labels.accuracy.value - 0.01

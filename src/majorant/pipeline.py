@@ -10,7 +10,7 @@ from majorant.agreement import Agreement
 from majorant.agreement import agreement as measure_agreement
 from majorant.certify.certificate import Certificate
 from majorant.claims import Inquiry, inquire
-from majorant.decide.calibrate import Labels, calibrate
+from majorant.decide.calibrate import Labels, accuracy_of, calibrate
 from majorant.decide.choice import TOLERANCE, Alternative, Decision, decide, fit_rule
 from majorant.decide.compare import compare
 from majorant.decide.gold import GoldAccuracy, gold_accuracy
@@ -21,6 +21,7 @@ from majorant.decide.review import Review, review
 from majorant.decide.workers import Workers, assess_workers
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Fit
+from majorant.interval import Estimate
 from majorant.plan import Plan
 from majorant.plan import plan as make_plan
 from majorant.randomness import as_seed
@@ -43,6 +44,7 @@ class Result:
     inquiry: Inquiry
     majority: Fit
     decision: Decision
+    majority_accuracy: Estimate  # expected
     labels: Labels  # those of the decision, with calibrated confidence
     worker_fit: Fit  # one confusion matrix for each worker
     workers: Workers
@@ -110,6 +112,7 @@ def check(
         inquiry=inquiry,
         majority=majority,
         decision=decision,
+        majority_accuracy=accuracy_of(majority, labels),
         labels=labels,
         worker_fit=known,
         workers=workers,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.decide.choice import expected_accuracy
 from majorant.decide.echo import Ballots, Echoes, again, ballots, listen, without
 from majorant.decide.promise import Beliefs, promise
 from majorant.decide.reliability import Reliability, reliability
@@ -93,6 +94,15 @@ def calibrate(
         source=promised.source,
         echo=lesson.echo,
     )
+
+
+def accuracy_of(other: Fit, labels: Labels) -> Estimate:
+    """The expected accuracy of other labels of the same items: that of `labels` less what they may lose."""
+    told, own, of_other = labels.accuracy, *(expected_accuracy(fit, labels.fit).value for fit in (labels.fit, other))
+    if told.value is None or own is None or of_other is None:
+        return Estimate(None, reason=told.reason or "no item has a vote")
+    value = min(1.0, max(0.0, told.value - (own - of_other)))
+    return Estimate(value, reason="no interval: the difference from the recommended labels is taken from the model")
 
 
 def scores(fit: Fit) -> FloatArray:
