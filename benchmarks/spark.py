@@ -63,7 +63,7 @@ def main(sizes: list[int]) -> None:
             path = Path(folder) / f"{n_votes}.parquet"
             write_crowd(path, n_votes, shuffled=True)
             beside = in_memory(path)
-            for cores, partitions in ((1, None), (2, None), (2, 4 * max(n_votes // 1_000_000, 1))):
+            for cores, partitions in ((1, None), (2, None), (2, 16 * max(n_votes // 1_000_000, 1))):
                 command = [sys.executable, __file__, "--one", str(path), str(cores), str(partitions or 0)]
                 line = subprocess.run(command, check=True, capture_output=True, text=True).stdout.rstrip()
                 print(f"{line}{beside:11.3f}", flush=True)
