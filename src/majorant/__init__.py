@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from majorant.errors import NotIdentified as NotIdentified
     from majorant.estimate import ESTIMATORS as ESTIMATORS
     from majorant.estimate import Fit as Fit
+    from majorant.estimate import load_state as load_state
+    from majorant.estimate import polish as polish
+    from majorant.estimate import save_state as save_state
+    from majorant.estimate import update as update
     from majorant.pipeline import Result as Result
     from majorant.pipeline import aggregate as aggregate
     from majorant.pipeline import check as check
@@ -49,12 +53,16 @@ _HOME = {
     "check": "pipeline",
     "figure": "report.notebook",
     "from_matrix": "encode",
+    "load_state": "estimate",
     "plan": "plan",
     "plan_model": "plan",
+    "polish": "estimate",
     "read": "encode",
     "report": "report.notebook",
+    "save_state": "estimate",
     "simulate": "simulate",
     "theory": None,
+    "update": "estimate",
 }
 __all__ = [*_HOME, "__version__"]
 
