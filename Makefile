@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo test long bench format clean
+.PHONY: help demo test long browser bench format clean
 
 help:
 	@echo "make demo    install into .venv and run a simulated crowd and a panel of judges through the line"
 	@echo "make test    install, then format, lint, types and all tests (what CI runs)"
 	@echo "make long    the slow guarantees as well"
+	@echo "make browser what the test of the report needs: Chromium (as root, on Debian), playwright-core, axe-core"
 	@echo "make bench   speed and memory, as ratios"
 	@echo "make format  rewrite the sources in the project's format"
 
@@ -41,6 +42,12 @@ test: $(VENV)/dev.stamp
 
 long: $(VENV)/long.stamp
 	$(BIN)/pytest -q -n auto -m 'long or not long'
+
+# Chromium is taken from the machine; the two packages that drive it stay in .browser. Without them the test is skipped.
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -q -y --no-install-recommends chromium nodejs npm; } || { echo "Install Chromium, or run make browser as root on Debian." >&2; exit 1; }
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js." >&2; exit 1; }
+	npm install --prefix .browser --no-save --no-audit --no-fund playwright-core@1 axe-core@4
 
 bench: $(VENV)/long.stamp
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,7 @@
-"""Every benchmark, one after the other: `make bench`, or `python -m benchmarks start majority` for some."""
+"""Every benchmark, one after the other: `make bench`, or `python -m benchmarks start majority` for some.
+
+`python -m benchmarks --write [names]` also puts what they print, and the table of goals, into README.md.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,41 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+import board
+
 HERE = Path(__file__).parent
-HELPERS = {"__main__", "clock", "large_files"}
+HELPERS = {"__main__", "advice_crowds", "board", "clock", "large_files"}
 
 
 def main() -> None:
     """Run each script in a process of its own, so that none inherits another's memory or caches."""
+    names = [argument for argument in sys.argv[1:] if argument != "--write"]
     scripts = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
-    for name in sys.argv[1:] or scripts:
+    printed, failed = {}, []
+    for name in names or scripts:
         print(f"\n== benchmarks/{name}.py", flush=True)
-        subprocess.run([sys.executable, HERE / f"{name}.py"], check=True)
+        printed[name], code = run(name)
+        if code:
+            failed.append(name)
+    print("\n== goals\n")
+    print(board.goal_table("\n".join(printed.values())))
+    if "--write" in sys.argv:
+        board.write({name: output for name, output in printed.items() if name not in failed})
+    if failed:
+        sys.exit(f"Failed: {', '.join(failed)}")
+
+
+def run(name: str) -> tuple[str, int]:
+    """What a script prints, shown as it comes, and its exit code."""
+    command = [sys.executable, HERE / f"{name}.py"]
+    lines = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    return "".join(lines), process.returncode
 
 
 if __name__ == "__main__":

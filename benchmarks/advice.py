@@ -2,8 +2,9 @@
 
 `MAJORANT_DATA=... python benchmarks/advice.py [FOLDER]`.  Every data set found below the folder is taken, in either of
 two formats: a CSV file without header (worker, item, label, gold, and seconds if there is a fifth column), or a folder
-with label.csv (item, worker, label) and truth.csv (item, truth).  Gold labels are hidden from the choice and from all
-methods, and used for the accuracy alone; a tie counts as a fair draw.
+with label.csv (item, worker, label) and truth.csv (item, truth).  `python benchmarks/advice.py simulated` takes crowds
+of many kinds instead.  Gold labels are hidden from the choice and from all methods, and used for the accuracy alone; a
+tie counts as a fair draw.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ from pathlib import Path
 
 import numpy as np
 
+from advice_crowds import crowds
 from majorant.claims import certify
 from majorant.decide.candidates import fit_method, unsuited
 from majorant.decide.choice import decide
 from majorant.decide.gold import gold_accuracy
 from majorant.encode import read
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.votes import Votes
 
 COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}
-CHOICE = "our choice"
+CHOICE, SIMULATED = "our choice", "simulated"
+MOST_COLUMNS = 20  # data sets in one table
 
 
 def find(folder: Path) -> Iterator[tuple[str, Path, Path | None]]:
@@ -60,40 +63,49 @@ def accuracies(votes: Votes) -> tuple[str, dict[str, float]]:
     for method in ESTIMATORS:
         try:
             fits |= {} if unsuited(method, blind) else {method: fit_method(method, blind, 0)}
-        except ConfigError as error:  # the data do not bear it: too little overlap
+        except (ConfigError, NotIdentified) as error:  # the data do not bear it: too little overlap
             print(f"  {method}: {error}", file=sys.stderr)
     decision = decide(blind, certify(blind, rng=0), fits["majority"], rng=0)
     found = {name: gold_accuracy(votes, fit, level=0.95) for name, fit in {**fits, CHOICE: decision.fit}.items()}
     return decision.method, {name: 100 * one.value for name, one in found.items() if one is not None}
 
 
-def main() -> None:
-    folder = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MAJORANT_DATA")
-    if not folder:
-        sys.exit("Name the folder of the data sets, or set MAJORANT_DATA to it.")
-    regret: dict[str, dict[str, float]] = {}  # by data set and method
-    chosen: dict[str, str] = {}
-    for name, path, truth in find(Path(folder)):
+def data_sets(where: str) -> Iterator[tuple[str, Votes]]:
+    """The data sets below a folder, or simulated crowds."""
+    if where == SIMULATED:
+        yield from crowds(seed=0)
+        return
+    for name, path, truth in find(Path(where)):
         try:
-            chosen[name], accuracy = accuracies(load(path, truth))
+            yield name, load(path, truth)
         except DataError as error:
             print(f"  {name} left out: {error}", file=sys.stderr)
-            continue
+
+
+def main() -> None:
+    where = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MAJORANT_DATA")
+    if not where:
+        sys.exit("Name the folder of the data sets, or set MAJORANT_DATA to it.")
+    regret: dict[str, dict[str, float]] = {}  # by data set and method
+    for name, votes in data_sets(where):
+        chosen, accuracy = accuracies(votes)
         best = max(value for method, value in accuracy.items() if method != CHOICE)
         regret[name] = {method: best - value for method, value in accuracy.items()}
-        print(f"{name}: best {best:.2f} %, majority {accuracy['majority']:.2f} %, "
-              f"{chosen[name]} chosen, {accuracy[CHOICE]:.2f} %", flush=True)  # fmt: skip
+        found = f"best {best:.2f} %, majority {accuracy['majority']:.2f} %, {chosen} chosen, {accuracy[CHOICE]:.2f} %"
+        print(f"{name}: {found}", flush=True)
     report(regret)
 
 
 def report(regret: dict[str, dict[str, float]]) -> None:
     """A line for each method that every data set can bear, the choice first."""
-    print(f"\n{'points lost to the best single method':24} mean  worst  below majority  " + "  ".join(regret))
+    few = len(regret) <= MOST_COLUMNS
+    heads = "  ".join(regret) if few else ""
+    print(f"\n{'points lost to the best single method':24} mean  worst  below majority  {heads}")
     everywhere = [m for m in (CHOICE, *ESTIMATORS) if all(m in row for row in regret.values())]
     for method in everywhere:
         lost_s = np.array([row[method] for row in regret.values()])
         below = max(row[method] - row["majority"] for row in regret.values())
-        cells = "  ".join(f"{lost:{len(name)}.2f}" for name, lost in zip(regret, lost_s, strict=True))
+        cells = "  ".join(f"{lost:{len(name)}.2f}" for name, lost in zip(regret, lost_s, strict=True)) if few else ""
         print(f"{method:37} {lost_s.mean():5.2f}  {lost_s.max():5.2f}  {below:14.2f}  {cells}")
 
 

@@ -1,7 +1,7 @@
 """How fast are the methods beside crowd-kit, and beside plain dictionaries where crowd-kit has none?
 
-python benchmarks/methods.py            1e5 votes, a few minutes; crowd-kit comes with pip install 'majorant[long]'
-python benchmarks/methods.py 1000000    1e6 votes, without the peers that would take hours
+python benchmarks/methods.py            1e5 and 1e6 votes, ten minutes; crowd-kit: pip install 'majorant[long]'
+python benchmarks/methods.py 1000000    one size; at 1e6 votes without the peers that would take hours
 
 Both sides start from votes in memory (codes here, a frame of integers there) and take the same number of steps where
 the peer lets us say so; `same labels` is the share of items that both label alike, ties left out.
@@ -12,10 +12,11 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import board
 from clock import best_seconds, peak_bytes, seconds
 from majorant.estimate import ESTIMATORS, Fit
 from majorant.simulate import one_coin_crew, simulate
@@ -23,6 +24,11 @@ from majorant.votes import Votes
 
 VOTES_PER_ITEM = 5
 LONG_RUN = 15.0  # seconds: a peer that takes longer is not run again for its memory
+GOALS = {  # the peer's time over ours, by method and number of votes
+    ("dawid-skene, 10 steps", 1_000_000): 50.0,
+    ("glad, converged", 100_000): 300.0,
+    ("mace, 50 steps, 1 start", 100_000): 60.0,
+}
 TOO_SLOW = {"GLAD", "MACE", "ZeroBasedSkill", "KOS"}  # at 1e6 votes: minutes to hours
 
 
@@ -92,13 +98,23 @@ def main(n_votes: int) -> None:
             for name, run, peer, settings in ROWS:
                 if (peer == "KOS" and n_classes > 2) or (peer in TOO_SLOW and n_votes > 100_000):
                     continue
-                print(
-                    f"{name:<24}{design.__name__:<7}{n_classes:>3}{compare(run, votes, peer, settings, frame)}",
-                    flush=True,
-                )
+                row = compare(run, votes, peer, settings, frame)
+                print(f"{name:<24}{design.__name__:<7}{n_classes:>3}{row.text}", flush=True)
+                if (name, n_votes) in GOALS and design is crowd and row.theirs is not None:
+                    what = f"{name}, {n_votes:.0e} votes, K = {n_classes}"
+                    told = (f"{row.ours:.3f} s", f"crowd-kit {row.theirs:.1f} s")
+                    board.at_least(what, *told, row.theirs / row.ours, GOALS[name, n_votes])
 
 
-def compare(run: Callable[[Votes], Fit], votes: Votes, peer: str, settings: dict[str, Any], frame: Any) -> str:
+class Row(NamedTuple):
+    """The rest of a row, and the seconds in it; theirs are None where the peer fails."""
+
+    text: str
+    ours: float
+    theirs: float | None
+
+
+def compare(run: Callable[[Votes], Fit], votes: Votes, peer: str, settings: dict[str, Any], frame: Any) -> Row:
     """Ours and theirs as the rest of a row; a peer that fails is told by its error."""
     fit = run(votes)
     ours, peak = best_seconds(lambda: run(votes), 3), peak_bytes(lambda: run(votes)) / votes.n_votes
@@ -106,13 +122,15 @@ def compare(run: Callable[[Votes], Fit], votes: Votes, peer: str, settings: dict
     try:
         theirs = seconds(lambda: found.append(peer_fit(peer, settings, frame)))
     except Exception as error:
-        return f"{ours:>10.4f}{fit.n_iter:>7}{peak:>12.0f}   {peer} fails here: {type(error).__name__}"
+        failed = f"{ours:>10.4f}{fit.n_iter:>7}{peak:>12.0f}   {peer} fails here: {type(error).__name__}"
+        return Row(failed, ours, None)
     their_peak = "-"
     if theirs < LONG_RUN:
         their_peak = f"{peak_bytes(lambda: peer_fit(peer, settings, frame)) / votes.n_votes:.0f}"
     beside = f"{theirs:>14.2f}{their_peak:>12}{theirs / ours:>8.0f}x{alike(fit, found[0]):>12.2%}"
-    return f"{ours:>10.4f}{fit.n_iter:>7}{peak:>12.0f}{beside}"
+    return Row(f"{ours:>10.4f}{fit.n_iter:>7}{peak:>12.0f}{beside}", ours, theirs)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
+    for size in sys.argv[1:] or ("100000", "1000000"):
+        main(int(size))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import board
 from clock import by_turns
 
 
@@ -30,6 +31,8 @@ def main() -> None:
         )
         net = (mine - empty) / (yours - empty)
         print(f"{name:<40}{mine:>10.3f}{yours:>11.3f}{mine / yours:>8.2f}{net:>11.2f}")
+        if name.startswith("import majorant"):
+            board.at_most("`import majorant`", f"{mine:.3f} s", f"`import numpy` {yours:.3f} s", mine / yours, 2)
 
 
 if __name__ == "__main__":

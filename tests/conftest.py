@@ -1,10 +1,29 @@
 """Settings for every test."""
 
 import os
+import sys
 
+import pytest
 from hypothesis import settings
+
+from majorant.cli import main
 
 # The same cases on every run, and no time limit per case: speed is measured in benchmarks/, never by a unit test.
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Call the command line in an empty folder: run("check", "votes.csv") -> (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["majorant", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return call

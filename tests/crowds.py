@@ -44,3 +44,15 @@ def coins(skill, n_classes):
     skill = np.asarray(skill)[:, None, None]
     eye = np.eye(n_classes)
     return skill * eye + (1 - skill) / (n_classes - 1) * (1 - eye)
+
+
+def foolable_votes(rng, *, n_items, n_workers, n_votes, hard):
+    """Votes where a share of the items is hard: there each worker is misled as often as is their own weakness."""
+    truth_i, hard_i = rng.integers(2, size=n_items), rng.random(n_items) < hard
+    weak_j = rng.beta(2, 3, size=n_workers)
+    item_n = np.repeat(np.arange(n_items), n_votes)
+    worker_n = np.concatenate([rng.choice(n_workers, n_votes, replace=False) for _ in range(n_items)])
+    wrong_n = np.where(hard_i[item_n], weak_j[worker_n], 0.12)
+    label_n = np.where(rng.random(len(item_n)) < wrong_n, 1 - truth_i[item_n], truth_i[item_n])
+    names = {"items": range(n_items), "workers": range(n_workers), "labels": range(2)}
+    return Votes.from_codes(item_n, worker_n, label_n, **names, gold=truth_i)

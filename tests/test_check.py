@@ -1,7 +1,6 @@
 """`check` from end to end: real sets, simulated crowds of each kind, data that cannot be judged, and its flags."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 import real
 from crowds import coins
-from majorant.cli import main
 from majorant.decide.gold import gold_accuracy
 from majorant.errors import ConfigError
 from majorant.estimate.majority import Majority
@@ -146,20 +144,6 @@ def test_a_wide_tolerance_keeps_majority():
         check(votes, rng=0, tolerance=2.0)
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["majorant", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return call
-
-
 def test_fail_on_turns_a_verdict_into_an_exit_code(run):
     write_table("votes.csv", votes_table(simulate([0.5, 0.5], [[0.85, 0.15], [0.15, 0.85]], 2_000, 5, rng=0).votes))
     verdict = json.loads(run("check", "votes.csv", "--json")[1])["certificate"]["anonymous"]["verdict"]
@@ -198,3 +182,13 @@ def test_too_many_slices_are_refused(run):
     code, _, err = run("check", "votes.csv", "--by", "n")
     assert code == 2
     assert "120 slices are more than 100" in err
+
+
+def test_labels_that_are_the_same_promise_the_same():
+    votes, _ = simulate([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], 400, 5, n_workers=20, gold=0.3, rng=0)
+    result = check(votes, rng=0)
+    same = (result.labels.fit.codes() == result.majority.codes()).all()
+    assert same  # five good votes: no rule decides otherwise
+    assert result.majority_accuracy.value == pytest.approx(result.labels.accuracy.value)
+    other = check(crowd("one expert"), rng=0)
+    assert other.majority_accuracy.value < other.labels.accuracy.value - 0.01

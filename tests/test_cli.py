@@ -13,27 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from majorant.cli import COMMANDS, main, majorant
+from majorant.cli import COMMANDS, majorant
 
 GOOD = "item,worker,label\na,w,yes\na,x,yes\na,y,no\nb,w,no\nb,x,no\nb,y,yes\n"
 
 
-FILES = ["labels.csv", "result.json", "review.csv", "workers.csv"]
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Call the command line in an empty folder: run("check", "votes.csv") -> (exit code, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["majorant", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return call
+FILES = ["labels.csv", "report.html", "result.json", "review.csv", "workers.csv"]
 
 
 def write(name: str, content: str | bytes) -> str:

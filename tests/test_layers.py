@@ -30,18 +30,19 @@ MAY_IMPORT = {
     "tally": "votes kernels blocks merge",
     "agreement": "tally votes",
     "simulate": "votes account theory",
-    "estimate": "theory votes tally blocks kernels merge",
+    "estimate": "theory votes tally blocks kernels merge output",
     "certify": "theory tally estimate.fit votes merge",
     "decide": "certify estimate tally votes theory kernels blocks merge",
     "plan": "theory certify estimate votes",
     "claims": "certify estimate kernels merge tally votes",
     "slices": "certify claims merge votes",
-    "engines": "account blocks certify encode estimate kernels load merge output tally votes",
+    "engines": "account blocks certify claims decide encode estimate kernels load merge output tally votes",
     "pipeline": BELOW_PIPELINE,
     "stored": f"pipeline {BELOW_PIPELINE}",
-    "report": f"pipeline stored output {BELOW_PIPELINE}",  # the result types
+    "clustered": f"pipeline {BELOW_PIPELINE}",
+    "report": f"pipeline stored clustered output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",
-    "cli": f"pipeline stored report paper cli {BELOW_PIPELINE}",
+    "cli": f"pipeline stored clustered report paper cli {BELOW_PIPELINE}",
     "__main__": "cli",
     "__init__": f"pipeline report {BELOW_PIPELINE}",  # the public names, lazily
 }

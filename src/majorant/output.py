@@ -15,7 +15,7 @@ from majorant.errors import ConfigError
 from majorant.votes import IntArray, Votes
 
 Columns = Mapping[str, Any]
-Content = str | Columns | Iterator[Columns]  # text, a table, or a table some rows at a time
+Content = str | bytes | Columns | Iterator[Columns]  # text, bytes, a table, or a table some rows at a time
 
 
 @contextlib.contextmanager
@@ -54,6 +54,8 @@ def write_files(contents: Mapping[Path, Content]) -> list[Path]:
             part = parts.enter_context(whole_file(path))
             if isinstance(content, str):
                 part.write_text(content, encoding="utf-8")
+            elif isinstance(content, bytes):
+                part.write_bytes(content)
             elif isinstance(content, Mapping):
                 _fill_table(part, path, content)
             else:

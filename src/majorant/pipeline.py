@@ -10,8 +10,9 @@ from majorant.agreement import Agreement
 from majorant.agreement import agreement as measure_agreement
 from majorant.certify.certificate import Certificate
 from majorant.claims import Inquiry, inquire
-from majorant.decide.calibrate import Labels, calibrate
+from majorant.decide.calibrate import Labels, accuracy_of, calibrate
 from majorant.decide.choice import TOLERANCE, Alternative, Decision, decide, fit_rule
+from majorant.decide.compare import compare
 from majorant.decide.gold import GoldAccuracy, gold_accuracy
 from majorant.decide.map import MapPanel, data_map
 from majorant.decide.path import Path, decision_path
@@ -20,6 +21,7 @@ from majorant.decide.review import Review, review
 from majorant.decide.workers import Workers, assess_workers
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Fit
+from majorant.interval import Estimate
 from majorant.plan import Plan
 from majorant.plan import plan as make_plan
 from majorant.randomness import as_seed
@@ -42,6 +44,7 @@ class Result:
     inquiry: Inquiry
     majority: Fit
     decision: Decision
+    majority_accuracy: Estimate  # expected
     labels: Labels  # those of the decision, with calibrated confidence
     worker_fit: Fit  # one confusion matrix for each worker
     workers: Workers
@@ -75,6 +78,7 @@ def check(
     method: str | None = None,
     tolerance: float = TOLERANCE,
     target: float = 0.95,
+    compare_all: bool = False,
     inquiry: Inquiry | None = None,
     agreement: Agreement | None = None,
 ) -> Result:
@@ -108,16 +112,17 @@ def check(
         inquiry=inquiry,
         majority=majority,
         decision=decision,
+        majority_accuracy=accuracy_of(majority, labels),
         labels=labels,
         worker_fit=known,
         workers=workers,
         removal=removal(votes, labels, workers, refit, level=level, rng=seed),
-        review=review(votes, labels.fit),
+        review=review(votes, labels.fit, good=workers.good_j),
         plan=_plan(votes, inquiry.certificate, target, level),
         slices=certify_slices(votes, level=level, rng=seed),
         map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
         path=decision_path(inquiry.certificate),
-        comparison=(),
+        comparison=compare(votes, level=level, rng=seed) if compare_all else (),
         gold=gold_accuracy(votes, majority, level=level),
         level=level,
         tolerance=tolerance,

@@ -102,7 +102,7 @@ def fit_rule(stored: StoredVotes, method: str, means: Means, *, rng: int) -> Fit
     votes = cast("Votes", stored)
     members = [name for name in MEMBERS if not unsuited(name, votes)]
     weight = weigh(stored.take_items(items_to_weigh_by(votes, rng)), members, rng).weight
-    fits = {name: _fit(stored, name, engine, rng, means.progress) for name in members}
+    fits = {name: _fit(stored, name, engine, rng, means.progress) for name in members if weight[name]}
     mean = combine({name: replace(fit, posterior=fit.posterior[:0]) for name, fit in fits.items()}, weight)
 
     def weighted(block: Block) -> FloatArray:
@@ -240,12 +240,13 @@ def check(
     fit = fit_rule(stored, rule, means, rng=seed_of_fits(as_generator(rng)))
     each = fit.confusion is not None and fit.confusion.ndim == 3
     worker_fit = fit if each else fit_rule(stored, WORKER_METHOD, means, rng=rng)
-    found = _review(stored, fit, result)
+    judged = workers(stored, worker_fit, means, level=level)
+    found = _review(stored, fit, result, judged)
     return StoredResult(
         sample=result,
         fit=fit,
         worker_fit=worker_fit,
-        workers=workers(stored, worker_fit, means, level=level),
+        workers=judged,
         votes_jl=stored_votes_by_worker(stored, memory=means.memory),
         patterns=stored_patterns(stored),
         review=found[0],
@@ -254,7 +255,7 @@ def check(
     )
 
 
-def _review(stored: StoredVotes, fit: Fit, result: Result) -> tuple[Review, Votes, Fit]:
+def _review(stored: StoredVotes, fit: Fit, result: Result, workers: Workers) -> tuple[Review, Votes, Fit]:
     """The items of all where a look pays most; what a typical vote tells is known from the sample."""
     worst_p, doubt_p = np.empty(0, dtype=np.int64), np.empty(0)
     for group, (_, part) in enumerate(parts(stored, fit)):
@@ -267,4 +268,5 @@ def _review(stored: StoredVotes, fit: Fit, result: Result) -> tuple[Review, Vote
     votes = stored.take_items(worst_p)
     some = as_calibrated(result.labels, replace(fit, posterior=fit.posterior[worst_p], votes_i=votes.votes_i))
     crowd = crowd_confusion(result.votes, result.labels.fit)
-    return review(votes, some, crowd=crowd, n_items=len(stored.items)), votes, some
+    listed = review(votes, some, good=workers.good_j, crowd=crowd, n_items=len(stored.items))
+    return listed, votes, some

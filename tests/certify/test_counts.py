@@ -90,7 +90,7 @@ def test_the_same_seed_gives_the_same_certificate_and_the_input_stays():
 def test_a_higher_level_asks_for_more():
     histograms = drawn(Crowd("", 0.5, 0.8, 0.2, {3: 700}))
     at_95, at_999 = (certify_counts(histograms, level=level, rng=0).anonymous for level in (0.95, 0.9999))
-    assert at_95.verdict == "supported"
+    assert at_95.verdict == "proved"
     assert at_999.verdict == "undecided"
     assert ratio_cut(0.9999) > at_95.evidence["likelihood_ratio"] > ratio_cut(0.95)
     assert at_999.more_items > 0

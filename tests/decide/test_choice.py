@@ -103,6 +103,7 @@ def test_few_gold_labels_do_not_choose():
     decision = decided(replace(votes, gold_i=gold))
     assert decision.method == "combination"
     assert (decision.gold_test.folds, decision.gold_test.n_items) == (1, ENOUGH_GOLD - 1)
+    assert decision.reason.endswith(f"; {ENOUGH_GOLD - 1} gold items are too few to choose by.")
 
 
 @pytest.mark.parametrize("tolerance", [-0.1, 1.5])

@@ -23,7 +23,7 @@ def ending(anonymous, named=None, gold=None):
         (claim("supported"), None, "may gain more"),
         (claim("refuted", margin=-0.2), None, "Not the best rule"),
         (claim("undecided", more_items=700), None, "about 700 more items"),
-        (claim("undecided", margin=-0.1), None, "Probably not"),
+        (claim("undecided", margin=-0.1), None, "Outside at the estimate"),
         (claim("void", passed=False), None, "Nothing is certified"),
         (claim("unidentified", margin=None), None, "Cannot be told"),
         (claim("supported", passed=False), claim("supported", kind="named"), "The best rule of all"),

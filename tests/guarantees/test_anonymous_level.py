@@ -26,16 +26,19 @@ GROUPS = 6
 
 
 def verdicts(crowd, runs, seed, level=1 - ALPHA):
-    """The data-set verdict under independent votes in each of `runs` simulations."""
+    """The data-set verdict under independent votes in each of `runs` simulations, proved by the split e-value."""
     rng = np.random.default_rng(seed)
     drawn = crowd.draw(runs, rng)
     cells, _ = flatten({h: table[0] for h, table in drawn.items()})
     items_bc = np.concatenate([drawn[h] for h in drawn], axis=1).astype(float)
     sizes = main_sizes({h: table[0] for h, table in drawn.items()})
     found, _ = weigh(cells, items_bc, sizes, rng)
+    bar = -np.log1p(-level)
     rows = zip(found.log_e_bh, found.ratio_bh, found.log_against_bh, found.log_against_b, strict=True)
     return [
-        overall([verdict_of(*one, level) for one in zip(e_h, ratio_h, against_h, strict=True)], against, level)
+        overall(
+            [verdict_of(e >= bar, *two, level) for e, *two in zip(e_h, ratio_h, against_h, strict=True)], against, level
+        )
         for e_h, ratio_h, against_h, against in rows
     ]
 

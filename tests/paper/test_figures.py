@@ -149,3 +149,13 @@ def test_errata_are_called_as_in_the_documentation():
     text = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
     found = {number: title.replace("`", "") for number, title in re.findall(r"^### (\d+)\. (.+)$", text, re.M)}
     assert printed("errata") == found
+
+
+def test_the_documentation_tells_of_every_item_and_leaves_nothing_unexplained():
+    page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert [name for name in items() if f"| `{name}` |" not in page] == []
+    assert "| unexplained | 0 |" in page
+    assert "quick run" not in page
+    told = dict(re.findall(r"^### (\d+)\. (.+)$", page, re.M))
+    assert told.items() <= printed("errata").items()
+    assert len(told) > 20

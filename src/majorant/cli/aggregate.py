@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,9 @@ from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 
 if TYPE_CHECKING:
-    from majorant.estimate.fit import Ties
+    from majorant.estimate.fit import Fit, Ties
+    from majorant.output import Content
+    from majorant.votes import Votes
 
 
 @click.command()
@@ -31,6 +34,13 @@ if TYPE_CHECKING:
     help="What becomes of a tie; flag leaves the label empty.",
 )
 @click.option("--out", default="labels.csv", show_default=True, help="CSV, or Parquet by its ending; - prints CSV.")
+@click.option(
+    "--state",
+    metavar="FILE",
+    help="Votes come in batches: go on from what this file remembers, if it is there, and write it anew. "
+    "For dawid-skene, one-coin, ibcc, la-one-pass and la-two-pass.",
+)
+@click.option("--polish", is_flag=True, help="With --state: then fit all votes so far, and label every item.")
 @memory_options
 @common_options
 def aggregate(
@@ -39,37 +49,78 @@ def aggregate(
     method: str,
     ties: Ties,
     out: str,
+    state: str | None,
+    polish: bool,
     seed: int,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Write one label per item."""
-    from majorant.decide.labels import label_table
     from majorant.errors import ConfigError
-    from majorant.output import print_table, write_table
-    from majorant.pipeline import aggregate as fit_labels
-    from majorant.report.summary import account_summary, labels_summary
     from majorant.report.text import input_lines, labels_lines, to_json
 
     if as_json and out == "-":
         raise ConfigError("--json and the labels cannot both go to standard output: name a file with --out.")
+    if state is None and polish:
+        raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
+    if state is not None and large is not None:
+        raise ConfigError("--state remembers votes in memory: leave out --memory.")
     if large is not None:
         account, labels = _aggregate_large(source, large, method, ties, out, seed)
     else:
-        votes = source.read()
         with at_work(method, quiet=quiet):
-            fit = fit_labels(votes, method, rng=seed)
-        table = label_table(votes, fit, ties=ties, rng=seed)
-        if out == "-":
-            print_table(table)
-        else:
-            write_table(out, table)
-        account, labels = account_summary(votes.account), labels_summary(fit)
+            account, labels = _aggregate(source, method, ties, out, state, polish, seed)
+    written = [out] if state is None else [out, state]
     if as_json:
-        click.echo(to_json({"input": account, "labels": labels, "out": out}), nl=False)
+        kept = {} if state is None else {"state": state}
+        click.echo(to_json({"input": account, "labels": labels, "out": out, **kept}), nl=False)
     elif not quiet:
-        lines = [*input_lines(account), *labels_lines(labels), f"Wrote    {out}"]
+        lines = [*input_lines(account), *labels_lines(labels), *(f"Wrote    {path}" for path in written)]
         click.echo("\n".join(lines), err=out == "-")
+
+
+def _aggregate(
+    source: Source, method: str, ties: Ties, out: str, state: str | None, polish: bool, seed: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Labels of votes in memory, and the state where one is kept."""
+    from majorant.decide.labels import label_table
+    from majorant.pipeline import aggregate as fit_labels
+    from majorant.report.summary import account_summary, labels_summary
+
+    votes = labelled = source.read()
+    files: dict[Path, Content] = {}
+    if state is None:
+        fit = fit_labels(votes, method, rng=seed)
+    else:
+        labelled, fit, files[Path(state)] = _go_on(votes, method, Path(state), polish=polish)
+    _write(label_table(labelled, fit, ties=ties, rng=seed), out, files)
+    return account_summary(votes.account), labels_summary(fit)
+
+
+def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:
+    """The votes that were labelled, their fit, and the new content of the state file."""
+    from majorant.estimate import online, state_file
+
+    fit = online.fit_online(votes, method, state_file.load_state(path) if path.exists() else None)
+    after = fit.state()
+    if polish:
+        fit = online.polish(after)
+        after = fit.state()
+        votes = online.remembered_votes(after)
+    elif after.items:
+        votes = online.votes_of_items(after, votes.items)
+    return votes, fit, state_file.state_bytes(after)
+
+
+def _write(table: dict[str, Any], out: str, files: dict[Path, Content]) -> None:
+    """The labels and the state, both or neither."""
+    from majorant.output import print_table, write_files
+
+    if out == "-":
+        write_files(files)
+        print_table(table)
+    else:
+        write_files({Path(out): table, **files})
 
 
 def _aggregate_large(

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from majorant.cli.cluster import Cluster, cluster_options
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import claim_option, common_options, level_option
 from majorant.cli.progress import at_work
@@ -42,62 +43,97 @@ FAILED = 1
     help="The accuracy to buy votes for.",
 )
 @click.option("--by", metavar="COLUMN", help="Also a verdict for each value of a column, such as language or batch.")
+@click.option("--compare", "compare_all", is_flag=True, help="Also a table of all methods.")
 @click.option(
     "--fail-on",
     type=click.Choice(FROM_BEST_TO_WORST),
     help="Exit with 1 if the verdict, or that of a slice, is this or worse: for checks that run by themselves.",
 )
 @memory_options
+@cluster_options
 @claim_option
 @level_option
 @common_options
-def check(source: Source, large: Large | None, by: str | None, out: str | None, **options: Any) -> None:
+def check(
+    source: Source, large: Large | None, cluster: Cluster | None, by: str | None, out: str | None, **options: Any
+) -> None:
     """Is majority vote the best rule for these votes, what to use if not, the labels, and what to buy."""
-    from majorant.encode.mask import mask
-    from majorant.pipeline import check as run
     from majorant.report.check_text import check_text, judged_verdicts
-    from majorant.report.files import write_result
     from majorant.report.html import write_report
-    from majorant.report.summary import result_summary
     from majorant.report.text import to_json
 
-    seed, quiet = options["seed"], options["quiet"]
-    how = {"rng": seed, **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
+    how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
+    if large is not None or cluster is not None:
+        _refuse_with_large(large, cluster, by, options)
     if large is not None:
-        summary, written = _check_large(source, large, by, out, how)
+        summary, written = _check_large(source, large, out, how)
+    elif cluster is not None:
+        summary, written = _check_cluster(source, cluster, out, how)
     else:
-        votes = source.read(by=by)
-        if options["masked"]:
-            votes = mask(votes)
-        with at_work("certifying and deciding", quiet=quiet):
-            result = run(votes, **how)
-        summary = result_summary(result, command=command_line(), seed=seed)
-        written = [] if out is None else write_result(result, summary, out)
+        summary, written = _check_in_memory(source, by, out, {**how, "compare_all": options["compare_all"]}, options)
     if options["report"] is not None:
         written.append(write_report(summary, options["report"]))
     if options["as_json"]:
         click.echo(to_json(summary), nl=False)
-    elif not quiet:
+    elif not options["quiet"]:
         click.echo("\n".join([check_text(summary), *(f"Wrote    {path}" for path in written)]))
     if options["fail_on"] is not None:
         raise SystemExit(_exit_code(judged_verdicts(summary, options["claim"]), options["fail_on"]))
 
 
+def _check_in_memory(
+    source: Source, by: str | None, out: str | None, how: dict[str, Any], options: dict[str, Any]
+) -> tuple[dict[str, Any], list[Path]]:
+    """The line on votes in memory."""
+    from majorant.encode.mask import mask
+    from majorant.pipeline import check as run
+    from majorant.report.files import write_result
+    from majorant.report.summary import result_summary
+
+    votes = source.read(by=by)
+    if options["masked"]:
+        votes = mask(votes)
+    with at_work("certifying and deciding", quiet=options["quiet"]):
+        result = run(votes, **how)
+    summary = result_summary(result, command=command_line(), seed=how["rng"])
+    return summary, [] if out is None else write_result(result, summary, out)
+
+
 def _check_large(
-    source: Source, large: Large, by: str | None, out: str | None, how: dict[str, Any]
+    source: Source, large: Large, out: str | None, how: dict[str, Any]
 ) -> tuple[dict[str, Any], list[Path]]:
     """The line on votes larger than memory."""
     from majorant.report.stored_summary import stored_summary, write_stored_result
     from majorant.stored import check as run
 
-    if by is not None:
-        raise ConfigError("--by needs all votes in memory: leave out --memory.")
     beside = None if out is None else str(Path(out) / "labels.csv")
     with large.stored(source, beside) as (stored, means):
         found = run(stored, means, **how)
         summary = stored_summary(stored, found, command=command_line(), seed=how["rng"])
         written = [] if out is None else write_stored_result(stored, found, summary, out, report=means.report)
         return summary, written
+
+
+def _check_cluster(
+    source: Source, cluster: Cluster, out: str | None, how: dict[str, Any]
+) -> tuple[dict[str, Any], list[Path]]:
+    """The line on votes in a Spark frame."""
+    from majorant.clustered import check as run
+    from majorant.report.clustered_summary import clustered_summary, write_clustered_result
+
+    with cluster.votes(source) as votes:
+        found = run(votes, **how)
+        summary = clustered_summary(votes, found, command=command_line(), seed=how["rng"])
+        return summary, [] if out is None else write_clustered_result(votes, found, summary, out)
+
+
+def _refuse_with_large(large: Large | None, cluster: Cluster | None, by: str | None, options: dict[str, Any]) -> None:
+    if large is not None and cluster is not None:
+        raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
+    flag = "--memory" if cluster is None else "--engine spark"
+    for name, given in (("--by", by), ("--compare", options["compare_all"]), ("--mask", options["masked"])):
+        if given:
+            raise ConfigError(f"{name} needs all votes in memory: leave out {flag}.")
 
 
 def _exit_code(verdicts: list[str], fail_on: str) -> int:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.decide.echo import Ballots, Echoes, ballots, listen, without
+from majorant.decide.choice import expected_accuracy
+from majorant.decide.echo import Ballots, Echoes, again, ballots, listen, without
 from majorant.decide.promise import Beliefs, promise
 from majorant.decide.reliability import Reliability, reliability
 from majorant.estimate import ESTIMATORS
@@ -24,7 +25,9 @@ from majorant.randomness import as_generator
 from majorant.votes import Votes
 
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
-MOST_ENTRIES = 150_000  # votes times classes of the items that are learned from
+ECHO_ENTRIES = 100_000  # votes times classes of the items from which the echo is learned
+MOST_ENTRIES = 4_000_000  # and of those from which the temperature is
+LIKELY_CASES, RARE = 2, 0.05
 VOTE_SHARES = ("majority", "wawa", "zero-based-skill", "la-one-pass", "la-two-pass", "iwmv", "bwa")
 LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_SLIP = 0.1, 20.0, 0.5
 FIRST_SLIP = 0.02
@@ -50,12 +53,12 @@ class Labels:
 
 
 class _Lesson(NamedTuple):
-    """The items that are learned from: what the rule says of them, and what is believed."""
+    """What the rule says of some items, what is believed of them, and how sure that is."""
 
     score_sk: FloatArray
-    label_s: NDArray[np.int64]
-    found: Ballots
-    echoes: Echoes
+    believed_sk: FloatArray
+    beliefs: Beliefs
+    echo: float
 
 
 def calibrate(
@@ -64,7 +67,7 @@ def calibrate(
     """Temper the probabilities of `fit` to what the votes bear out, and say how many labels will be right.
 
     Gold labels are not used for the temperature; for the expected accuracy they are, as a random share of the items.
-    Large data are learned from on a sample of items; `refit` fits the rule to that sample (by default the method in
+    Large data are learned from on samples of items; `refit` fits the rule to a sample (by default the method in
     ESTIMATORS that has the fit's name), so that the rule knows no more of the workers there than the sample does.
 
     >>> from majorant.estimate.majority import Majority
@@ -79,9 +82,9 @@ def calibrate(
     if len(votes.labels) < 2 or not votes.n_votes:
         return _untold(votes, fit, "no item holds a vote" if not votes.n_votes else "all votes say the same")
     lesson = _learn(votes, fit, refit, generator)
-    temperature, slip = temper(lesson.score_sk, lesson.echoes.posterior_ik)
+    temperature, slip = temper(lesson.score_sk, lesson.believed_sk)
     calibrated = keep_labels(fit, tempered(scores(fit), temperature, slip))
-    promised = promise(votes, calibrated, _beliefs(lesson, generator), level)
+    promised = promise(votes, calibrated, lesson.beliefs, level)
     return Labels(
         fit=calibrated,
         temperature=temperature,
@@ -89,8 +92,17 @@ def calibrate(
         accuracy=promised.accuracy,
         reliability=reliability(votes, calibrated),
         source=promised.source,
-        echo=float(lesson.echoes.weight_r @ lesson.echoes.echo_r),
+        echo=lesson.echo,
     )
+
+
+def accuracy_of(other: Fit, labels: Labels) -> Estimate:
+    """The expected accuracy of other labels of the same items: that of `labels` less what they may lose."""
+    told, own, of_other = labels.accuracy, *(expected_accuracy(fit, labels.fit).value for fit in (labels.fit, other))
+    if told.value is None or own is None or of_other is None:
+        return Estimate(None, reason=told.reason or "no item has a vote")
+    value = min(1.0, max(0.0, told.value - (own - of_other)))
+    return Estimate(value, reason="no interval: the difference from the recommended labels is taken from the model")
 
 
 def scores(fit: Fit) -> FloatArray:
@@ -154,20 +166,30 @@ def _untold(votes: Votes, fit: Fit, reason: str) -> Labels:
 
 
 def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator) -> _Lesson:
-    """What is believed of the items, all or a sample, and what the rule says of them."""
-    item_s = _sample(votes, rng)
-    sample = take_items(votes, item_s)
-    if len(item_s) < int((votes.votes_i > 0).sum()):
-        refit = refit or _refit_by_name(fit.method, rng)
-        rule = (
-            replace(fit, posterior=fit.posterior[item_s], votes_i=fit.votes_i[item_s])
-            if refit is None
-            else refit(sample)
-        )
-    else:
-        rule = replace(fit, posterior=fit.posterior[item_s], votes_i=fit.votes_i[item_s])
-    found = ballots(sample)
-    return _Lesson(scores(rule), rule.posterior.argmax(axis=1), found, listen(found))
+    """The echo from all items or a sample; with it, what is believed of as many items as the memory allows."""
+    many = _sample(votes, np.flatnonzero(votes.votes_i > 0), MOST_ENTRIES, rng)
+    few = _sample(votes, many, ECHO_ENTRIES, rng)
+    found = ballots(take_items(votes, few))
+    echoes = listen(found)
+    beliefs = _beliefs(found, echoes, fit.posterior[few].argmax(axis=1), rng)
+    echo = float(echoes.weight_r @ echoes.echo_r)
+    if len(few) == len(many):
+        return _Lesson(scores(_rows(fit, few)), echoes.posterior_ik, beliefs, echo)
+    sample = take_items(votes, many)
+    whole = ballots(sample, like=found)
+    likely = np.argsort(-echoes.weight_r, kind="stable")[:LIKELY_CASES]
+    weight_c = echoes.weight_r[likely] / echoes.weight_r[likely].sum()
+    believed_sk = sum(
+        w * again(whole, echoes.cases[c]).posterior_ik for w, c in zip(weight_c, likely, strict=True) if w > RARE
+    )
+    refit = refit or _refit_by_name(fit.method, rng)
+    known = len(many) == int((votes.votes_i > 0).sum()) or refit is None
+    rule = _rows(fit, many) if known or refit is None else refit(sample)
+    return _Lesson(scores(rule), np.asarray(believed_sk), beliefs, echo)
+
+
+def _rows(fit: Fit, item_s: NDArray[np.int64]) -> Fit:
+    return replace(fit, posterior=fit.posterior[item_s], votes_i=fit.votes_i[item_s])
 
 
 def _refit_by_name(method: str, rng: np.random.Generator) -> Refit | None:
@@ -181,23 +203,22 @@ def _refit_by_name(method: str, rng: np.random.Generator) -> Refit | None:
     return fit_again
 
 
-def _sample(votes: Votes, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Items with votes, all or as many as the limit allows."""
-    item = np.flatnonzero(votes.votes_i > 0)
-    limit = MOST_ENTRIES // len(votes.labels)
-    if votes.n_votes <= limit:
+def _sample(votes: Votes, item: NDArray[np.int64], entries: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """These items, or as many of them as hold so many votes times classes."""
+    limit = entries // len(votes.labels)
+    if int(votes.votes_i[item].sum()) <= limit:
         return item
     item = rng.permutation(item)
     return np.sort(item[: max(1, int(np.searchsorted(np.cumsum(votes.votes_i[item]), limit)))])
 
 
-def _beliefs(lesson: _Lesson, rng: np.random.Generator) -> Beliefs:
+def _beliefs(found: Ballots, echoes: Echoes, label_s: NDArray[np.int64], rng: np.random.Generator) -> Beliefs:
     """The accuracy of the labels in each case, and how it varies when a tenth of the items is left out (jackknife)."""
-    echoes, n_items = lesson.echoes, len(lesson.label_s)
-    at = np.arange(n_items), lesson.label_s
+    n_items = len(label_s)
+    at = np.arange(n_items), label_s
     accuracy_r = np.array([case.posterior_ik[at].mean() for case in echoes.cases])
     likely = echoes.cases[int(echoes.weight_r.argmax())]
     group_s = rng.permutation(np.arange(n_items) % GROUPS)
-    left_g = np.array([without(lesson.found, likely, group_s == g)[at].mean() for g in range(min(GROUPS, n_items))])
+    left_g = np.array([without(found, likely, group_s == g)[at].mean() for g in range(min(GROUPS, n_items))])
     sampling = float(np.sqrt((GROUPS - 1) / GROUPS * ((left_g - left_g.mean()) ** 2).sum()))
     return Beliefs(accuracy_r, echoes.echo_r, echoes.evidence_r, echoes.weight_r, sampling)

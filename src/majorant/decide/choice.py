@@ -89,6 +89,8 @@ def decide(
         if by_gold.method != chosen:
             chosen, reason = by_gold.method, by_gold.reason(chosen)
             fits |= by_gold.learned
+        elif method is None and by_gold.n_items < ENOUGH_GOLD:
+            reason = f"{reason[:-1]}; {by_gold.n_items} gold items are too few to choose by."
     return _decision(votes, fits, made, by_gold, method=chosen, reason=reason, majority_enough=bool(enough))
 
 
@@ -127,11 +129,15 @@ def _without_gold(named: Claim | None, enough: str, made: Combination | None, me
     if made is None:
         return "majority", "No item has three votes on two classes, so nothing shows whose votes are better."
     loss = None if named is None or named.verdict == "void" else named.loss.value
-    first = "What majority vote gives away is not known" if loss is None else f"Majority vote gives away {loss:.1%}"
-    models = ", ".join(f"{name} {share:.0%}" for name, share in made.weight.items())
-    if made.dependent:
-        return COMBINATION, f"{first} and votes depend on each other: models count alike ({models})."
-    return COMBINATION, f"{first}: models count by how well they predict items not seen ({models})."
+    first = (
+        "What majority vote gives away is not known"
+        if loss is None
+        else f"Majority vote gives away {100 * loss:.1f} points"
+    )
+    models = ", ".join(f"{name} {share:.0%}" for name, share in made.weight.items() if share)
+    if made.independent:
+        return COMBINATION, f"{first}: models count by how well they predict items not seen ({models})."
+    return COMBINATION, f"{first} and votes may depend on each other: models count alike ({models})."
 
 
 def _others(votes: Votes, fits: Mapping[str, Fit], seed: int) -> dict[str, Fit]:

@@ -19,58 +19,73 @@ from majorant.votes import Votes
 COMBINATION = "combination"
 DEPENDENT = "ebcc"  # the member whose votes may depend on each other beyond the class
 MEMBERS = ("one-coin", "hierarchical", DEPENDENT)
-SAMPLE_VOTES = 200_000  # the weights are learned on so many votes at most
+SAMPLE_ENTRIES = 400_000  # votes times classes: the weights are learned on so many at most
+NEGLIGIBLE = 0.02  # a member with less weight is not fitted to all votes: it would change next to nothing
 LEAST_ITEMS = 10 * FOLDS  # with fewer nothing can be told from items held out
+CLEAR = 2.0  # standard errors
 STEPS, SETTLED = 1_000, 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combination:
-    """The fit of each member, its weight, the mean log-probability of unseen items under it, and their mean."""
+    """The fit of each member, its weight, the mean log-probability of unseen items under it, and the combined fit."""
 
-    fits: Mapping[str, Fit]
+    fits: Mapping[str, Fit]  # of members with any weight
     weight: Mapping[str, float]
     score: Mapping[str, float]  # empty where there were too few items
-    dependent: bool  # whether votes depend on each other beyond the class, as far as unseen items tell
+    independent: bool  # unseen items say that votes depend on the class alone, so the weights are learned from them
     fit: Fit
 
 
 def combination(votes: Votes, seed: int) -> Combination | None:
     """Fit and weigh the members, those that the votes can bear; None if there is none.
 
-    Half of the weight is shared alike, half by how well members predict items not seen.  Where the model of dependent
-    votes predicts best, all is shared alike: the others are then known to be wrong, and which of them has found the
-    true classes cannot be told from votes.
+    Where votes depend on the class alone, members are weighted by how well they predict items not seen.  Where they
+    may not, all count alike: models of independent votes are then wrong, and the one that predicts votes best need
+    not be the one that has found the true classes.
 
     >>> from majorant.simulate import one_coin_crew, simulate
-    >>> votes, _ = simulate([.5, .5], one_coin_crew([.9, .8, .7, .6]), n_items=100, n_votes=3, rng=0)
-    >>> max(combination(votes, 0).weight.values()) > 1 / 3
-    True
+    >>> votes, _ = simulate([.5, .5], one_coin_crew([.9, .8, .8, .7, .6, .6]), n_items=300, n_votes=5, rng=0)
+    >>> made = combination(votes, 0)
+    >>> made.independent, max(made.weight, key=made.weight.get)
+    (True, 'hierarchical')
     """
     members = [method for method in MEMBERS if not unsuited(method, votes)]
     if not members:
         return None
     weighed = weigh(take_items(votes, items_to_weigh_by(votes, seed)), members, seed)
-    fits = {method: fit_method(method, votes, seed) for method in members}
+    fits = {method: fit_method(method, votes, seed) for method in members if weighed.weight[method]}
     return Combination(fits, *weighed, combine(fits, weighed.weight))
 
 
 class Weighed(NamedTuple):
-    """The weight of each member, the mean log-probability of unseen items under it, and whether votes depend."""
+    """The weight of each member, the mean log-probability of unseen items under it, and whether votes are independent.
+
+    A weight of 0 means that the member need not be fitted to all votes.
+    """
 
     weight: Mapping[str, float]
     score: Mapping[str, float]
-    dependent: bool
+    independent: bool
 
 
 def weigh(sample: Votes, members: Sequence[str], seed: int) -> Weighed:
     """Weigh the members by items that they have not seen."""
     score = item_scores(sample, members, seed=seed) if len(sample.items) >= LEAST_ITEMS else {}
-    mean = {method: float(score_i.mean()) for method, score_i in score.items()}
-    dependent = DEPENDENT in mean and mean[DEPENDENT] == max(mean.values())
-    even_m = np.full(len(members), 1 / len(members))
-    weight_m = even_m if dependent or not score else (even_m + stack(np.array(list(score.values())).T)) / 2
-    return Weighed(dict(zip(members, weight_m.tolist(), strict=True)), mean, dependent)
+    independent = bool(score) and _independent(score)
+    weight_m = stack(np.array(list(score.values())).T) if independent else np.full(len(members), 1 / len(members))
+    weight_m = np.where(weight_m < NEGLIGIBLE, 0.0, weight_m)
+    weight = dict(zip(members, (weight_m / weight_m.sum()).tolist(), strict=True))
+    return Weighed(weight, {method: float(score_i.mean()) for method, score_i in score.items()}, independent)
+
+
+def _independent(score: Mapping[str, FloatArray]) -> bool:
+    """Whether a model of independent votes predicts unseen items better than that of dependent ones, clearly."""
+    if DEPENDENT not in score:
+        return True  # it was too large to be fitted, and nothing speaks against the others
+    best_i = max((score_i for method, score_i in score.items() if method != DEPENDENT), key=np.mean)
+    lead_i = best_i - score[DEPENDENT]
+    return bool(lead_i.mean() > CLEAR * lead_i.std() / np.sqrt(len(lead_i)))
 
 
 def combine(fits: Mapping[str, Fit], weight: Mapping[str, float]) -> Fit:
@@ -116,9 +131,9 @@ def stack(score_im: FloatArray) -> FloatArray:
 
 def items_to_weigh_by(votes: Votes, seed: int) -> NDArray[np.intp]:
     """Items with votes, all or, at random, as many as the limit allows."""
-    rng = np.random.default_rng(seed)
+    rng, limit = np.random.default_rng(seed), SAMPLE_ENTRIES // len(votes.labels)
     item = np.flatnonzero(votes.votes_i > 0)
-    if votes.n_votes <= SAMPLE_VOTES:
+    if votes.n_votes <= limit:
         return item
     item = rng.permutation(item)
-    return np.sort(item[: int(np.searchsorted(np.cumsum(votes.votes_i[item]), SAMPLE_VOTES))])
+    return np.sort(item[: int(np.searchsorted(np.cumsum(votes.votes_i[item]), limit, side="right"))])

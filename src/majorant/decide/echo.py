@@ -19,6 +19,7 @@ SHAPES = ("urn", "lure", "ease")  # with two classes the last is the first
 STRENGTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.45])
 USUAL_ECHO = 0.2  # the scale of the prior of the echo, exponential
 STEPS, SETTLED = 30, 1e-4  # of the mean over items
+FEW_STEPS = 15  # settle the strength, which is all that is wanted of `hierarchical`
 RULED_OUT = 30.0  # nats
 TINY = 1e-100
 FIRST_SPREAD, LEAST_SPREAD = 1.0, 1e-3  # variance of workers' log-odds
@@ -82,12 +83,12 @@ class _Step(NamedTuple):
     first_nk: FloatArray  # the probability that the vote is first-hand given the class
 
 
-def ballots(votes: Votes) -> Ballots:
-    """Prepare votes, at least one on each item; workers are shrunk to the crowd as `hierarchical` does."""
+def ballots(votes: Votes, like: Ballots | None = None) -> Ballots:
+    """Prepare votes, at least one on each item; workers are shrunk to the crowd as `hierarchical` does, or `like`."""
     from scipy.sparse import csr_array
 
     _, n_workers, n_classes = votes.shape
-    fit = Hierarchical().fit(votes)
+    strength_k, posterior_ik = _start(votes) if like is None else (like.strength_k, np.empty((0, n_classes)))
     ones_n, ends_n = np.ones(votes.n_votes), np.arange(votes.n_votes + 1)
     said_nc = csr_array((ones_n, vote_columns(votes), ends_n), shape=(votes.n_votes, n_workers * n_classes))
     key_n = votes.item_n.astype(np.int64) * n_classes + votes.label_n
@@ -104,9 +105,22 @@ def ballots(votes: Votes) -> Ballots:
         start_i=np.searchsorted(key_m // n_classes, np.arange(len(votes.items))),
         together_mn=csr_array((ones_n, place_n, ends_n), shape=(votes.n_votes, len(key_m))).T,
         said_cn=said_nc.T,
-        strength_k=np.asarray(fit.learned["strength"]),
-        posterior_ik=fit.posterior,
+        strength_k=strength_k,
+        posterior_ik=posterior_ik,
     )
+
+
+def _start(votes: Votes) -> tuple[FloatArray, FloatArray]:
+    fit = Hierarchical(max_iter=FEW_STEPS).fit(votes)
+    return np.asarray(fit.learned["strength"]), fit.posterior
+
+
+def again(found: Ballots, case: Case) -> Case:
+    """The case fitted to other votes of the same crowd, each worker's matrix from the crowd's on."""
+    n_workers = len(found.votes.workers)
+    votes_jkl = np.tile(found.strength_k[:, None] * case.params.crowd_kl, (n_workers, 1, 1))
+    params = case.params._replace(votes_jkl=votes_jkl, total_jk=votes_jkl.sum(axis=2), odds_j=np.zeros(n_workers))
+    return _settle(found, params, case.shape, case.echo, np.ones(len(found.votes.items)))
 
 
 def listen(found: Ballots) -> Echoes:
@@ -145,7 +159,7 @@ def echo_weights(echo_r: FloatArray, evidence_r: FloatArray, discount: float = 1
     A `discount` above 1 makes less of the evidence, as far as the model may be wrong.
 
     >>> echo_weights(np.array([0.0, 0.2, 0.2]), np.zeros(3)).round(2).tolist()
-    [0.83, 0.08, 0.08]
+    [0.88, 0.06, 0.06]
     """
     grid = np.concatenate([[0.0], STRENGTHS])
     density = np.exp(-grid / USUAL_ECHO) * np.gradient(grid)

@@ -68,17 +68,17 @@ def holm(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
 
 
 def _accuracy_flags(flags: list[list[Flag]], record: Record, enough_j: NDArray[np.bool_], level: float) -> None:
-    """Worse than guessing; or not told from guessing, and less than half as far above it as the crowd."""
+    """Worse than guessing; or not told from guessing, and less than half as far above it as the middle worker."""
     accuracy_j, chance_j = np.nan_to_num(record.accuracy_j), np.nan_to_num(record.chance_j)
     votes_j = record.votes_jl.sum(axis=1)
-    crowd = float((accuracy_j * votes_j).sum() / max(votes_j.sum(), 1))
+    crowd = float(np.median(accuracy_j[enough_j])) if enough_j.any() else 0.0  # spammers do not pull it down
     worse_j = holm(_fewer(accuracy_j, record.known_j, chance_j), enough_j) <= 1 - level
     half_j = (chance_j + np.maximum(crowd, chance_j)) / 2
     weak_j = holm(_fewer(accuracy_j, record.known_j, half_j), enough_j) <= 1 - level
     near_j = (record.low_j <= chance_j) & (chance_j <= record.high_j) & (accuracy_j < chance_j + NEAR_CHANCE)
     for j in np.flatnonzero(enough_j):
         text = (
-            f"right on {accuracy_j[j]:.0%} of {votes_j[j]:,} votes; guessing {chance_j[j]:.0%}, the crowd {crowd:.0%}"
+            f"right on {accuracy_j[j]:.0%} of {votes_j[j]:,} votes; guessing {chance_j[j]:.0%}, the others {crowd:.0%}"
         )
         if worse_j[j]:
             flags[j].append(Flag("adversarial", text))

@@ -21,6 +21,7 @@ ANCHORED = "anchor-map per worker"
 Learner = Callable[[Votes], Fit]
 # What learns from gold must be judged by gold that it has not seen.
 LEARNERS: Mapping[str, Learner] = {ANCHORED: AnchorMap(shared=False, leave_one_out=True).fit}
+BLIND: Mapping[str, Learner] = {AnchorMap.name: AnchorMap(leave_one_out=True).fit, **LEARNERS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,6 +65,11 @@ def choose_by_gold(
     right |= {name: _right(fit, votes, known) for name, fit in learned.items()}
     method = _best(right, default, np.ones(len(known), dtype=bool))
     return _result(method, right, learned, blind_r, draw_r, level=level, folds=FOLDS)
+
+
+def judged_blind(method: str, votes: Votes) -> Fit | None:
+    """The fit of a method that learns from gold, each gold item judged without its own label; None for others."""
+    return BLIND[method](votes) if method in BLIND else None
 
 
 def _learn(name: str, votes: Votes, hidden: IntArray) -> Fit:

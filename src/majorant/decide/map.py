@@ -83,8 +83,8 @@ def data_map(
         share = expit(theta[0, 0])
         place = _Place(np.array([share[2], share[0], 1 - share[1]]), _usual(votes), None, "")
 
-        def edge(model: Model, best: tuple[float, float, float]) -> Line:
-            return _line(*outline(cells, items_c, model, best, level))
+        def edge(model: Model) -> Line:
+            return _line(*outline(cells, items_c, model, _on_plane(model, place.share_3), level))
 
         return _two_panels(votes, place, level, edge)
     return () if fit is None else (_many_classes(votes, fit),)
@@ -123,24 +123,24 @@ def _replicates(votes: Votes, fit: Fit, rng: np.random.Generator) -> FloatArray 
 
 
 def _two_panels(
-    votes: Votes, place: _Place, level: float, edge: Callable[[Model, tuple[float, float, float]], Line] | None
+    votes: Votes, place: _Place, level: float, edge: Callable[[Model], Line] | None
 ) -> tuple[MapPanel, ...]:
-    nu, t00, t11 = place.share_3.clip(FLOOR, 1 - FLOOR)
-    noise = 1 - (t00 + t11) / 2
-    split = (1 - t00) / (2 * noise)
+    # Shares of 0 and 1 cannot be told from a few items: the point keeps half an item away from the border.
+    least = max(FLOOR, 0.5 / (np.count_nonzero(votes.votes_i) + 1))
+    nu, t00, t11 = place.share_3.clip(least, 1 - least)
     first, second = votes.labels
     margin = majority_margin([nu, 1 - nu], [[t00, 1 - t00], [1 - t11, t11]], place.n_votes)
     planes = (
-        (noise_model, (nu, noise, float(logit(split))), f"share of {first}", "noise: mean of both error rates"),
-        (accuracies_model, (t00, t11, float(logit(nu))), f"accuracy on {first}", f"accuracy on {second}"),
+        (noise_model, "Class balance against noise", f"share of {first}", "noise: mean of both error rates"),
+        (accuracies_model, "Accuracy on either class", f"accuracy on {first}", f"accuracy on {second}"),
     )
-    titles = ("Class balance against noise", "Accuracy on either class")
     panels = []
-    for title, (model, best, x_name, y_name) in zip(titles, planes, strict=True):
-        region = _ellipse(place, model, level) if edge is None else edge(model, best)
+    for model, title, x_name, y_name in planes:
+        best = _on_plane(model, np.array([nu, t00, t11]))
+        region = _ellipse(place, model, level) if edge is None else edge(model)
         optimal = _optimal_accuracies(best[2], place.n_votes)
         if model is noise_model:
-            optimal = _optimal_noise(float(split), place.n_votes)
+            optimal = _optimal_noise(float(expit(best[2])), place.n_votes)
         panels.append(
             MapPanel(
                 title=title,
@@ -154,6 +154,15 @@ def _two_panels(
             )
         )
     return tuple(panels)
+
+
+def _on_plane(model: Model, share_3: FloatArray) -> tuple[float, float, float]:
+    """A model as a point of a plane, and the logit of the number that the plane does not show."""
+    nu, t00, t11 = (float(share) for share in share_3.clip(FLOOR, 1 - FLOOR))
+    if model is accuracies_model:
+        return t00, t11, float(logit(nu))
+    noise = 1 - (t00 + t11) / 2
+    return nu, noise, float(logit((1 - t00) / (2 * noise)))
 
 
 def _note(place: _Place, model: Model, nu: float, t00: float, t11: float) -> str:

@@ -102,7 +102,7 @@ def _independent(claim: Claim) -> Step:
         question="Are votes on an item independent, given its true label?",
         on=on,
         off="no",
-        exit="Nothing is certified: workers share errors, or some items mislead them",
+        exit="Nothing is certified: errors are shared, or items mislead",
         answer="no" if claim.verdict == "void" else on,
         why="" if gate is None else gate.text,
     )
@@ -116,7 +116,7 @@ def _inside(claim: Claim) -> Step:
         question="Do class balance and noise lie where majority vote is optimal?",
         on="inside",
         off="outside",
-        exit=USE_ANOTHER if sure or inside else "Probably not the best rule, but not certain: collect more items",
+        exit=USE_ANOTHER if sure or inside else "Outside at the estimate, but not certain: collect more items",
         answer="outside" if sure or not inside else "inside",
         why="" if margin is None else f"margin {margin:+.2f} nats at the estimate",
     )

@@ -13,8 +13,11 @@ from majorant.interval import Estimate
 from majorant.kernels import FloatArray
 from majorant.votes import Votes
 
-DISCOUNT = 3.0  # votes follow none of the models exactly: their evidence about an echo counts for a third
-DOUBT, ECHO_DOUBT = 0.15, 0.3  # a standard deviation, as a share of the errors expected; downwards, with an echo
+DISCOUNT = 4.0  # votes follow none of the models exactly: their evidence about an echo counts for a quarter
+DOUBT, ECHO_DOUBT = 0.15, 0.4  # a standard deviation, as a share of the errors expected; downwards, with an echo
+# Items on which the crowd's common view may be wrong, which no vote shows: the low end allows for them.  The size is a
+# judgement made after a look at the public sets (docs/labels.md); votes cannot tell it.
+BLIND = 0.05
 GRID = np.linspace(0, 1, 2001)
 
 
@@ -66,7 +69,8 @@ def promise(votes: Votes, fit: Fit, beliefs: Beliefs, level: float) -> Promise:
 def _by_votes(fit: Fit, beliefs: Beliefs, level: float) -> Range:
     """Quantiles of a mixture: in each case normal around its accuracy; the evidence for the cases is discounted.
 
-    The spread is that of the fitted model, of the luck of these items, and of the doubt about any model.
+    The spread is that of the fitted model, of the luck of these items, and of the doubt about any model.  Errors that
+    nearly all voters share cannot be seen: the low end allows for some.
     """
     from scipy.special import ndtr
 
@@ -83,7 +87,7 @@ def _by_votes(fit: Fit, beliefs: Beliefs, level: float) -> Range:
         below = weight_r @ ndtr((GRID - middle_r[:, None]) / spread_r[:, None])
         return float(np.interp(tail, below, GRID))
 
-    low = end(np.where(beliefs.echo_r > 0, ECHO_DOUBT, DOUBT), (1 - level) / 2)
+    low = (1 - BLIND) * end(np.where(beliefs.echo_r > 0, ECHO_DOUBT, DOUBT), (1 - level) / 2)
     high = end(np.full(len(middle_r), DOUBT), (1 + level) / 2)
     return Range(value, min(low, value), max(high, value))
 

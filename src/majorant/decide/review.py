@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from majorant.decide.labels import DIGITS, two_best
 from majorant.estimate.confusion import coin_confusions
-from majorant.estimate.fit import NO_LABEL, Fit
+from majorant.estimate.fit import NO_LABEL, Fit, leaders
 from majorant.estimate.majority import Majority
 from majorant.frozen import lock
 from majorant.kernels import FloatArray, shares
+from majorant.merge import take_items
 from majorant.votes import Votes
 
 ITEMS_AT_ONCE = 1 << 16
 MOST_LISTED = 100
 NEAR_TIE = 0.1  # lead in probability
-SURE = 0.8  # accuracy from which a worker counts as good
 Resource = Literal["vote", "expert"]
 
 
@@ -48,14 +48,15 @@ def review(
     *,
     most: int = MOST_LISTED,
     resource: Resource = "expert",
+    good: NDArray[np.bool_] | None = None,
     crowd: FloatArray | None = None,
     n_items: int | None = None,
 ) -> Review:
-    """The `most` items that gain most from the resource, with the reason; items without votes come first of all.
+    """The `most` items that gain most from the resource, with the reason; equal gains in the order of the items.
 
     `fit` should be calibrated: a gain is only as good as the confidence.  One more vote comes from a typical worker of
-    this crowd, independent of the votes that are there.  Where `votes` are but the doubtful ones of `n_items` items,
-    `crowd` says how a typical vote falls, (K, K).
+    this crowd, independent of the votes that are there.  `good` says which workers (J,) are, for the reasons.  Where
+    `votes` are but the doubtful ones of `n_items` items, `crowd` says how a typical vote falls, (K, K).
     """
     posterior_ik = np.where((fit.votes_i > 0)[:, None], fit.posterior, fit.prior)
     expert_i = 1 - posterior_ik.max(axis=1)
@@ -67,7 +68,7 @@ def review(
         item_p=item_p,
         gain_vote_p=vote_i[item_p],
         gain_expert_p=expert_i[item_p],
-        reason=_reasons(votes, fit, item_p),
+        reason=_reasons(votes, fit, item_p, good),
         resource=resource,
         gain=float(gain_i[item_p].sum() / max(len(votes.items) if n_items is None else n_items, 1)),
     )
@@ -106,7 +107,6 @@ def review_table(votes: Votes, fit: Fit, found: Review) -> dict[str, Any]:
     rows = found.item_p
     label_p = fit.codes()[rows]
     first_p, second_p = two_best(fit.posterior[rows], label_p)
-    at = np.arange(len(rows))
     voted_p, next_p = fit.votes_i[rows] > 0, fit.posterior[rows, second_p]
     return {
         "item": [votes.items[i] for i in rows],
@@ -116,29 +116,40 @@ def review_table(votes: Votes, fit: Fit, found: Review) -> dict[str, Any]:
         "votes": fit.votes_i[rows],
         "gain_vote": found.gain_vote_p.round(DIGITS),
         "gain_expert": found.gain_expert_p.round(DIGITS),
-        "reason": [found.reason[p] for p in at],
+        "reason": list(found.reason),
     }
 
 
-def _reasons(votes: Votes, fit: Fit, item_p: NDArray[np.int64]) -> tuple[str, ...]:
+def _reasons(votes: Votes, fit: Fit, item_p: NDArray[np.int64], good_j: NDArray[np.bool_] | None) -> tuple[str, ...]:
     """Why the confidence is low, the most telling reason of each item."""
-    majority = Majority().fit(votes)
-    label_p, most_p = fit.codes()[item_p], majority.codes()[item_p]
-    votes_p, tied_p = votes.votes_i[item_p], fit.tied_i[item_p]
-    posterior_pk = fit.posterior[item_p]
-    two_pk = np.sort(posterior_pk, axis=1)[:, -2:] if posterior_pk.shape[1] > 1 else np.ones((len(item_p), 2))
-    lead_p = two_pk[:, -1] - two_pk[:, 0]
+    listed = take_items(votes, item_p)
+    shares_pk = Majority().fit(listed).posterior
+    most_p, n_most_p = leaders(shares_pk)
+    label_p, votes_p = fit.codes()[item_p], listed.votes_i
+    best_pk = np.sort(fit.posterior[item_p], axis=1)
+    lead_p = best_pk[:, -1] - best_pk[:, -2] if best_pk.shape[1] > 1 else np.ones(len(item_p))
     found = (
         (votes_p == 0, "no votes"),
-        (tied_p, "tie"),
+        (fit.tied_i[item_p], "tie"),
         (votes_p == 1, "only 1 vote"),
-        ((most_p >= 0) & (label_p >= 0) & (most_p != label_p), "rule overturns majority"),
-        (most_p < 0, "votes are tied"),
+        ((n_most_p == 1) & (label_p >= 0) & (most_p != label_p), "rule overturns majority"),
+        (_good_split(listed, good_j), "good workers disagree"),
+        (n_most_p > 1, "votes are tied"),
         (lead_p < NEAR_TIE, "near-tie"),
         (votes_p == 2, "only 2 votes"),
+        (shares_pk.max(axis=1, initial=0.0) < 1, "votes disagree"),
     )
-    split_p = majority.posterior[item_p].max(axis=1) < 1
-    reason = np.where(split_p, "votes disagree", "doubtful workers").astype(object)
+    reason = np.full(len(item_p), "weak workers", dtype=object)  # they agree, and still it is doubtful
     for here_p, text in reversed(found):
         reason[here_p] = text
     return tuple(reason.tolist())
+
+
+def _good_split(votes: Votes, good_j: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Items on which good workers give different labels."""
+    if good_j is None:
+        return np.zeros(len(votes.items), dtype=bool)
+    kept = good_j[votes.worker_n]
+    count_ik = np.zeros((len(votes.items), len(votes.labels)), dtype=bool)
+    count_ik[votes.item_n[kept], votes.label_n[kept]] = True
+    return np.asarray(count_ik.sum(axis=1) > 1)

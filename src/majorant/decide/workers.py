@@ -21,6 +21,9 @@ ABOVE_CHANCE = ("iwmv", "la-two-pass")  # linear rules whose weight is K skill -
 MOST_CERTAIN = 1e-12  # a probability below this counts for no more
 
 
+GOOD = 0.75  # accuracy
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Workers:
     """What is known of each worker; axis j throughout.
@@ -45,6 +48,11 @@ class Workers:
 
     def __post_init__(self) -> None:
         lock(self)
+
+    @property
+    def good_j(self) -> NDArray[np.bool_]:
+        """Whose votes are surely better than blind ones, and mostly right."""
+        return (self.low_j > self.chance_j) & (self.accuracy_j >= GOOD)
 
 
 def assess_workers(votes: Votes, fit: Fit, *, level: float = 0.95) -> Workers:

@@ -19,10 +19,11 @@ from majorant.estimate.la_two_pass import LaTwoPass
 from majorant.estimate.mace import MACE
 from majorant.estimate.majority import Majority
 from majorant.estimate.one_coin import OneCoin
-from majorant.estimate.online import State, load_state, save_state, update
+from majorant.estimate.online import State, polish, update
 from majorant.estimate.shared import SharedConfusion
 from majorant.estimate.spectral import Spectral
 from majorant.estimate.spectral_em import SpectralEm
+from majorant.estimate.state_file import load_state, save_state
 from majorant.estimate.triplet import Triplet
 from majorant.estimate.wawa import Wawa
 from majorant.estimate.weighted_majority import WeightedMajority
@@ -55,4 +56,4 @@ METHODS: tuple[type[Estimator], ...] = (
 )
 ESTIMATORS: dict[str, type[Estimator]] = {method.name: method for method in METHODS}
 
-__all__ = ["ESTIMATORS", "Estimator", "Fit", "State", "load_state", "save_state", "update"]
+__all__ = ["ESTIMATORS", "Estimator", "Fit", "State", "load_state", "polish", "save_state", "update"]

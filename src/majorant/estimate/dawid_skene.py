@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -15,8 +15,10 @@ from majorant.estimate.confusion import (
     smoothed_confusions,
     smoothing_log_prior,
 )
-from majorant.estimate.em import Progress, prepare, run_em, table_fit
+from majorant.estimate.em import Progress
 from majorant.estimate.fit import Fit
+from majorant.estimate.incremental import fit_table_model, go_on
+from majorant.estimate.online import State
 from majorant.estimate.tables import Counts, Tables
 from majorant.votes import Votes
 
@@ -41,6 +43,7 @@ class DawidSkene:
     classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
+    online: ClassVar[bool] = True
 
     smoothing: float = 0.01
     max_iter: int = 1_000
@@ -60,17 +63,21 @@ class DawidSkene:
         """The log-density of the Dirichlet prior, up to a constant."""
         return smoothing_log_prior(params, self.smoothing)
 
+    def learned(self, params: ConfusionParams) -> dict[str, Any]:
+        """What a Fit says of the parameters."""
+        return {"confusion": params.confusion_jkl, "prior": params.prior_k}
+
     def fit(
         self,
         votes: Votes,
         *,
         weights: ArrayLike | None = None,
         start: Fit | None = None,
+        state: State | None = None,
         engine: Engine | None = None,
         progress: Progress | None = None,
     ) -> Fit:
-        """Confusion matrices, prior and posterior; `start` continues from an earlier fit."""
-        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
-        solution = run_em(self, prepared, params_of(start, votes), progress)
-        confusion_jkl, prior_k = solution.params
-        return table_fit(self, votes, prepared, solution, confusion=confusion_jkl, prior=prior_k)
+        """Confusion matrices, prior and posterior; `start` continues from a fit, `state` from earlier votes."""
+        if state is not None:
+            return go_on(self, state, votes, progress)
+        return fit_table_model(self, votes, weights, engine, progress, lambda _: params_of(start, votes))

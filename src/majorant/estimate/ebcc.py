@@ -14,8 +14,8 @@ from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress, prepare, run_starts
 from majorant.estimate.fit import Fit
-from majorant.estimate.tables import Counts, Tables, expect, share_counts
-from majorant.kernels import FloatArray, shares
+from majorant.estimate.tables import Counts, Tables, expect, posterior, share_counts
+from majorant.kernels import Block, FloatArray, shares
 from majorant.randomness import as_generator
 from majorant.theory.checks import safe_log
 from majorant.votes import Votes
@@ -133,16 +133,20 @@ class EBCC:
             starts = self.starts(start_counts(start, votes, prepared), base_k, prepared, as_generator(rng))
         solution = run_starts(self, prepared, starts, progress)
         params = solution.params
-        posterior_ikm = prepared.posterior(self.tables(params)).reshape(-1, len(votes.labels), self.subtypes)
+        tables, n_classes, n_subtypes = self.tables(params), len(votes.labels), self.subtypes
+
+        def subtypes(block: Block) -> FloatArray:
+            return posterior(block, tables).reshape(-1, n_classes, n_subtypes)
+
         share_km = shares(params.subtypes_km)
         return Fit(
             method=self.name,
-            posterior=posterior_ikm.sum(axis=2),
+            posterior=prepared.rows(lambda block: np.asarray(subtypes(block).sum(axis=2))),
             prior=shares(params.items_k),
             votes_i=votes.votes_i,
             label_values=votes.labels,
             confusion=np.einsum("jkml,km->jkl", shares(params.votes_jkml), share_km),
-            learned={"subtypes": posterior_ikm, **params._asdict()},
+            learned={"subtypes": prepared.rows(subtypes), **params._asdict()},
             trace=solution.trace,
             converged=solution.converged,
             n_iter=solution.n_iter,

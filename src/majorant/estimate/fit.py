@@ -58,7 +58,7 @@ class Fit:
     trace: tuple[float, ...] = ()  # the objective after each step
     converged: bool = True
     n_iter: int = 0
-    online: State | None = None  # what an online method goes on from when new votes come
+    online: Callable[[FloatArray], State] | None = None  # from the posterior: what goes on when new votes come
 
     def __post_init__(self) -> None:
         lock(self)
@@ -93,10 +93,13 @@ class Fit:
         return list(value_k[code_i])
 
     def state(self) -> State:
-        """What `update(state, new_votes)` goes on from; online methods alone have it."""
+        """What `update(state, new_votes)` goes on from; online methods alone have it, for plain votes in memory."""
         if self.online is None:
-            raise ConfigError(f"{self.method} is not an online method: fit it to all votes, old and new, with start=.")
-        return self.online
+            raise ConfigError(
+                f"{self.method} is not an online method, or was fitted with weights, gold or an engine: "
+                "fit it to all votes, old and new, with start=."
+            )
+        return self.online(self.posterior)
 
 
 def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 from majorant.blocks import Engine
 from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
-from majorant.estimate.em import Progress, prepare, run_em, table_fit
+from majorant.estimate.em import Prepared, Progress
 from majorant.estimate.fit import Fit
+from majorant.estimate.incremental import fit_table_model, go_on
+from majorant.estimate.online import State
 from majorant.estimate.tables import Counts, Tables
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
@@ -46,6 +48,7 @@ class IBCC:
     classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
+    online: ClassVar[bool] = True
 
     right: float = 4.0
     wrong: float = 1.0
@@ -73,22 +76,30 @@ class IBCC:
         items = divergence(params.items_k, np.full(n_classes, self.items))
         return -divergence(params.votes_jkl, self.base(n_classes)) - items
 
+    def learned(self, params: DirichletParams) -> dict[str, Any]:
+        """What a Fit says of the parameters."""
+        votes_jkl, items_k = params
+        means = {"confusion": shares(votes_jkl), "prior": shares(items_k)}
+        return {**means, "learned": {"votes": votes_jkl, "items": items_k}}
+
     def fit(
         self,
         votes: Votes,
         *,
         weights: ArrayLike | None = None,
         start: Fit | None = None,
+        state: State | None = None,
         engine: Engine | None = None,
         progress: Progress | None = None,
     ) -> Fit:
-        """Mean confusion matrices, prior and posterior; `start` continues from an earlier fit."""
-        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        """Mean confusion matrices, prior and posterior; `start` continues from a fit, `state` from earlier votes."""
+        if state is not None:
+            return go_on(self, state, votes, progress)
         earlier = learned_of(start, self.name, votes, "votes", "items")
-        begin = (
-            self.m_step(start_counts(start, votes, prepared), None) if earlier is None else DirichletParams(*earlier)
-        )
-        solution = run_em(self, prepared, begin, progress)
-        votes_jkl, items_k = solution.params
-        means = {"confusion": shares(votes_jkl), "prior": shares(items_k)}
-        return table_fit(self, votes, prepared, solution, **means, learned={"votes": votes_jkl, "items": items_k})
+
+        def begin(prepared: Prepared) -> DirichletParams:
+            if earlier is not None:
+                return DirichletParams(*earlier)
+            return self.m_step(start_counts(start, votes, prepared), None)
+
+        return fit_table_model(self, votes, weights, engine, progress, begin)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
 from majorant.estimate.fit import Fit
-from majorant.estimate.online import State
+from majorant.estimate.online import State, kept
 from majorant.estimate.streaming import run_pass
 from majorant.estimate.weighted import class_shares
 from majorant.kernels import shares
@@ -56,5 +57,5 @@ class LaOnePass:
             votes_i=votes.votes_i,
             label_values=votes.labels,
             n_iter=1,
-            online=done.state,
+            online=partial(kept, done.state),
         )

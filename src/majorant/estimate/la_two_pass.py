@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
 from majorant.estimate.em import prepare
 from majorant.estimate.fit import Fit
-from majorant.estimate.online import State
+from majorant.estimate.online import State, kept
 from majorant.estimate.streaming import run_pass
 from majorant.estimate.weighted import linear_posterior
 from majorant.votes import Votes
@@ -58,5 +59,5 @@ class LaTwoPass:
             votes_i=votes.votes_i,
             label_values=votes.labels,
             n_iter=2,
-            online=done.state,
+            online=partial(kept, done.state),
         )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.estimate.confusion import coin_confusions, confusion_tables, start_counts
-from majorant.estimate.em import Progress, prepare, run_em, table_fit
+from majorant.estimate.em import Prepared, Progress
 from majorant.estimate.fit import Fit
+from majorant.estimate.incremental import fit_table_model, go_on
+from majorant.estimate.online import State
 from majorant.estimate.tables import Counts, Tables
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
@@ -44,6 +46,7 @@ class OneCoin:
     classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
+    online: ClassVar[bool] = True
 
     smoothing: float = 0.01
     max_iter: int = 1_000
@@ -68,20 +71,26 @@ class OneCoin:
             return 0.0
         return self.smoothing * float(np.log(params.coin_j2).sum() + np.log(params.prior_k).sum())
 
+    def learned(self, params: CoinParams) -> dict[str, Any]:
+        """What a Fit says of the parameters."""
+        skill_j, prior_k = params.coin_j2[:, 0], params.prior_k
+        return {"skill": skill_j, "confusion": coin_confusions(skill_j, len(prior_k)), "prior": prior_k}
+
     def fit(
         self,
         votes: Votes,
         *,
         weights: ArrayLike | None = None,
         start: Fit | None = None,
+        state: State | None = None,
         engine: Engine | None = None,
         progress: Progress | None = None,
     ) -> Fit:
-        """Skill of each worker, prior and posterior; `start` continues from an earlier fit."""
-        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
-        begin = self.m_step(start_counts(start, votes, prepared), None)
-        solution = run_em(self, prepared, begin, progress)
-        coin_j2, prior_k = solution.params
-        confusion_jkl = coin_confusions(coin_j2[:, 0], len(prior_k))
-        learned = {"skill": coin_j2[:, 0], "confusion": confusion_jkl, "prior": prior_k}
-        return table_fit(self, votes, prepared, solution, **learned)
+        """Skill of each worker, prior and posterior; `start` continues from a fit, `state` from earlier votes."""
+        if state is not None:
+            return go_on(self, state, votes, progress)
+
+        def begin(prepared: Prepared) -> CoinParams:
+            return self.m_step(start_counts(start, votes, prepared), None)
+
+        return fit_table_model(self, votes, weights, engine, progress, begin)

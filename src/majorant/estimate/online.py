@@ -1,102 +1,142 @@
-"""States of online methods: what is kept between batches of votes, saved as JSON with a version and without pickle."""
+"""States of online methods: what is kept between batches of votes, and how new votes go on from there."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.estimate.fit import Fit
 from majorant.kernels import FloatArray
+from majorant.merge import take_items
 from majorant.votes import Votes
 
-FORMAT = "majorant-state"
-VERSION = 1
+if TYPE_CHECKING:
+    from majorant.estimate.fit import Fit
+
+# The axes of every array that a state may hold; item, worker and label are the codes of the votes remembered.
+AXES = {
+    **dict.fromkeys(("right", "given"), "j"),
+    "counts": "jkl",
+    "class_counts": "k",
+    "posterior": "ik",
+    **dict.fromkeys(("item", "worker", "label"), "n"),
+}
+CODES = {"item": "i", "worker": "j", "label": "l"}
+NEEDED = {"la-one-pass": ("right", "given"), "la-two-pass": ("right", "given")}  # any other method: all that follow
+COUNTED = ("counts", "class_counts", "posterior", "item", "worker", "label")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class State:
-    """What a method knows of each worker it has seen; `arrays` by name, one entry for each of `workers`."""
+    """What a method remembers: of the workers, and where it looks back at them of the items and their votes too."""
 
     method: str
     workers: tuple[Hashable, ...]  # the user's own values
     labels: tuple[Hashable, ...]
-    arrays: Mapping[str, FloatArray]
+    arrays: Mapping[str, NDArray[Any]]  # by the names of AXES
+    items: tuple[Hashable, ...] = ()
+    settings: Mapping[str, float] = field(default_factory=dict)  # of the method, where they are not the default
+    fitted: int = 0  # votes at the last full fit
+    place: dict[Hashable, int] | None = field(default=None, repr=False)  # of each item; see `joined_items`
 
     def __post_init__(self) -> None:
-        arrays = {}
-        for name, values in self.arrays.items():
-            array_j = np.array(values, dtype=float)
-            if array_j.shape != (len(self.workers),):
-                raise DataError(f"state: {name} must have shape ({len(self.workers)},), not {array_j.shape}.")
-            array_j.flags.writeable = False
-            arrays[name] = array_j
+        sizes = {"i": len(self.items), "j": len(self.workers), "k": len(self.labels), "l": len(self.labels)}
+        sizes["n"] = len(self.arrays.get("item", ()))
+        needed = NEEDED.get(self.method, COUNTED)
+        if set(self.arrays) != set(needed):
+            held = ", ".join(self.arrays) or "nothing"
+            raise DataError(f"state: {self.method} keeps {', '.join(needed)}, not {held}.")
+        arrays = {name: _checked(name, values, sizes) for name, values in self.arrays.items()}
         object.__setattr__(self, "arrays", MappingProxyType(arrays))
+        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
 
 
 def update(state: State, new_votes: Votes) -> Fit:
-    """The labels of new votes, and through `.state()` the state after them; `state` itself stays as it is.
+    """The labels of the items of new votes, and through `.state()` the state after them; `state` stays as it is.
 
-    Workers and labels are matched by their own values and may be new.  Items are not remembered: an item that comes
-    back with further votes is judged by these alone.
+    Items, workers and labels are matched by their own values and may be new.  Dawid-Skene, one-coin and iBCC remember
+    the votes, so an item that comes back is judged by all its votes; a repeated vote is treated as the reading of the
+    new votes says (`repeats`).  LA does not remember items: one that comes back is judged by its new votes alone.
     """
+    answer: Fit = online_method(state.method, state.settings).fit(new_votes, state=state)
+    return answer
+
+
+def fit_online(votes: Votes, method: str, state: State | None) -> Fit:
+    """The first fit of an online method, or the update of a state that is there."""
+    model = online_method(method, {})
+    if state is None:
+        first: Fit = model.fit(votes)
+        return first
+    if state.method != method:
+        raise ConfigError(f"state: belongs to {state.method}, not to {method}. Say --method {state.method}.")
+    return update(state, votes)
+
+
+def kept(state: State, posterior_ik: FloatArray) -> State:  # noqa: ARG001
+    """The state of a method whose probabilities are no part of it."""
+    return state
+
+
+def polish(state: State) -> Fit:
+    """A full fit to all votes that the state remembers: labels for every item so far.
+
+    It climbs twice, as a fit to all votes at once does and from where the state stands, and the higher end counts.
+    """
+    from majorant.estimate.incremental import refit
+
+    model = online_method(state.method, state.settings)
+    if "posterior" not in state.arrays:
+        raise ConfigError(f"polish: {state.method} does not remember items, so it cannot look back at them.")
+    return refit(model, state)
+
+
+def remembered_votes(state: State) -> Votes:
+    """All votes that a state remembers."""
+    codes = (state.arrays[name] for name in ("item", "worker", "label"))
+    return Votes.from_codes(*codes, items=state.items, workers=state.workers, labels=state.labels)
+
+
+def votes_of_items(state: State, items: tuple[Hashable, ...]) -> Votes:
+    """All votes that a state remembers of some items, in the order of these."""
+    place = {name: code for code, name in enumerate(state.items)}
+    return take_items(remembered_votes(state), np.array([place[name] for name in items], dtype=np.int64))
+
+
+def online_method(method: str, settings: Mapping[str, float]) -> Any:
+    """The estimator of that name with these settings, refused where it is not online."""
     from majorant.estimate import ESTIMATORS
 
-    estimator = ESTIMATORS.get(state.method)
-    if not getattr(estimator, "online", False) or estimator is None:
-        raise ConfigError(f"state: {state.method!r} is not an online method.")
-    return estimator().fit(new_votes, state=state)
-
-
-def save_state(state: State, path: str | Path) -> None:
-    """Write a state as JSON; names of workers and labels may be text, numbers, None, and tuples of these."""
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "method": state.method,
-        "workers": [_encode(value) for value in state.workers],
-        "labels": [_encode(value) for value in state.labels],
-        "arrays": {name: array.tolist() for name, array in state.arrays.items()},
-    }
-    Path(path).write_text(json.dumps(content), encoding="utf-8")
-
-
-def load_state(path: str | Path) -> State:
-    """Read a state that `save_state` wrote."""
+    estimator = ESTIMATORS.get(method)
+    if estimator is None or not getattr(estimator, "online", False):
+        names = ", ".join(name for name, one in ESTIMATORS.items() if getattr(one, "online", False))
+        raise ConfigError(f"state: {method!r} is not an online method. Online are: {names}.")
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError:
-        raise DataError(f"{path}: not a state file; save_state writes them.") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path}: not a state file; save_state writes them.")
-    if content.get("version") != VERSION:
-        raise DataError(f"{path}: state version {content.get('version')}, this majorant reads version {VERSION}.")
-    missing = {"method", "workers", "labels", "arrays"} - content.keys()
-    if missing:
-        raise DataError(f"{path}: the state lacks {', '.join(sorted(missing))}.")
-    return State(
-        method=content["method"],
-        workers=tuple(_decode(value) for value in content["workers"]),
-        labels=tuple(_decode(value) for value in content["labels"]),
-        arrays={name: np.array(values, dtype=float) for name, values in content["arrays"].items()},
-    )
+        return estimator(**settings)
+    except TypeError:
+        raise DataError(f"state: {method} has no settings {', '.join(settings)}.") from None
 
 
-def _encode(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, tuple):
-        return [_encode(part) for part in value]  # names are hashable: a list can only have been a tuple
-    if value is None or isinstance(value, str | int | float):
-        return value
-    raise ConfigError(f"state: the name {value!r} is a {type(value).__name__}, which cannot be saved as JSON.")
+def joined(known: tuple[Hashable, ...], new: tuple[Hashable, ...]) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]:
+    """All names, those known first, and the place of each of the new ones among them."""
+    place = {name: code for code, name in enumerate(known)}
+    code = [place.setdefault(name, len(place)) for name in new]
+    return tuple(place), np.array(code, dtype=np.int64)
 
 
-def _decode(value: Any) -> Any:
-    return tuple(_decode(part) for part in value) if isinstance(value, list) else value
+def _checked(name: str, values: Any, sizes: Mapping[str, int]) -> NDArray[Any]:
+    """A read-only view of an array of a state, refused where its shape or its numbers cannot be."""
+    array = np.ascontiguousarray(values, dtype=np.int32 if name in CODES else float).view()
+    shape = tuple(sizes[axis] for axis in AXES[name])
+    if array.shape != shape:
+        raise DataError(f"state: {name} must have shape {shape}, not {array.shape}.")
+    top = sizes[CODES[name]] if name in CODES else np.inf
+    if array.size and not (array.min() >= 0 and array.max() < top):
+        raise DataError(f"state: {name} holds numbers that cannot be there, {array.min()} to {array.max()}.")
+    array.flags.writeable = False
+    return array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.estimate.fit import TIE_TOLERANCE
-from majorant.estimate.online import State
+from majorant.estimate.online import State, joined
 from majorant.estimate.weighted import item_weights
 from majorant.kernels import FloatArray
 from majorant.votes import IntArray, Votes
@@ -57,10 +57,10 @@ def extended(method: str, state: State | None, votes: Votes) -> State:
         )
     if state.method != method:
         raise ConfigError(f"state: belongs to {state.method}, not to {method}.")
-    workers = _joined(state.workers, votes.workers)
+    workers, labels = joined(state.workers, votes.workers)[0], joined(state.labels, votes.labels)[0]
     n_new = len(workers) - len(state.workers)
     arrays = {name: np.concatenate([array, np.zeros(n_new)]) for name, array in state.arrays.items()}
-    return State(method=method, workers=workers, labels=_joined(state.labels, votes.labels), arrays=arrays)
+    return State(method=method, workers=workers, labels=labels, arrays=arrays)
 
 
 def visits(n_items: int, weights: ArrayLike | None, order: ArrayLike | None) -> tuple[IntArray, FloatArray]:
@@ -115,8 +115,3 @@ def _ballots(votes: Votes, item_v: IntArray, times_v: FloatArray) -> Iterator[tu
     pair_n = list(zip(votes.worker_n[vote_n].tolist(), votes.label_n[vote_n].tolist(), strict=True))
     for a, b, times in zip((end_v - length_v).tolist(), end_v.tolist(), times_v.tolist(), strict=False):
         yield pair_n[a:b], times
-
-
-def _joined(known: tuple[Hashable, ...], new: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    seen = set(known)
-    return (*known, *(value for value in new if value not in seen))

@@ -73,7 +73,7 @@ def _cells(matrices: dict[str, dict[str, FloatArray]]) -> list[Cell]:
     return [
         *cells,
         compare("EBCC is right more often than IAA", claims["EBCC better"], better),
-        compare("EBCC makes few mistakes", claims["EBCC few mistakes"], mean["EBCC"] > 0.9),
+        compare("EBCC makes few mistakes", claims["EBCC few mistakes"], mean["EBCC"] > 0.9, why=claims["EBCC why"]),
         compare("IAA is only slightly worse", claims["IAA slightly worse"], slight, errata=(20, 31), why=claims["why"]),
     ]
 

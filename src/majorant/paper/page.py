@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any
@@ -75,10 +76,12 @@ def _opening(done: Sequence[Finished]) -> list[str]:
     return [
         "# The paper, reproduced",
         "",
-        "Every table and figure of *The Majority Vote Paradigm Shift: When Popular Meets Optimal*, made again by",
-        f"`majorant reproduce all --out DIR` and written by that {kind} (seed {seeds}, "
-        f"{sum(one.seconds for one in done) / 60:.0f} minutes); do not edit this page by hand. The figures and every",
-        "cell are on the `index.html` of such a run. Errata are numbered as in [errata.md](errata.md).",
+        *_wrapped(
+            "Every table and figure of *The Majority Vote Paradigm Shift: When Popular Meets Optimal*, made again by "
+            f"`majorant reproduce all --out DIR`. This page was written by such a {kind} (seed {seeds}) as "
+            "`DIR/reproduction.md`; do not edit it by hand. The figures and every cell are on `DIR/index.html`. Errata "
+            "are numbered as in [errata.md](errata.md)."
+        ),
         "",
         "| mark | cells | meaning |",
         "|---|---:|---|",
@@ -87,11 +90,12 @@ def _opening(done: Sequence[Finished]) -> list[str]:
         *([f"Not at hand in this run: {', '.join(missing)}.", ""] if missing else []),
         *_told("What holds", "holds"),
         *_told("What does not, and why", "fails"),
+        *_told("Beyond the paper", "beyond"),
     ]
 
 
 def _told(title: str, part: str) -> list[str]:
-    return [f"## {title}", "", *(f"- {sentence}" for sentence in printed("story")[part]), ""]
+    return [f"## {title}", "", *(line for told in printed("story")[part] for line in _wrapped(told, "- ")), ""]
 
 
 def _items(done: Sequence[Finished]) -> list[str]:
@@ -102,7 +106,7 @@ def _items(done: Sequence[Finished]) -> list[str]:
     lines.append("")
     for one in done:
         if one.outcome.notes:
-            lines += [f"### {one.title}", "", *(f"{_plain(note)}\n" for note in one.outcome.notes)]
+            lines += [f"### {one.title}", "", *(line for note in one.outcome.notes for line in (*_wrapped(note), ""))]
     return lines
 
 
@@ -139,6 +143,12 @@ def _table(cells: Sequence[tuple[str, Cell]]) -> list[str]:
     rows: list[Any] = [("item", "cell", "printed", "ours", "exact", ""), ("---", "---", "---:", "---:", "---:", "---")]
     rows += [(f"`{name}`", c.key, show(c.printed), show(c.ours), show(c.exact), _plain(c.why)) for name, c in listed]
     return ["| " + " | ".join(row) + " |" for row in rows] + ([f"\nAnd {', '.join(left)}."] if left else [])
+
+
+def _wrapped(text: str, bullet: str = "") -> list[str]:
+    """A paragraph in lines of the width of our pages."""
+    width = {"width": 118, "break_long_words": False, "break_on_hyphens": False}
+    return textwrap.wrap(text, initial_indent=bullet, subsequent_indent=" " * len(bullet), **width)  # type: ignore[arg-type]
 
 
 def _plain(text: str) -> str:

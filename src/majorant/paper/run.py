@@ -76,7 +76,7 @@ def _finish(plan: Plan, folder: Path, progress: Progress) -> Finished:
     kept = store.load(item.name, folder)
     if kept is not None and kept.fingerprint == plan.fingerprint:
         return kept
-    began = time.monotonic()
+    began = time.process_time()
     context = Context(
         quick=plan.quick,
         seed=plan.seed,
@@ -84,7 +84,7 @@ def _finish(plan: Plan, folder: Path, progress: Progress) -> Finished:
         progress=lambda share: progress(item.name, min(share, 0.99)),
     )
     outcome = item.run(context)
-    seconds = round(time.monotonic() - began, 1)
+    seconds = round(time.process_time() - began, 1)
     finished = Finished(item.name, item.title, plan.quick, plan.seed, seconds, plan.fingerprint, outcome)
     store.save(finished, folder)
     return finished

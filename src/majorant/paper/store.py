@@ -24,7 +24,7 @@ SKINS = ("cli", "report", "paper")  # what they say can change without a number 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """An item with its outcome, the settings and the time it took, and the fingerprint of what it was made from."""
+    """An item with its outcome, settings and processor time, and the fingerprint of what it was made from."""
 
     name: str
     title: str

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from majorant.decide.calibrate import Labels
-from majorant.decide.choice import Alternative, Decision, expected_accuracy
+from majorant.decide.choice import Alternative, Decision
 from majorant.decide.review import Review, review_table
 from majorant.estimate.fit import Fit
 from majorant.pipeline import Result
@@ -74,7 +74,7 @@ def accuracy_summary(result: Result) -> dict[str, Any]:
     """How often the labels are expected to be right, and what majority vote gives away."""
     named = result.certificate.named
     return {
-        "majority": asdict(expected_accuracy(result.majority, result.labels.fit)),
+        "majority": asdict(result.majority_accuracy),
         "recommended": asdict(result.labels.accuracy),
         "source": result.labels.source,
         "loss_anonymous": asdict(result.certificate.anonymous.loss),

@@ -15,11 +15,13 @@ from majorant.output import whole_file
 from majorant.report.facts import chip, clip, estimate, fact, lookup
 from majorant.report.figures.palette import DARK, LIGHT, css_variables
 from majorant.report.figures.words import clipped
+from majorant.report.text import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+LONGEST_HEADLINE = 110
 TEMPLATES = Path(__file__).parent / "templates"
 # What a hostile name must not be able to end or begin, and what older readers take for line ends.
 INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -93,10 +95,12 @@ def _environment() -> Environment:
 
 
 def _bound(value: Any) -> Any:
-    """A number and its percent sign stay on one line."""
+    """Text without signs that could reverse the writing or hide; a number and its percent sign stay on one line."""
     from markupsafe import Markup
 
-    return value.replace(" %", "\u00a0%") if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return printable(value).replace(" %", "\u00a0%")
 
 
 def _part(name: str) -> str:
@@ -107,8 +111,8 @@ def _scheme() -> str:
     """The colours: light, dark where the reader's system is, and light on paper."""
     light, dark = css_variables(LIGHT), css_variables(DARK)
     return (
-        f":root {{ color-scheme: light dark; {light} }}\n"
-        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        f":root {{ color-scheme: light; {light} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ color-scheme: dark; {dark} }} }}\n"
     )
 
 
@@ -125,5 +129,14 @@ def _embedded(facts: dict[str, Any]) -> Markup:
 
 
 def _sentences(text: str) -> list[str]:
-    """The first sentence is the headline."""
-    return re.split(r"(?<=[.!?])\s+(?=[A-Z])", text, maxsplit=1)
+    """The headline, and the rest: the first sentence, or its first clause where it is long.
+
+    >>> _sentences("Majority vote is best. Nor would names help.")
+    ['Majority vote is best.', 'Nor would names help.']
+    """
+    parts = re.split(r"(?<=[.!?])\s+(?=[A-Z])", text, maxsplit=1)
+    clauses = re.split(r"[:;]\s+", parts[0], maxsplit=1)
+    if len(parts[0]) <= LONGEST_HEADLINE or len(clauses) == 1:
+        return parts
+    rest = clauses[1][0].upper() + clauses[1][1:]
+    return [f"{clauses[0]}.", " ".join([rest, *parts[1:]])]

@@ -16,11 +16,13 @@ from majorant.engines.store import StoredVotes
 from majorant.estimate.fit import Fit
 from majorant.estimate.majority import Majority
 from majorant.output import make_folder, write_files
-from majorant.report.decision_summary import flow_counts, flow_from, review_rows
+from majorant.report.decision_summary import flow_counts, review_rows
+from majorant.report.html import render
 from majorant.report.summary import (
     account_summary,
     counts_summary,
     label_counts,
+    labels_counted,
     labels_from,
     result_summary,
 )
@@ -58,15 +60,7 @@ def _labels(stored: StoredVotes, found: StoredResult, summary: dict[str, Any]) -
             yield label_counts(majority), label_counts(part), flow_counts(majority, part)
 
     majority, chosen, flow = add_up(counts())
-    apart = flow[:-1, :-1]
-    changed, settled = int(apart.sum() - np.trace(apart)), int(flow[-1, :-1].sum())
-    both = {"labels_changed": changed, "ties_settled": settled}
-    return {
-        "majority": labels_from(found.sample.majority, majority),
-        "labels": {**labels_from(found.fit, chosen), "changed": changed, "ties_settled": settled},
-        "flow": flow_from(flow, stored.labels),
-        "decision": {**summary["decision"], **both},
-    }
+    return labels_counted(summary, found.sample.majority, found.fit, (majority, chosen, flow))
 
 
 def _workers(found: StoredResult, summary: dict[str, Any]) -> dict[str, Any]:
@@ -88,7 +82,7 @@ def write_stored_result(
     *,
     report: Report = silent,
 ) -> list[Path]:
-    """Write labels.csv, workers.csv, review.csv and result.json, all or none; the labels in a stream."""
+    """Write labels.csv, workers.csv, review.csv, result.json and report.html, all or none; the labels in a stream."""
     place = make_folder(folder)
     votes: Votes = found.sample.votes
     return write_files(
@@ -97,5 +91,6 @@ def write_stored_result(
             place / "workers.csv": worker_table(votes, found.worker_fit, found.workers),
             place / "review.csv": review_table(found.reviewed, found.reviewed_fit, found.review),
             place / "result.json": to_json(summary),
+            place / "report.html": render(summary),
         }
     )

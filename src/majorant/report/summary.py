@@ -19,6 +19,7 @@ from majorant.report.decision_summary import (
     alternative_summary,
     confidence_summary,
     decision_summary,
+    flow_from,
     flow_summary,
     review_summary,
     slice_summary,
@@ -183,4 +184,19 @@ def labels_from(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
         "by_label": [
             {"label": plain(label), "items": int(n)} for label, n in zip(fit.label_values, counts.items_k, strict=True)
         ],
+    }
+
+
+def labels_counted(
+    summary: dict[str, Any], majority: Fit, chosen: Fit, counts: tuple[LabelCounts, LabelCounts, IntArray]
+) -> dict[str, Any]:
+    """What a summary says of labels, from counts of all items: majority, the rule, and from the one to the other."""
+    of_majority, of_rule, flow_kl = counts
+    apart_kl = flow_kl[:-1, :-1]
+    changed, settled = int(apart_kl.sum() - np.trace(apart_kl)), int(flow_kl[-1, :-1].sum())
+    return {
+        "majority": labels_from(majority, of_majority),
+        "labels": {**labels_from(chosen, of_rule), "changed": changed, "ties_settled": settled},
+        "flow": flow_from(flow_kl, chosen.label_values),
+        "decision": {**summary["decision"], "labels_changed": changed, "ties_settled": settled},
     }

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from majorant.certify.anonymous.difficulty import find_apart, find_difficulty, join
 from majorant.certify.anonymous.gates import independence_gate
-from majorant.certify.anonymous.independent import Finding, Histograms, find_independent, main_sizes
-from majorant.certify.anonymous.likelihood import flatten
+from majorant.certify.anonymous.independent import Finding, find_independent, main_sizes
+from majorant.certify.anonymous.likelihood import Histograms, flatten
 from majorant.certify.anonymous.words import assumptions, no_votes, too_few_votes, why_anonymous
 from majorant.certify.certificate import Certificate, Claim, Gate, Verdict
 from majorant.errors import ConfigError

@@ -21,13 +21,12 @@ from majorant.certify.anonymous.evidence import items_needed, ratio_cut
 from majorant.certify.anonymous.gates import GATE_LEVEL, Refit, fit_p_value, freedom, independence_gate
 from majorant.certify.anonymous.independent import (
     Finding,
-    Histograms,
     find_independent,
     main_sizes,
     more_items,
     overall,
 )
-from majorant.certify.anonymous.likelihood import Cells, Sides, flatten, sides
+from majorant.certify.anonymous.likelihood import Cells, Histograms, Sides, flatten, sides
 from majorant.certify.anonymous.loss import Region, loss_interval, untied_accuracy, untied_loss
 from majorant.certify.certificate import Gate, Verdict
 from majorant.interval import Estimate

@@ -10,7 +10,6 @@ from scipy.special import expit
 
 from majorant.certify.anonymous.evidence import (
     Evidence,
-    Split,
     contradictions,
     items_needed,
     narrowest_majority,
@@ -18,16 +17,23 @@ from majorant.certify.anonymous.evidence import (
     ratio_cut,
     weigh,
 )
-from majorant.certify.anonymous.likelihood import Cells, class_logs, flatten, log_cells, log_likelihood, log_odds, sides
+from majorant.certify.anonymous.likelihood import (
+    Cells,
+    Histograms,
+    class_logs,
+    flatten,
+    log_cells,
+    log_likelihood,
+    log_odds,
+)
 from majorant.certify.anonymous.loss import binomial_loss, binomial_region, loss_interval, untied_accuracy
+from majorant.certify.anonymous.proved import find_proved
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.certificate import Verdict
 from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
 
 MAIN_SHARE = 0.01  # of the items: a number of votes held by fewer has no say in the verdict on the data set
-
-Histograms = Mapping[int, FloatArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +63,9 @@ def find_independent(histograms: Histograms, level: float, rng: np.random.Genera
     held_c, sizes = items_c[items_c > 0], main_sizes(histograms)
     evidence, cut_up = weigh(held, held_c[None], sizes, rng)
     theta_3 = evidence.theta_b3[0]
+    proved = find_proved(histograms, held, evidence, cut_up, sizes, level)
     by_votes = {
-        h: verdict_of(evidence.log_e_bh[0, s], evidence.ratio_bh[0, s], evidence.log_against_bh[0, s], level)
+        h: verdict_of(h in proved.sizes, evidence.ratio_bh[0, s], evidence.log_against_bh[0, s], level)
         for s, h in enumerate(sizes)
     }
     verdict = overall(by_votes.values(), float(evidence.log_against_b[0]), level)
@@ -77,25 +84,24 @@ def find_independent(histograms: Histograms, level: float, rng: np.random.Genera
         margin=margin,
         handicap=handicap,
         loss=loss,
-        items_certified=certified_share(held, histograms, cut_up, by_votes, level),
+        items_certified=proved.share,
         evidence=_numbers(evidence, theta_3, level) | accuracies | plan,
         more_items=more_items(verdict, needed, float(items_h.sum())),
     )
     return finding, theta_3
 
 
-def verdict_of(log_e: float, ratio: float, log_against: float, level: float) -> Verdict:
+def verdict_of(proved: bool, ratio: float, log_against: float, level: float) -> Verdict:
     """The verdict for one number of votes.
 
-    >>> verdict_of(np.log(21), 9.0, 0.0, .95), verdict_of(0.0, 2.0, 0.0, .95), verdict_of(0.0, 1.9, 0.0, .95)
+    >>> verdict_of(True, 1.9, 0.0, .95), verdict_of(False, 2.0, 0.0, .95), verdict_of(False, 1.9, 0.0, .95)
     ('proved', 'supported', 'undecided')
     """
-    bar = -np.log1p(-level)
-    if log_e >= bar:
+    if proved:
         return "proved"
     if ratio > ratio_cut(level):
         return "supported"
-    return "refuted" if log_against >= bar else "undecided"
+    return "refuted" if log_against >= -np.log1p(-level) else "undecided"
 
 
 def overall(verdicts: Iterable[Verdict], log_against: float, level: float) -> Verdict:
@@ -146,34 +152,6 @@ def more_items(verdict: Verdict, needed: float, n_items: float) -> int | None:
     if verdict in ("proved", "supported", "refuted"):
         return 0
     return int(np.ceil(max(needed - n_items, 1))) if np.isfinite(needed) else None
-
-
-def certified_share(
-    held: Cells, histograms: Histograms, cut_up: Split, by_votes: Mapping[int, Verdict], level: float
-) -> float:
-    """Share of items whose vote count is proved to be decided by majority as by the best rule.
-
-    All e-values are beaten by one, that of the true model, so all patterns hold together at the level.  They grow from
-    the narrowest majority to the unanimous one: a bisection finds the first that is proved.
-    """
-    rows = [(h, sign) for h, verdict in by_votes.items() if verdict != "proved" for sign in (-1, 1)]
-    low = [narrowest_majority(h) for h, _ in rows]  # majorities of at least `high` votes are proved, H + 1: none
-    high = [h + 1 for h, _ in rows]
-    while any(a < b for a, b in zip(low, high, strict=True)):
-        middle = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
-        tested = [min(c, h) for c, (h, _) in zip(middle, rows, strict=True)]
-        null = sides([(h, c if sign < 0 else h - c, sign) for c, (h, sign) in zip(tested, rows, strict=True)])
-        proved = cut_up.log_e_values(held, null)[0] >= -np.log1p(-level)
-        for i, (a, b, c) in enumerate(zip(low, high, middle, strict=True)):
-            if a < b:
-                low[i], high[i] = (a, c) if proved[i] else (c + 1, b)
-    first = dict(zip(rows, high, strict=True))
-    certified = 0.0
-    for h in by_votes:
-        most = narrowest_majority(h)
-        certified += histograms[h][first.get((h, -1), most) :].sum()
-        certified += histograms[h][: h - first.get((h, 1), most) + 1].sum()
-    return float(certified / sum(items_k.sum() for items_k in histograms.values()))
 
 
 def _loss(

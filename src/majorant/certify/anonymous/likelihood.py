@@ -17,6 +17,8 @@ from scipy.special import expit, gammaln, log_expit
 from majorant.certify.anonymous.ascent import IntArray, ascend
 from majorant.theory.checks import FloatArray
 
+Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... votes for class 0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from majorant.errors import ConfigError
 from majorant.report.figures.palette import LIGHT, with_variables
+from majorant.report.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,9 +124,10 @@ def _inline(svg: str, panel: Panel) -> str:
     body = re.sub(r">\s+<", "><", body)
     body = with_variables(body)
     key, width = panel.key, panel.size[0]
+    title, words = (escape(printable(text)) for text in (panel.title, panel.alt))
     return (
         f'<svg viewBox="{box[1]}" role="img" aria-labelledby="{key}-title {key}-desc" style="--w: {width:g}px">'
-        f'<title id="{key}-title">{escape(panel.title)}</title><desc id="{key}-desc">{escape(panel.alt)}</desc>'
+        f'<title id="{key}-title">{title}</title><desc id="{key}-desc">{words}</desc>'
         f"{body.strip()}</svg>"
     )
 

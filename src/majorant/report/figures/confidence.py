@@ -39,6 +39,9 @@ def panels(summary: dict[str, Any]) -> list[Panel]:
 
 
 def _histogram(axes: Axes, bins: list[dict[str, Any]]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     for row in bins:
         axes.bar(
             [row["low"]],

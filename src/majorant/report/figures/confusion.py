@@ -57,7 +57,7 @@ def _draw(axes: Axes, matrix: list[list[float]], labels: list[Any]) -> None:
     axes.set(xlim=(0, n), ylim=(n, 0), aspect="equal")
     names = [clipped(label, 7) for label in labels]
     middle = [k + 0.5 for k in range(n)]
-    axes.set_xticks(middle, names, fontsize=10, rotation=0 if n <= 3 else 90)
+    axes.set_xticks(middle, names, fontsize=10, rotation=0 if max(map(len, names)) * n <= 15 else 90)
     axes.set_yticks(middle, names, fontsize=10)
     axes.tick_params(length=0)
     for spine in axes.spines.values():

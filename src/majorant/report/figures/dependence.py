@@ -59,7 +59,9 @@ def _draw(axes: Axes, found: dict[str, Any]) -> None:
     names = [clipped(name, 10) for name in found["workers"]]
     axes.set(xlim=(0, n), ylim=(n, 0.9), aspect="equal")
     axes.set_yticks([a + 0.5 for a in range(1, n)], names[1:], fontsize=10)
-    axes.set_xticks([b + 0.5 for b in range(n - 1)], names[:-1], fontsize=10, rotation=0 if n <= 6 else 90)
+    axes.set_xticks(
+        [b + 0.5 for b in range(n - 1)], names[:-1], fontsize=10, rotation=0 if max(map(len, names)) <= 5 else 90
+    )
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIZE = (400, 380)
+TALL = 0.3  # of an axis: the name of the point stands beside it, not above such a region
 HIGH = 0.82  # of an axis: beyond, the name of the point stands below it or to its left
 LEAST_ZOOM = 0.45  # values below this ask for the whole axis
 
@@ -64,6 +65,8 @@ def _point(axes: Axes, plane: dict[str, Any]) -> None:
     axes.plot([x], [y], "o", ms=8, color=LIGHT["best"], mec=LIGHT["card"], mew=1.4, zorder=5, clip_on=False)
     across, up = _share(plane, x, "x"), _share(plane, y, "y")
     around = [y] if plane["region"] is None else plane["region"]["y"]
+    if _share(plane, max(around), "y") - _share(plane, min(around), "y") > TALL:
+        around = [y]
     axes.annotate(
         "your votes",
         (x, min(around) if up > HIGH else max(around)),

@@ -53,12 +53,12 @@ def _draw(axes: Axes, plan: dict[str, Any]) -> None:
     if plan["votes_now"] is not None and plan["votes_now"] <= plan["points"][-1]["votes"]:
         axes.axvline(plan["votes_now"], color=LIGHT["soft"], lw=1, ls=(0, (2, 3)))
         axes.annotate(
-            "now", (plan["votes_now"], 0), (4, 4), xycoords=axes.get_xaxis_transform(), textcoords="offset points"
+            "now", (plan["votes_now"], 0.93), (4, 4), xycoords=axes.get_xaxis_transform(), textcoords="offset points"
         )
     lowest = min(row["majority"] for row in plan["points"] if row["majority"] is not None)
-    axes.set(xlabel="votes per item", ylabel="items labelled right", ylim=(min(lowest, plan["target"]) - 0.04, 1.02))
+    axes.set(xlabel="votes per item", ylabel="items labelled right", ylim=(min(lowest, plan["target"]) - 0.04, 1.005))
     axes.yaxis.set_major_formatter(lambda value, _: whole_percent(value))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y")
     axes.set_axisbelow(True)
-    axes.legend(loc="lower right", frameon=False, fontsize=11)
+    axes.legend(loc="lower right", fontsize=11, facecolor=LIGHT["card"], edgecolor="none", framealpha=1)

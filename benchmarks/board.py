@@ -1,0 +1,83 @@
+"""Lines that say how a goal was met, and the tables of README.md, which the benchmarks write themselves."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+README = Path(__file__).parent / "README.md"
+MARK = "goal: "
+HEAD = ("what", "ours", "beside", "ratio", "goal", "")
+
+
+def at_least(what: str, ours: str, beside: str, ratio: float, goal: float) -> None:
+    """Print a goal where the peer over ours must be at least so much."""
+    _say(what, ours, beside, ratio, f">= {goal:g}", ratio >= goal)
+
+
+def at_most(what: str, ours: str, beside: str, ratio: float, goal: float) -> None:
+    """Print a goal where ours over the limit must be at most so much."""
+    _say(what, ours, beside, ratio, f"<= {goal:g}", ratio <= goal)
+
+
+def _say(what: str, ours: str, beside: str, ratio: float, goal: str, met: bool) -> None:
+    shown = f"{ratio:.0f}" if ratio >= 20 else f"{ratio:.2g}"
+    print(MARK + " | ".join((what, ours, beside, shown, goal, "met" if met else "missed")), flush=True)
+
+
+def goal_table(printed: str) -> str:
+    """The goals among what scripts printed, as a table.
+
+    >>> print(goal_table("some table\\ngoal: fit | 1 s | 50 s | 50 | >= 50 | met"))
+    | what | ours | beside | ratio | goal |  |
+    |---|---|---|---|---|---|
+    | fit | 1 s | 50 s | 50 | >= 50 | met |
+    """
+    found = [line.removeprefix(MARK) for line in printed.splitlines() if line.startswith(MARK)]
+    return "\n".join([f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|---|", *(f"| {line} |" for line in found)])
+
+
+def machine() -> str:
+    """Where and when it was measured."""
+    packages = []
+    for name in ("numpy", "scipy", "duckdb", "pyarrow", "crowd-kit", "pyspark"):
+        try:
+            packages.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            packages.append(f"{name} not installed")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30 if hasattr(os, "sysconf") else 0
+    load = f", load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
+    return (
+        f"Measured {datetime.now(UTC):%Y-%m-%d} on {platform.machine()}, {cores} cores, {memory:.0f} GiB{load}; "
+        f"Python {platform.python_version()}, {', '.join(packages)}."
+    )
+
+
+def put(text: str, name: str, content: str) -> str:
+    """The text with `content` between the marks of that name; at the end, with a heading, where there are none.
+
+    >>> page = put("# Speed", "start", "import: 0.2")
+    >>> put(page, "start", "import: 0.3")
+    '# Speed\\n\\n## start\\n\\n<!-- start begins -->\\nimport: 0.3\\n<!-- start ends -->\\n'
+    """
+    begin, end = f"<!-- {name} begins -->", f"<!-- {name} ends -->"
+    block = f"{begin}\n{content.strip()}\n{end}"
+    if begin in text:
+        return re.sub(f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: block, text, flags=re.DOTALL)
+    return f"{text.rstrip()}\n\n## {name}\n\n{block}\n"
+
+
+def write(printed: dict[str, str]) -> None:
+    """Put what each script printed, and the goals of all, into README.md."""
+    text = README.read_text(encoding="utf-8")
+    goals = goal_table("\n".join(printed.values()))
+    text = put(text, "goals", f"{goals}\n\n{machine()}")
+    for name, output in printed.items():
+        lines = [line for line in output.splitlines() if not line.startswith(MARK)]
+        text = put(text, f"{name}.py", "```\n" + "\n".join(lines).strip("\n") + "\n```")
+    README.write_text(text, encoding="utf-8")

@@ -1,0 +1,192 @@
+"""One block for each partition of a frame: packed where the votes are, unpacked for each pass.
+
+A packed block is one row: the columns worker * classes + label of its votes and where each item begins, as bytes, its
+gold labels likewise, and the names of its items.  Items are sorted by name and votes by code, so a partition that is
+computed again, in whatever order its rows arrive, gives the same block.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.account import Account
+from majorant.kernels import Block
+from majorant.votes import IntArray, Votes
+
+FACTS = ("part", "items", "votes", "rows", "merged", "nameless", "trouble")  # what the driver is told of a block
+PACKED = ("part", "columns", "offsets", "gold")  # what a pass needs
+
+
+def mapped(frame: Any, fn: Any, schema: Any) -> Any:
+    """The frame through `fn`, from Arrow batches to Arrow batches, without PySpark's word on pandas, not used here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        return frame.mapInArrow(fn, schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """What the packing of a partition must know."""
+
+    n_workers: int
+    n_classes: int
+    repeats: str  # error or each
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of a vote's column."""
+        small = self.n_workers * self.n_classes <= np.iinfo(np.int32).max
+        return np.dtype(np.int32 if small else np.int64)
+
+
+def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
+    """The rows of a partition (item, worker, label, gold: codes, -1 for none) as one row that holds a block."""
+    import pyarrow as pa
+    from pyspark import TaskContext
+
+    filled = [batch for batch in batches if batch.num_rows]
+    if not filled:
+        return
+    table = pa.Table.from_batches(filled)
+    context = TaskContext.get()
+    part = 0 if context is None else context.partitionId()
+    facts, arrays, items = pack_table(table, packing)
+    row: dict[str, Any] = {
+        "part": pa.array([part], pa.int32()),
+        **{name: pa.array([facts[name]], pa.int64()) for name in ("items", "votes", "rows", "merged", "nameless")},
+        "trouble": pa.array([facts["trouble"]], pa.string()),
+        **{name: pa.array([array.tobytes()], pa.binary()) for name, array in arrays.items()},
+        "names": pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), items),
+    }
+    yield pa.record_batch(row)
+
+
+def pack_table(table: Any, packing: Packing) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Any]:
+    """Facts, arrays and item names of a block."""
+    n_workers, n_classes = packing.n_workers, packing.n_classes
+    nameless = table.column("item").null_count
+    if nameless:
+        table = table.filter(table.column("item").is_valid())
+    item_n, items = _item_codes(table.column("item"))
+    worker_n, label_n, gold_n = (_codes(table.column(name)) for name in ("worker", "label", "gold"))
+    key_n = np.sort((item_n * n_workers + worker_n) * (n_classes + 1) + label_n + 1)
+    key_n = key_n[key_n % (n_classes + 1) > 0]  # what is left are votes
+    pair_n = key_n // (n_classes + 1)
+    trouble, again_n = None, np.zeros(len(key_n), dtype=bool)
+    if packing.repeats == "error":
+        again_n[1:] = key_n[1:] == key_n[:-1]
+        differs = np.flatnonzero((pair_n[1:] == pair_n[:-1]) & ~again_n[1:])
+        if len(differs):
+            at = differs[0]
+            item, said = items[int(pair_n[at] // n_workers)].as_py(), (key_n[at : at + 2] % (n_classes + 1) - 1)
+            told = {"item": str(item), "worker": int(pair_n[at] % n_workers), "labels": said.tolist()}
+            trouble = json.dumps(told)
+    key_n, pair_n = key_n[~again_n], pair_n[~again_n]
+    gold_i, trouble = _gold(item_n, gold_n, items, trouble)
+    column_n = pair_n % n_workers * n_classes + key_n % (n_classes + 1) - 1
+    votes_i = np.bincount(pair_n // n_workers, minlength=len(items))
+    arrays = {
+        "columns": column_n.astype(packing.dtype),
+        "offsets": np.concatenate([[0], np.cumsum(votes_i)]).astype(packing.dtype),
+        "gold": gold_i,
+    }
+    facts = {"items": len(items), "votes": len(key_n), "rows": table.num_rows + nameless, "merged": int(again_n.sum())}
+    return {**facts, "nameless": nameless, "trouble": trouble}, arrays, items
+
+
+def _item_codes(column: Any) -> tuple[NDArray[np.int64], Any]:
+    """The place of each row's item among the items, which are sorted."""
+    import pyarrow.compute as pc
+
+    encoded = column.combine_chunks().dictionary_encode()
+    if hasattr(encoded, "combine_chunks"):
+        encoded = encoded.combine_chunks()
+    order_i = pc.sort_indices(encoded.dictionary).to_numpy(zero_copy_only=False)
+    place_i = np.empty(len(order_i), dtype=np.int64)
+    place_i[order_i] = np.arange(len(order_i))
+    return place_i[encoded.indices.to_numpy(zero_copy_only=False)], encoded.dictionary.take(order_i)
+
+
+def _codes(column: Any) -> NDArray[np.int64]:
+    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _gold(
+    item_n: NDArray[np.int64], gold_n: NDArray[np.int64], items: Any, trouble: str | None
+) -> tuple[NDArray[np.int32], str | None]:
+    """The gold label of each item, -1 for none; two of them are trouble."""
+    gold_i = np.full(len(items), -1, dtype=np.int32)
+    known = np.flatnonzero(gold_n >= 0)
+    gold_i[item_n[known]] = gold_n[known]
+    differs = np.flatnonzero(gold_i[item_n[known]] != gold_n[known])
+    if trouble is None and len(differs):
+        at = item_n[known[differs[0]]]
+        said = [int(gold_n[known[differs[0]]]), int(gold_i[at])]
+        trouble = json.dumps({"item": str(items[int(at)].as_py()), "gold": said})
+    return gold_i, trouble
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where each block stands among all, so that its items have their codes."""
+
+    part_b: NDArray[np.int64]  # rising
+    item_b: NDArray[np.int64]  # where its items begin, and the end
+    n_workers: int
+    n_classes: int
+    has_gold: bool
+
+
+def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
+    """The blocks in a batch of packed rows."""
+    from scipy.sparse import csr_array
+
+    packing = Packing(n_workers=places.n_workers, n_classes=places.n_classes, repeats="each")
+    for row in range(batch.num_rows):
+        index = int(np.searchsorted(places.part_b, batch.column("part")[row].as_py()))
+        column_n, offsets_i, gold_i = (
+            np.frombuffer(batch.column(name)[row].as_buffer(), dtype)
+            for name, dtype in (("columns", packing.dtype), ("offsets", packing.dtype), ("gold", np.int32))
+        )
+        shape = (len(offsets_i) - 1, places.n_workers * places.n_classes)
+        matrix = csr_array((np.ones(len(column_n)), column_n, offsets_i), shape=shape)
+        yield Block(
+            index=index,
+            start=int(places.item_b[index]),
+            stop=int(places.item_b[index + 1]),
+            n_classes=places.n_classes,
+            matrix=matrix,
+            transpose=matrix.T,
+            gold_i=gold_i if places.has_gold else None,
+        )
+
+
+def without_gold(block: Block) -> Block:
+    """The block as models see it, which take no class as known."""
+    return Block(block.index, block.start, block.stop, block.n_classes, block.matrix, block.transpose)
+
+
+def votes_of(block: Block) -> Votes:
+    """The votes of a block; items and workers are known by their numbers."""
+    n_items, n_columns = block.matrix.shape
+    n_workers, column_n = n_columns // block.n_classes, block.matrix.indices
+    votes_i = np.diff(block.matrix.indptr)
+    label_n: IntArray = column_n % block.n_classes
+    return Votes(
+        item_n=np.repeat(np.arange(n_items, dtype=np.int32), votes_i),
+        worker_n=column_n // block.n_classes,
+        label_n=label_n,
+        offsets_i=block.matrix.indptr,
+        items=cast("tuple[Any, ...]", range(n_items)),
+        workers=cast("tuple[Any, ...]", range(n_workers)),
+        labels=cast("tuple[Any, ...]", range(block.n_classes)),
+        account=Account(source="block", rows=len(column_n), votes=len(column_n), repeats="each"),
+        gold_i=block.gold_i,
+    )

@@ -1,0 +1,131 @@
+"""A Spark session for a command: quiet, on this machine unless told otherwise, ended with the command."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from majorant.errors import ConfigError
+
+INSTALL = "pip install 'majorant[spark]'"
+LEAST_JAVA = 17
+LOCAL = "127.0.0.1"  # a laptop's own name may lead nowhere, or out of the house
+QUIET = """rootLogger.level = fatal
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %m%n
+"""
+
+
+@contextlib.contextmanager
+def spark_session(master: str, *, memory: str = "2g", settings: dict[str, str] | None = None) -> Iterator[Any]:
+    """A Spark session, stopped at the end; one that runs already is used and left alone.
+
+    `memory` is that of the driver, which is all there is with a master such as local[2].  `settings` are Spark's own.
+    """
+    require_spark()
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run the Python that has majorant
+    with tempfile.TemporaryDirectory(prefix="majorant-spark-") as folder:
+        log = Path(folder) / "log4j2.properties"
+        log.write_text(QUIET, encoding="utf-8")
+        wanted = _settings(master, memory, log, Path(folder)) | (settings or {})
+        session = _start(SparkSession.builder.master(master).appName("majorant"), master, wanted)
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+def require_spark() -> None:
+    """Refuse to go on where a part of Spark is missing, with the line that installs it."""
+    for package in ("pyspark", "pandas"):  # PySpark hands over Arrow only where pandas is installed; we never use it
+        if importlib.util.find_spec(package) is None:
+            raise ConfigError(f"Spark needs the Python package {package}, which is not installed: {INSTALL}")
+    version = java_version()
+    if version is None or version < LEAST_JAVA:
+        found = "none was found" if version is None else f"this is {version}"
+        raise ConfigError(
+            f"Spark needs Java {LEAST_JAVA} or newer, and {found}. Install it (Debian: apt install "
+            f"openjdk-{LEAST_JAVA}-jre-headless; macOS: brew install openjdk@{LEAST_JAVA}), or set JAVA_HOME."
+        )
+
+
+def java_version() -> int | None:
+    """The version of the Java that Spark would start, None where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if program is None:
+        return None
+    try:
+        told = subprocess.run([program, "-version"], capture_output=True, text=True, check=True, timeout=120)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "(?:1\.)?([0-9]+)', told.stderr + told.stdout)
+    return int(found[1]) if found else None
+
+
+def _settings(master: str, memory: str, log: Path, folder: Path) -> dict[str, str]:
+    settings = {
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log}",
+        "spark.driver.memory": memory,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "FATAL",
+    }
+    if master.startswith("local"):
+        settings |= {
+            "spark.driver.host": LOCAL,
+            "spark.driver.bindAddress": LOCAL,
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        }
+    return settings
+
+
+def _start(builder: Any, master: str, settings: dict[str, str]) -> Any:
+    from pyspark.errors import PySparkException
+
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        with _silent():
+            return builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise _no_start(master, error) from None
+    except Exception as error:  # what Java throws comes as an error of py4j
+        raise _no_start(master, error) from None
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Without what the launcher says on standard error before it has read how quiet it should be."""
+    kept = os.dup(2)
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _no_start(master: str, error: Exception) -> ConfigError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return ConfigError(f"Spark did not start with --master {master}: {reason[:300]}")

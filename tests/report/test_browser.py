@@ -1,0 +1,72 @@
+"""The page in a real browser, at desktop and phone width, light and dark; `make browser` installs what it needs."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from majorant.report.figures import FIGURES, panels_of
+from majorant.report.html import write_report
+from report.samples import summary
+
+HERE = Path(__file__).parent
+MODULES = Path(os.environ.get("MAJORANT_BROWSER", HERE.parents[1] / ".browser")) / "node_modules"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SIGHTS = [(size, scheme) for size in ("desktop", "phone") for scheme in ("light", "dark")]
+
+
+def look(name, folder):
+    """What the browser saw of a sample, four times."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine; make browser installs it as root on Debian")
+    if shutil.which("node") is None or not MODULES.is_dir():
+        pytest.skip("no node, or no playwright-core and axe-core in .browser; make browser installs them")
+    page = write_report(summary(name), folder / "page.html")
+    done = subprocess.run(
+        ["node", HERE / "browser.mjs", MODULES.parent, CHROMIUM, folder / "profile", page],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return {(one["size"], one["scheme"]): one for one in json.loads(done.stdout)}
+
+
+@pytest.fixture(
+    scope="module",
+    params=["hostile", *(pytest.param(name, marks=pytest.mark.long) for name in ("crowd", "two_items", "one_class"))],
+)
+def seen(request, tmp_path_factory):
+    return request.param, look(request.param, tmp_path_factory.mktemp("browser"))
+
+
+@pytest.mark.parametrize("sight", SIGHTS, ids="-".join)
+def test_the_page_is_quiet_complete_and_accessible(seen, sight):
+    name, sights = seen
+    found = sights[sight]
+    assert found["console"] == []
+    assert found["outside"] == []
+    assert not found["wide"], "the page scrolls sideways"
+    assert found["hacked"] is None
+    assert found["faults"] == []
+    expected = [panel.key for figure in FIGURES for panel in panels_of(summary(name), figure)]
+    assert [figure["key"] for figure in found["figures"]] == expected
+    for figure in found["figures"]:
+        assert figure["title"].strip()
+        assert figure["description"].strip()
+        assert figure["width"] > 100
+        assert figure["height"] > 50
+        assert figure["smallest"] >= 8, f"{figure['key']}: letters of {figure['smallest']} pixels"
+
+
+def test_dark_is_dark_and_tables_sort(seen):
+    _, sights = seen
+    light, dark = sights["desktop", "light"], sights["desktop", "dark"]
+    assert light["background"] != dark["background"]
+    assert light["ink"] != dark["ink"]
+    if light["order"]:
+        assert light["order"] == sorted(light["order"], reverse=True)

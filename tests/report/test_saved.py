@@ -1,0 +1,123 @@
+"""`majorant report`, `check --report` and `--mask`: the same page again, clear errors, no names."""
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from majorant.cli import majorant
+from majorant.encode import read
+from majorant.encode.mask import mask
+from majorant.errors import DataError
+from majorant.output import votes_table, write_table
+from majorant.report.html import render
+from majorant.report.saved import read_summary, render_saved
+from majorant.report.text import to_json
+from report.samples import crowd, summary
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """What check leaves behind."""
+    place = tmp_path_factory.mktemp("saved")
+    table = votes_table(crowd())
+    names = {
+        "item": [f"photo-{i}.jpg" for i in table["item"].to_pylist()],
+        "worker": [f"ann-{w}" for w in table["worker"].to_pylist()],
+    }
+    write_table(place / "votes.csv", {**table, **names})
+    page = str(place / "page.html")
+    done = CliRunner().invoke(
+        majorant, ["check", str(place / "votes.csv"), "--out", str(place / "out"), "--report", page, "--mask"]
+    )
+    assert done.exit_code == 0, done.output
+    assert f"Wrote    {page}" in done.output
+    return place
+
+
+def test_out_and_report_write_the_same_page(folder):
+    page = (folder / "page.html").read_bytes()
+    assert page == (folder / "out" / "report.html").read_bytes()
+    done = CliRunner().invoke(
+        majorant, ["report", str(folder / "out" / "result.json"), "--out", str(folder / "again.html")]
+    )
+    assert (done.exit_code, done.output) == (0, f"Wrote    {folder / 'again.html'}\n")
+    assert (folder / "again.html").read_bytes() == page
+
+
+def test_a_page_can_be_made_from_a_page(folder):
+    assert read_summary(folder / "page.html")["votes"]["votes"] == 2000
+
+
+def test_masked_names_are_nowhere(folder):
+    for path in [*(folder / "out").iterdir(), folder / "page.html"]:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"photo-\d|ann-w", text), path
+    rows = (folder / "out" / "labels.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows[1:4]] == ["1", "2", "3"]
+
+
+def test_masking_is_refused_where_it_could_not_be_kept(folder):
+    done = CliRunner().invoke(majorant, ["check", str(folder / "votes.csv"), "--mask", "--memory", "1GB"])
+    assert done.exit_code != 0
+    assert "--mask needs all votes in memory" in str(done.exception)
+
+
+def test_notes_that_name_items_are_cut(tmp_path):
+    (tmp_path / "votes.csv").write_text("item,worker,label\nsecret-a,ann,yes\nsecret-b,ann,\n")
+    votes = read(tmp_path / "votes.csv")
+    assert any("secret-b" in note.text for note in votes.account.notes)
+    assert not any("secret" in note.text for note in mask(votes).account.notes)
+
+
+def damaged(**changes):
+    return {**json.loads(to_json(summary("crowd"))), **changes}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not JSON"),
+        ("[1, 2]", "not a result of majorant check"),
+        ('{"name": "left-pad", "version": "1.0"}', "not a result of majorant check"),
+        ('{"majorant": "0.0.9", "schema": 1}', "written by majorant 0.0.9 with schema 1"),
+        ('{"majorant": "9.9", "schema": "next"}', "this version reads schema 2"),
+        ("<!doctype html><p>hello", "holds no majorant result"),
+        ('{"majorant": "1", "schema": 2}', "damaged or was edited"),
+        (json.dumps(damaged(map=[{"title": "x"}])), "damaged or was edited"),
+        (json.dumps(damaged(workers=7)), "damaged or was edited"),
+        (json.dumps(damaged(level="high")), "damaged or was edited"),
+        (json.dumps(damaged(seed=float("nan"))), "damaged or was edited"),
+    ],
+)
+def test_foreign_and_broken_results_are_refused(tmp_path, content, message):
+    path = tmp_path / "result.json"
+    path.write_text(content)
+    with pytest.raises(DataError, match=re.escape(message)) as caught:
+        render_saved(read_summary(path), path)
+    assert str(path) in str(caught.value)
+
+
+def test_what_cannot_be_read_is_said(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        read_summary(tmp_path / "none.json")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_summary(tmp_path)
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\xff")
+    with pytest.raises(DataError, match="UTF-8"):
+        read_summary(tmp_path / "picture.png")
+
+
+def test_a_page_that_cannot_be_made_leaves_nothing(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text('{"majorant": "1", "schema": 2}')
+    done = CliRunner().invoke(majorant, ["report", str(path), "--out", str(tmp_path / "page.html")])
+    assert done.exit_code != 0
+    assert [one.name for one in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_a_result_from_elsewhere_cannot_bring_markup():
+    foreign = damaged()
+    foreign["decision"]["reason"] = foreign["certificate"]["anonymous"]["verdict"] = '"><script>alert(1)</script>'
+    assert render(foreign).count("<script") == 2
