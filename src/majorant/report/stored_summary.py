@@ -38,7 +38,7 @@ def stored_summary(
     """The same fields as of a check in memory, and `sample`: which of the items the others were learned from."""
     summary = result_summary(found.sample, command=command, seed=seed)
     items_s = np.bincount(found.patterns.votes_p, weights=found.patterns.items_p).astype(np.int64)
-    return {**summary, **_labels(stored, found, summary), **_workers(found, summary),
+    return {**summary, **_labels(stored, found, summary), **_workers(stored, found, summary),
         "input": account_summary(stored.account),
         "votes": counts_summary(stored.shape, items_s, found.votes_jl, stored.labels),
         "review": review_rows(found.reviewed, found.reviewed_fit, found.review),
@@ -63,13 +63,16 @@ def _labels(stored: StoredVotes, found: StoredResult, summary: dict[str, Any]) -
     return labels_counted(summary, found.sample.majority, found.fit, (majority, chosen, flow))
 
 
-def _workers(found: StoredResult, summary: dict[str, Any]) -> dict[str, Any]:
+def _workers(stored: StoredVotes, found: StoredResult, summary: dict[str, Any]) -> dict[str, Any]:
+    """Who is good, from all votes; what removing the flagged would change only where the sample is all of them."""
     votes, workers = found.sample.votes, found.workers
+    sampled = len(votes.items) < len(stored.items)
     return {
         "workers": {
             **summary["workers"],
             **workers_summary(votes, workers, found.fit.method),
             "confusions": confusions_summary(votes, workers, found.worker_fit),
+            "removal": None if sampled else summary["workers"]["removal"],
         }
     }
 
