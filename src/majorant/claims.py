@@ -14,10 +14,11 @@ from majorant.certify.gold.cells import GoldCells, gold_cells
 from majorant.certify.gold.claim import claim_from_cells
 from majorant.certify.named.bootstrap import Replicates, bootstrap
 from majorant.certify.named.claim import VOTES_PER_CLASS, named_claim, typical_votes
+from majorant.certify.named.count_gate import count_gate
 from majorant.certify.named.dependence import Dependence, dependence
 from majorant.certify.named.design import Design, design
 from majorant.certify.named.differ import workers_differ
-from majorant.certify.named.multiclass import multiclass_claim
+from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.panel import panel_claim
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
@@ -167,7 +168,8 @@ def _anonymous(
     if material.histograms is not None:
         return anonymous_claim(as_histograms(material.histograms), level, rng)
     shared, refit = SharedConfusion().fit(sample), partial(refit_dawid_skene, sample)
-    return _of_sample(multiclass_claim(sample, shared, refit, level=level, rng=rng), material)
+    claim = multiclass_claim(sample, shared, refit, level=level, rng=rng)
+    return _gated(_of_sample(claim, material), count_gate(sample, align(shared)))
 
 
 def _named(
