@@ -103,6 +103,7 @@ def check(
         return fit_rule(decision.method, others, seed)
 
     labels = calibrate(votes, decision.fit, level=level, rng=seed, refit=refit)
+    gold = gold_accuracy(votes, majority, level=level)
     known = _worker_fit(votes, decision.fit)
     workers = assess_workers(votes, known, level=level)
     return Result(
@@ -112,7 +113,7 @@ def check(
         inquiry=inquiry,
         majority=majority,
         decision=decision,
-        majority_accuracy=accuracy_of(majority, labels),
+        majority_accuracy=_majority_accuracy(majority, labels, gold),
         labels=labels,
         worker_fit=known,
         workers=workers,
@@ -123,10 +124,17 @@ def check(
         map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
         path=decision_path(inquiry.certificate),
         comparison=compare(votes, level=level, rng=seed) if compare_all else (),
-        gold=gold_accuracy(votes, majority, level=level),
+        gold=gold,
         level=level,
         tolerance=tolerance,
     )
+
+
+def _majority_accuracy(majority: Fit, labels: Labels, gold: GoldAccuracy | None) -> Estimate:
+    """How often majority vote is right: by gold where the promise for the chosen labels rests on gold alone."""
+    if gold is not None and labels.source == "gold":
+        return Estimate(gold.value, gold.low, gold.high)
+    return accuracy_of(majority, labels)
 
 
 def _worker_fit(votes: Votes, chosen: Fit) -> Fit:
