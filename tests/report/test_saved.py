@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
         majorant, ["check", str(place / "votes.csv"), "--out", str(place / "out"), "--report", page, "--mask"]
     )
     assert done.exit_code == 0, done.output
-    assert f"Wrote    {page}" in done.output
+    assert f"Wrote    page.html in {place}" in done.output
     return place
 
 

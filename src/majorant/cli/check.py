@@ -76,7 +76,7 @@ def check(
     if options["as_json"]:
         click.echo(to_json(summary), nl=False)
     elif not options["quiet"]:
-        click.echo("\n".join([check_text(summary), *(f"Wrote    {path}" for path in written)]))
+        click.echo(check_text(summary, written))
     if options["fail_on"] is not None:
         raise SystemExit(_exit_code(judged_verdicts(summary, options["claim"]), options["fail_on"]))
 

@@ -34,8 +34,7 @@ def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
         summaries[name] = result_summary(result)
         written = write_result(result, summaries[name], folder)
         if not (as_json or quiet):
-            click.echo(f"== {STORY[name]}\n{check_text(summaries[name])}")
-            click.echo("".join(f"Wrote    {file}\n" for file in written))
+            click.echo(f"== {STORY[name]}\n{check_text(summaries[name], written)}\n")
     if as_json:
         click.echo(to_json(summaries), nl=False)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from majorant.report.text import (
@@ -20,29 +22,43 @@ from majorant.report.text import (
 )
 
 LEAD = "         "
-MOST_NOTES = 3
+MOST_LINES, MOST_NOTES = 25, 3
 SHORT = (("percent", "pairs of votes agree"), ("krippendorff", "Krippendorff's alpha"), ("gwet", "Gwet's AC1"))
 
 
-def check_text(summary: dict[str, Any]) -> str:
-    """At most 25 lines, and the tables that were asked for."""
-    return "\n".join(
-        [
-            *input_lines(summary["input"], most_notes=MOST_NOTES),
-            *votes_lines(summary["votes"]),
-            *_agreement(summary["agreement"]),
-            *_wrapped("Verdict", summary["certificate"]["sentence"]),
-            *_loss(summary),
-            *_use(summary),
-            *labels_lines(summary["labels"]),
-            *_gold(summary),
-            *_workers(summary["workers"]),
-            *_review(summary["review"]),
-            *_plan(summary["plan"]),
-            *_slices(summary["slices"]),
-            *comparison_lines(summary["comparison"]),
-        ]
-    )
+def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
+    """At most 25 lines, with the files written, and the tables that were asked for.
+
+    Where it would be more, notes on the input are counted only, and then what a reader can best do without is left out;
+    result.json has it all.
+    """
+    parts = {
+        "input": input_lines(summary["input"], most_notes=MOST_NOTES),
+        "votes": votes_lines(summary["votes"]),
+        "agreement": _agreement(summary["agreement"]),
+        "verdict": _wrapped("Verdict", summary["certificate"]["sentence"]),
+        "loss": _loss(summary),
+        "use": _use(summary),
+        "labels": labels_lines(summary["labels"]),
+        "gold": _gold(summary),
+        "workers": _workers(summary["workers"]),
+        "review": _review(summary["review"]),
+        "plan": _plan(summary["plan"]),
+        "written": _written(written),
+    }
+    for name, shorter in (("input", input_lines(summary["input"], most_notes=0)), ("review", []), ("loss", [])):
+        if sum(map(len, parts.values())) > MOST_LINES:
+            parts[name] = shorter
+    tables = [*_slices(summary["slices"]), *comparison_lines(summary["comparison"])]
+    return "\n".join([*(line for part in parts.values() for line in part), *tables])
+
+
+def _written(paths: Sequence[Path]) -> list[str]:
+    """The files, those of one folder together."""
+    names: dict[Path, list[str]] = {}
+    for path in paths:
+        names.setdefault(path.parent, []).append(path.name)
+    return [line for folder, files in names.items() for line in _wrapped("Wrote", f"{', '.join(files)} in {folder}")]
 
 
 def _wrapped(title: str, text: str) -> list[str]:
