@@ -5,7 +5,7 @@ import pytest
 
 from crowds import foolable_votes
 from majorant.claims import certify
-from majorant.decide.choice import decide
+from majorant.decide.choice import TOLERANCE, decide
 from majorant.decide.gold import gold_accuracy
 from majorant.estimate.majority import Majority
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
@@ -86,5 +86,5 @@ def test_workers_who_differ_are_told_apart(kind, least):
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_harm_in_many_runs(kind):
     gained = [lead(kind(seed), seed)[1] for seed in range(100, 106)]
-    assert np.mean(gained) >= -0.002
+    assert np.mean(gained) >= -TOLERANCE  # judges who err together and are equally good: majority is as good as any
     assert min(gained) >= -0.02
