@@ -193,3 +193,22 @@ def test_labels_that_are_the_same_promise_the_same():
     assert result.majority_accuracy.value == pytest.approx(result.labels.accuracy.value)
     other = check(crowd("one expert"), rng=0)
     assert other.majority_accuracy.value < other.labels.accuracy.value - 0.01
+
+
+def test_compare_lists_every_method_after_the_text(run):
+    write_table("votes.csv", votes_table(crowd("one expert")))
+    _, out, _ = run("check", "votes.csv", "--compare", "--json")
+    summary = json.loads(out)
+    assert is_valid(summary)
+    assert {row["method"] for row in summary["comparison"]} >= {"combination", "majority", "dawid-skene", "map"}
+    assert any(row["note"] for row in summary["comparison"])  # what cannot be run says why
+    text = run("check", "votes.csv", "--compare")[1]
+    assert len(text.split("Methods  ")[0].splitlines()) <= 25
+
+
+@pytest.mark.parametrize("flag", ["--by=label", "--compare", "--mask"])
+def test_what_needs_all_votes_is_refused_with_a_limit_on_memory(run, flag):
+    write_table("votes.csv", votes_table(crowd("one expert")))
+    code, _, err = run("check", "votes.csv", "--memory", "1GB", flag)
+    assert code == 2
+    assert f"{flag.split('=')[0]} needs all votes in memory" in err
