@@ -40,7 +40,7 @@ def pair(tmp_path, small_groups):
 
 def sample_items(monkeypatch):
     """Let the claims look at 400 of the 600 items."""
-    monkeypatch.setattr(claims, "MOST_VOTES", 4000)
+    monkeypatch.setattr(claims, "MOST_VOTES", 8000)
     monkeypatch.setattr(claims, "VOTES_PER_CLASS", 5)
 
 
@@ -63,14 +63,14 @@ def assert_same(found, expected, path=""):
         assert found == expected, path
 
 
-@pytest.mark.parametrize("most_votes", [claims.MOST_VOTES, 4000])
+@pytest.mark.parametrize("most_votes", [claims.MOST_VOTES, 8000])
 def test_the_certificate_is_that_of_the_votes_in_memory(pair, monkeypatch, most_votes):
     kept, votes = pair
-    if most_votes == 4000:  # a sample of the items, the same in both
+    if most_votes == 8000:  # a sample of the items, the same in both
         sample_items(monkeypatch)
     found = stored.inquire(kept, MEANS, level=0.9, rng=3).certificate
     assert found.gold is not None
-    assert any("random sample" in text for text in found.named.assumptions) == (most_votes == 4000)
+    assert any("random sample" in text for text in found.named.assumptions) == (most_votes == 8000)
     assert_same(found, inquire(votes, level=0.9, rng=3).certificate)
 
 
