@@ -19,7 +19,7 @@ from majorant.votes import Votes
 COMBINATION = "combination"
 DEPENDENT = "ebcc"  # the member whose votes may depend on each other beyond the class
 MEMBERS = ("one-coin", "hierarchical", DEPENDENT)
-SAMPLE_ENTRIES = 400_000  # votes times classes: the weights are learned on so many at most
+SAMPLE_ENTRIES = 300_000  # votes times classes: the weights are learned on so many at most
 NEGLIGIBLE = 0.02  # a member with less weight is not fitted to all votes: it would change next to nothing
 LEAST_ITEMS = 10 * FOLDS  # with fewer nothing can be told from items held out
 CLEAR = 2.0  # standard errors
