@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
-from majorant.interval import clopper_pearson
-from majorant.votes import Votes
+from majorant.interval import FloatArray, clopper_pearson
+from majorant.votes import IntArray, Votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,16 @@ def gold_accuracy(votes: Votes, fit: Fit, *, level: float) -> GoldAccuracy | Non
     known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     if not len(known):
         return None
-    posterior_ik, gold_i = fit.posterior[known], votes.gold_i[known]
-    best_ik = posterior_ik >= posterior_ik.max(axis=1, keepdims=True) - TIE_TOLERANCE
-    right = float((best_ik[np.arange(len(known)), gold_i] / best_ik.sum(axis=1)).sum())
+    right = float(right_share(fit.posterior[known], votes.gold_i[known]).sum())
     low, high = clopper_pearson(right, len(known), level)
     return GoldAccuracy(right / len(known), low, high, len(known))
+
+
+def right_share(posterior_gk: FloatArray, gold_g: IntArray) -> FloatArray:
+    """For each item 1 if its label is right, 0 if not; a tie counts as a fair draw among the tied classes.
+
+    >>> right_share(np.array([[.9, .1], [.5, .5]]), np.array([1, 1])).tolist()
+    [0.0, 0.5]
+    """
+    best_gk = posterior_gk >= posterior_gk.max(axis=1, keepdims=True, initial=0.0) - TIE_TOLERANCE
+    return np.asarray(best_gk[np.arange(len(gold_g)), gold_g] / best_gk.sum(axis=1))

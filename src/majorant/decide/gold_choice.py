@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.decide.gold import right_share
 from majorant.decide.gold_test import GoldTest, mcnemar
 from majorant.estimate.anchor_map import AnchorMap
-from majorant.estimate.fit import TIE_TOLERANCE, Fit
+from majorant.estimate.fit import Fit
 from majorant.interval import Estimate, FloatArray, clopper_pearson
 from majorant.votes import IntArray, Votes
 
@@ -83,9 +84,7 @@ def _learn(name: str, votes: Votes, hidden: IntArray) -> Fit:
 def _right(fit: Fit, votes: Votes, known: IntArray) -> FloatArray:
     """For each of the items known whether it is labelled right; for a tie, how probably a fair draw would be."""
     assert votes.gold_i is not None
-    posterior_rk = fit.posterior[known]
-    best_rk = posterior_rk >= posterior_rk.max(axis=1, keepdims=True) - TIE_TOLERANCE
-    return np.asarray(best_rk[np.arange(len(known)), votes.gold_i[known]] / best_rk.sum(axis=1))
+    return right_share(fit.posterior[known], votes.gold_i[known])
 
 
 def _best(right: Mapping[str, FloatArray], default: str, seen_r: NDArray[np.bool_]) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from majorant.estimate.fit import TIE_TOLERANCE, Fit
+from majorant.decide.gold import right_share
+from majorant.estimate.fit import Fit
 from majorant.kernels import FloatArray
 from majorant.votes import IntArray, Votes
 
@@ -75,9 +76,3 @@ def reliability(votes: Votes, fit: Fit, *, bins: int = BINS) -> Reliability:
     )
     ece = float(np.abs(right_b - promised_b).sum() / len(known)) if len(known) else None
     return Reliability(found, ece, len(known))
-
-
-def right_share(posterior_gk: FloatArray, gold_g: IntArray) -> FloatArray:
-    """For each item 1 if its label is right, 0 if not; a tie counts as a fair draw among the tied classes."""
-    best_gk = posterior_gk >= posterior_gk.max(axis=1, keepdims=True, initial=0.0) - TIE_TOLERANCE
-    return np.asarray(best_gk[np.arange(len(gold_g)), gold_g] / np.maximum(best_gk.sum(axis=1), 1))
