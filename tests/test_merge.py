@@ -9,7 +9,8 @@ import oracles.kernels as oracle
 from crowds import random_votes
 from majorant.blocks import in_memory
 from majorant.kernels import gather, scatter
-from majorant.merge import merge_equal_items, take_items
+from majorant.merge import draw_items, merge_equal_items, take_items
+from majorant.votes import Votes
 
 
 @given(st.integers(0, 10**6), st.booleans())
@@ -57,3 +58,16 @@ def test_a_large_crowd_is_given_up_after_a_sample_and_a_large_panel_is_merged():
     merged = merge_equal_items(panel)
     assert merged.weight_p.sum() == 20_000
     assert len(merged.weight_p) == len(set(oracle.ballots(panel)))
+
+
+def test_items_are_drawn_up_to_so_many_votes_and_never_none():
+    item = np.repeat(np.arange(50), 4)
+    votes = Votes.from_codes(item, np.tile(range(4), 50), item % 2, items=range(50), workers="wxyz", labels="01")
+    every = np.arange(50)
+    assert draw_items(votes, every, 200, rng=np.random.default_rng(0)) is every  # they fit: nothing is drawn
+    some = draw_items(votes, every[10:], 40, rng=np.random.default_rng(0))
+    assert len(some) == 10  # exactly the limit is allowed
+    assert (np.diff(some) > 0).all()
+    assert some.min() >= 10
+    assert len(draw_items(votes, every, 43, rng=np.random.default_rng(0))) == 10
+    assert len(draw_items(votes, every, 3, rng=np.random.default_rng(0))) == 1

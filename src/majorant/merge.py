@@ -79,6 +79,22 @@ def take_items(votes: Votes, item_p: IntArray) -> Votes:
     )
 
 
+def draw_items(votes: Votes, item: IntArray, most_votes: float, *, rng: np.random.Generator) -> IntArray:
+    """These items or, where they hold more votes than that, as many of them drawn by lot as do not; in order.
+
+    At least one is drawn, however many votes it holds.
+
+    >>> votes = Votes.from_codes([0, 0, 1, 2], [0, 1, 0, 0], [0] * 4, items="abc", workers="wx", labels="n")
+    >>> draw_items(votes, np.arange(3), 3, rng=np.random.default_rng(0)).tolist()
+    [0, 2]
+    """
+    if votes.votes_i[item].sum() <= most_votes:
+        return item
+    item = rng.permutation(item)
+    n_drawn = int(np.searchsorted(np.cumsum(votes.votes_i[item]), most_votes, side="right"))
+    return np.sort(item[: max(1, n_drawn)])
+
+
 def _vote_keys(votes: Votes, random_c: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """For each item the sum of a random number per vote, modulo 2**64: equal votes in any order, equal keys."""
     running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(random_c[vote_columns(votes)], dtype=np.uint64)])

@@ -20,9 +20,9 @@ from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate, as_level
 from majorant.kernels import FloatArray, softmax_rows
-from majorant.merge import take_items
+from majorant.merge import draw_items, take_items
 from majorant.randomness import as_generator
-from majorant.votes import Votes
+from majorant.votes import IntArray, Votes
 
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
 ECHO_ENTRIES = 100_000  # votes times classes of the items from which the echo is learned
@@ -167,8 +167,9 @@ def _untold(votes: Votes, fit: Fit, reason: str) -> Labels:
 
 def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator) -> _Lesson:
     """The echo from all items or a sample; with it, what is believed of as many items as the memory allows."""
-    many = _sample(votes, np.flatnonzero(votes.votes_i > 0), MOST_ENTRIES, rng)
-    few = _sample(votes, many, ECHO_ENTRIES, rng)
+    n_classes = len(votes.labels)
+    many = draw_items(votes, np.flatnonzero(votes.votes_i > 0), MOST_ENTRIES // n_classes, rng=rng)
+    few = draw_items(votes, many, ECHO_ENTRIES // n_classes, rng=rng)
     found = ballots(take_items(votes, few))
     echoes = listen(found)
     beliefs = _beliefs(found, echoes, fit.posterior[few].argmax(axis=1), rng)
@@ -188,7 +189,7 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator
     return _Lesson(scores(rule), np.asarray(believed_sk), beliefs, echo)
 
 
-def _rows(fit: Fit, item_s: NDArray[np.int64]) -> Fit:
+def _rows(fit: Fit, item_s: IntArray) -> Fit:
     return replace(fit, posterior=fit.posterior[item_s], votes_i=fit.votes_i[item_s])
 
 
@@ -201,15 +202,6 @@ def _refit_by_name(method: str, rng: np.random.Generator) -> Refit | None:
         return estimator().fit(votes, rng=rng) if estimator.stochastic else estimator().fit(votes)
 
     return fit_again
-
-
-def _sample(votes: Votes, item: NDArray[np.int64], entries: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """These items, or as many of them as hold so many votes times classes."""
-    limit = entries // len(votes.labels)
-    if int(votes.votes_i[item].sum()) <= limit:
-        return item
-    item = rng.permutation(item)
-    return np.sort(item[: max(1, int(np.searchsorted(np.cumsum(votes.votes_i[item]), limit)))])
 
 
 def _beliefs(found: Ballots, echoes: Echoes, label_s: NDArray[np.int64], rng: np.random.Generator) -> Beliefs:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from majorant.decide.candidates import fit_method, unsuited
 from majorant.decide.held_out import FOLDS, item_scores
 from majorant.estimate.fit import Fit
 from majorant.kernels import FloatArray
-from majorant.merge import take_items
-from majorant.votes import Votes
+from majorant.merge import draw_items, take_items
+from majorant.votes import IntArray, Votes
 
 COMBINATION = "combination"
 DEPENDENT = "ebcc"  # the member whose votes may depend on each other beyond the class
@@ -129,11 +128,7 @@ def stack(score_im: FloatArray) -> FloatArray:
     return np.asarray(weight_m)
 
 
-def items_to_weigh_by(votes: Votes, seed: int) -> NDArray[np.intp]:
+def items_to_weigh_by(votes: Votes, seed: int) -> IntArray:
     """Items with votes, all or, at random, as many as the limit allows."""
-    rng, limit = np.random.default_rng(seed), SAMPLE_ENTRIES // len(votes.labels)
-    item = np.flatnonzero(votes.votes_i > 0)
-    if votes.n_votes <= limit:
-        return item
-    item = rng.permutation(item)
-    return np.sort(item[: int(np.searchsorted(np.cumsum(votes.votes_i[item]), limit, side="right"))])
+    most_votes = SAMPLE_ENTRIES // len(votes.labels)
+    return draw_items(votes, np.flatnonzero(votes.votes_i > 0), most_votes, rng=np.random.default_rng(seed))

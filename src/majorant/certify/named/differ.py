@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from majorant.certify.certificate import Gate
 from majorant.certify.named.design import FloatArray
-from majorant.merge import take_items
+from majorant.merge import draw_items, take_items
 from majorant.randomness import as_generator
 from majorant.tally import counts
 from majorant.votes import IntArray, Votes
@@ -62,10 +62,7 @@ def workers_differ(
 def _split_items(votes: Votes, rng: np.random.Generator) -> Votes:
     """The items with different votes, which alone say something; at most MOST_VOTES votes, drawn by items."""
     item = np.flatnonzero((counts(votes) > 0).sum(axis=1) > 1)
-    if votes.votes_i[item].sum() > MOST_VOTES:
-        item = rng.permutation(item)
-        item = np.sort(item[np.cumsum(votes.votes_i[item]) <= MOST_VOTES])
-    return take_items(votes, item)
+    return take_items(votes, draw_items(votes, item, MOST_VOTES, rng=rng))
 
 
 def _places(votes: Votes) -> list[NDArray[np.int64]]:
