@@ -16,6 +16,7 @@ from majorant.errors import ConfigError
 from majorant.output import votes_table, write_table
 from majorant.pipeline import check
 from majorant.simulate import simulate
+from majorant.site import MemorySite
 from majorant.votes import Votes
 from real import load
 
@@ -134,7 +135,7 @@ def test_very_many_votes_are_judged_by_a_sample_of_their_items_and_say_so(monkey
     votes, _ = simulate([0.5, 0.5], coins([0.95, *[0.65] * 19], 2), 3_000, 5, rng=1)
     whole = certify(votes, rng=0)
     monkeypatch.setattr(claims, "MOST_VOTES", 30_000)
-    material = gather(votes, rng=np.random.default_rng(0))
+    material = gather(MemorySite(votes), rng=np.random.default_rng(0))
     assert len(material.sample.items) == 1_500
     assert sum(items.sum() for items in material.histograms.values()) == 3_000  # counts are of all items
     assert set(material.sample.items) <= set(votes.items)

@@ -12,7 +12,7 @@ ROOT = Path(majorant.__file__).parent
 EVERYONE = ("errors", "frozen", "interval", "randomness", "threads", "__version__")  # small tools without imports
 BELOW_PIPELINE = (
     "theory account votes kernels blocks merge load encode datasets tally agreement simulate estimate "
-    "certify claims slices decide plan engines output"
+    "certify claims slices decide plan engines output site"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -32,17 +32,16 @@ MAY_IMPORT = {
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge output",
     "certify": "theory tally estimate.fit votes merge",
-    "decide": "certify estimate tally votes theory kernels blocks merge",
+    "site": "account blocks estimate kernels merge output tally votes",  # where the votes lie, as the line sees it
+    "decide": "certify estimate tally votes theory kernels blocks merge site",
     "plan": "theory certify estimate votes",
-    "claims": "certify estimate kernels merge tally votes",
-    "slices": "certify claims merge votes",
-    "engines": "account blocks certify claims decide encode estimate kernels load merge output tally votes",
+    "claims": "certify estimate kernels merge site tally votes",
+    "slices": "certify claims merge site votes",
+    "engines": "account blocks certify claims decide encode estimate kernels load merge output site tally votes",
     "pipeline": BELOW_PIPELINE,
-    "stored": f"pipeline {BELOW_PIPELINE}",
-    "clustered": f"pipeline {BELOW_PIPELINE}",
-    "report": f"pipeline stored clustered output {BELOW_PIPELINE}",  # the result types
+    "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",
-    "cli": f"pipeline stored clustered report paper cli {BELOW_PIPELINE}",
+    "cli": f"pipeline report paper cli {BELOW_PIPELINE}",
     "__main__": "cli",
     "__init__": f"pipeline report {BELOW_PIPELINE}",  # the public names, lazily
 }

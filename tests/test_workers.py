@@ -63,7 +63,7 @@ def test_too_few_votes_are_said_and_nothing_else_of_them():
     found = assess_workers(votes, Majority().fit(votes))
     assert found.flags == (("too few votes",), ("too few votes",))
     assert np.isnan(found.accuracy_j[1])
-    table = worker_table(votes, Majority().fit(votes), found)
+    table = worker_table(votes.workers, Majority().fit(votes), found)
     assert table["votes"].tolist() == [2, 0]
 
 

@@ -41,6 +41,18 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """What a function says of each item, not yet computed: it stays where the items are."""
+
+    of_block: Callable[[Block], FloatArray]
+
+
+def rows_in(rows: FloatArray | Rows, block: Block) -> FloatArray:
+    """The rows of a block's items, from those of all items."""
+    return rows.of_block(block) if isinstance(rows, Rows) else np.asarray(rows[block.items])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class MemoryEngine:
     """Blocks of votes held in memory, worked on by threads.
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
 from majorant.certify.certificate import Certificate, Claim, Gate
-from majorant.certify.gold.cells import GoldCells, gold_cells
+from majorant.certify.gold.cells import GoldCells, cells_of, gold_rows
 from majorant.certify.gold.claim import claim_from_cells
 from majorant.certify.named.bootstrap import Replicates, bootstrap
-from majorant.certify.named.claim import VOTES_PER_CLASS, named_claim, typical_votes
+from majorant.certify.named.claim import VOTES_PER_CLASS, named_claim, typical
 from majorant.certify.named.count_gate import count_gate
 from majorant.certify.named.dependence import Dependence, dependence
 from majorant.certify.named.design import Design, design
@@ -27,13 +29,15 @@ from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
 from majorant.interval import as_level
 from majorant.kernels import FloatArray
-from majorant.merge import merge_equal_items, take_items
+from majorant.merge import merge_equal_items
 from majorant.randomness import as_generator
-from majorant.tally import histograms
+from majorant.site import MemorySite, Site
+from majorant.tally import Patterns, two_class_histograms
 from majorant.votes import IntArray, Votes
 
 MOST_ENTRIES = 250_000  # of all workers' confusion matrices together; 200 replicates of more would fill the memory
 MOST_VOTES = 800_000  # times classes squared: what 200 refits go through in seconds; of more, a sample of the items
+MOST_TAKEN = 5_000_000  # votes of the sample where votes lie elsewhere, however few each worker gave
 ENOUGH = 1.5  # times the votes that it takes to tell workers apart, which a sample leaves the typical one
 
 
@@ -53,6 +57,7 @@ class Material:
 
     histograms: Mapping[int, IntArray] | None  # of all items, two classes
     sample: Votes  # all items, or a random sample of them, for the claims about workers
+    item_p: IntArray | None  # the codes of the items in the sample, None for all
     n_items: int  # of which the sample was drawn
     gold: GoldCells | None  # of all items, where gold is known of one that has a vote
 
@@ -83,21 +88,68 @@ def certify(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator
 
 def inquire(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
     """The certificate together with the design of the data, the dependence of the workers and the named fit."""
+    return inquire_at(MemorySite(votes), level=level, rng=rng)
+
+
+def inquire_at(site: Site, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
+    """The same of votes wherever they lie."""
     as_level(level)
     generator = as_generator(rng)
-    return inquire_from(gather(votes, rng=generator), level=level, rng=generator)
+    return inquire_from(gather(site, rng=generator), level=level, rng=generator)
 
 
-def gather(votes: Votes, *, rng: np.random.Generator) -> Material:
+class Counts(NamedTuple):
+    """What counting says of all votes."""
+
+    patterns: Patterns
+    votes_jl: NDArray[np.int64]
+
+
+def gather(site: Site, *, rng: np.random.Generator, counts: Counts | None = None) -> Material:
     """What the claims look at: counts of all items, and a random sample of the items where there are very many."""
-    n_items, _, n_classes = votes.shape
-    chosen = sampled_items(n_items, votes.n_votes, n_classes, typical_votes(votes), rng=rng)
+    n_items, _, n_classes = site.shape
+    item_p = sample_codes(site, site.votes_by_worker() if counts is None else counts.votes_jl, rng=rng)
+    patterns = None
+    if n_classes == 2:
+        patterns = site.patterns() if counts is None else counts.patterns
     return Material(
-        histograms=histograms(votes) if n_classes == 2 else None,
-        sample=votes if chosen is None else take_items(votes, chosen),
+        histograms=None if patterns is None else two_class_histograms(patterns),
+        sample=taken(site, item_p),
+        item_p=item_p,
         n_items=n_items,
-        gold=gold_cells(votes) if _has_gold(votes) else None,
+        gold=_gold(site),
     )
+
+
+def sample(site: Site, *, rng: np.random.Generator) -> Votes:
+    """The votes that claims about workers look at, in memory."""
+    return taken(site, sample_codes(site, site.votes_by_worker(), rng=rng))
+
+
+def sample_codes(site: Site, votes_jl: NDArray[np.int64], *, rng: np.random.Generator) -> IntArray | None:
+    """The codes of the items that claims about workers look at; from elsewhere no more than memory should hold."""
+    n_items, _, n_classes = site.shape
+    chosen = sampled_items(n_items, site.n_votes, n_classes, typical(votes_jl.sum(axis=1).astype(float)), rng=rng)
+    n_most = round(MOST_TAKEN / max(site.n_votes / max(n_items, 1), 1.0))
+    if site.whole is not None or (n_items if chosen is None else len(chosen)) <= n_most:
+        return chosen
+    return np.sort(rng.choice(n_items, n_most, replace=False))
+
+
+def taken(site: Site, item_p: IntArray | None) -> Votes:
+    """The votes of the items with these codes, None for all, in memory."""
+    if item_p is None and site.whole is not None:
+        return site.whole
+    return site.take(np.arange(site.shape[0]) if item_p is None else item_p)
+
+
+def _gold(site: Site) -> GoldCells | None:
+    """Gold labels by count cell, None where no item with a vote has one."""
+    if not site.has_gold:
+        return None
+    rows = site.patterns(gold_rows)
+    known_p = (rows.counts_pk[:, -1] > 0) & (rows.counts_pk[:, :-1].sum(axis=1) > 0)
+    return cells_of(rows) if known_p.any() else None
 
 
 def sampled_items(
@@ -209,7 +261,3 @@ def _gated(claim: Claim, gate: Gate | None) -> Claim:
     what = "any rule that ignores who voted" if claim.kind == "anonymous" else "a rule that knows who voted"
     why = f"Votes depend on each other, so nothing is certified about {what} (void). If they did not: {claim.why}"
     return replace(claim, verdict="void", why=why, gates=gates, more_items=None)
-
-
-def _has_gold(votes: Votes) -> bool:
-    return votes.gold_i is not None and bool(((votes.gold_i >= 0) & (votes.votes_i > 0)).any())

@@ -116,8 +116,8 @@ def _fill_table(part: Path, path: Path, columns: Columns, *, header: bool = True
             raise cannot_write(path, OSError(str(error).splitlines()[0])) from error
 
 
-def print_table(columns: Columns) -> None:
-    """Print columns of equal length as CSV on standard output."""
+def print_table(columns: Columns | Iterator[Columns]) -> None:
+    """Print columns of equal length as CSV on standard output, once the table is complete."""
     with tempfile.TemporaryDirectory() as folder:
         path = write_table(Path(folder) / "table.csv", columns)
         with path.open("rb") as file:

@@ -1,34 +1,43 @@
-"""The whole line, spelt out: votes -> tally -> agreement -> certificate -> decision -> labels, workers, plan."""
+"""The whole line, spelt out: votes -> tally -> agreement -> certificate -> decision -> labels, workers, plan.
+
+There is one line, wherever the votes lie (`Site`): `check_at` asks the site for what adds up over all items, and takes
+into memory what does not.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from majorant.agreement import Agreement
-from majorant.agreement import agreement as measure_agreement
+from majorant.agreement.measure import agreement_from, resampling
 from majorant.certify.certificate import Certificate
-from majorant.claims import Inquiry, inquire
+from majorant.claims import Counts, Inquiry, gather, inquire_from, sample, sample_codes, taken
 from majorant.decide.calibrate import Labels, accuracy_of, calibrate
-from majorant.decide.choice import TOLERANCE, Alternative, Decision, decide, fit_rule
+from majorant.decide.choice import TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits
+from majorant.decide.combine import COMBINATION, combination_at, weights_of_members
 from majorant.decide.compare import compare
 from majorant.decide.gold import GoldAccuracy, gold_accuracy
+from majorant.decide.labels import Outcome, outcome, outcome_at
 from majorant.decide.map import MapPanel, data_map
 from majorant.decide.path import Path, decision_path
 from majorant.decide.removal import Removal, removal
-from majorant.decide.review import Review, review
-from majorant.decide.workers import Workers, assess_workers
+from majorant.decide.review import Review, Reviewed, crowd_confusion, review, review_at
+from majorant.decide.workers import Workers, assess_workers, assess_workers_at
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Fit
-from majorant.interval import Estimate
+from majorant.interval import Estimate, as_level
 from majorant.plan import Plan
 from majorant.plan import plan as make_plan
-from majorant.randomness import as_seed
+from majorant.randomness import as_generator, as_seed
+from majorant.site import MemorySite, Site
 from majorant.slices import Slice, certify_slices
 from majorant.tally import Tally
 from majorant.tally import tally as count
-from majorant.votes import Votes
+from majorant.votes import IntArray, Votes
 
 AUTO = "auto"
 WORKER_METHOD = "hierarchical"  # who is good, where the chosen rule has no matrix for each worker
@@ -36,20 +45,29 @@ WORKER_METHOD = "hierarchical"  # who is good, where the chosen rule has no matr
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Result:
-    """Everything that `check` finds out; the report shows it and computes nothing."""
+    """Everything that `check` finds out; the report shows it and computes nothing.
 
+    What adds up over items is of all votes, wherever they lie: `counts`, `outcome`, `fit`, `workers`, `reviewed`, and
+    what the certificate and the agreement say of counts.  The rest is of `votes`: all of them, or a random sample of
+    the items where all do not belong into memory.
+    """
+
+    site: Site
     votes: Votes
     tally: Tally
+    counts: Counts
     agreement: Agreement
     inquiry: Inquiry
     majority: Fit
     decision: Decision
     majority_accuracy: Estimate  # expected
     labels: Labels  # those of the decision, with calibrated confidence
+    fit: Fit  # the rule on all votes, not calibrated
+    outcome: Outcome  # how many items get which label
     worker_fit: Fit  # one confusion matrix for each worker
     workers: Workers
-    removal: Removal | None  # what would change without the workers who stand out
-    review: Review  # where a look pays most
+    removal: Removal | None  # what would change without the workers who stand out; not known from a sample
+    reviewed: Reviewed  # where a look pays most
     plan: Plan | None  # None where there is nothing to plan from
     slices: tuple[Slice, ...]  # one verdict each
     map: tuple[MapPanel, ...]  # where majority vote is optimal, and where these votes lie
@@ -63,6 +81,16 @@ class Result:
     def certificate(self) -> Certificate:
         """Whether majority vote is the best rule."""
         return self.inquiry.certificate
+
+    @property
+    def rule(self) -> str:
+        """The rule behind the labels: the one chosen, or the combination where that one needs all votes in memory."""
+        return self.decision.method if self.fit is self.decision.fit else self.fit.method
+
+    @property
+    def review(self) -> Review:
+        """The items where a look pays most, by their place in `reviewed.votes`: in memory, in `votes`."""
+        return self.reviewed.review
 
     def _repr_html_(self) -> str:
         from majorant.report.notebook import result_html
@@ -79,14 +107,11 @@ def check(
     tolerance: float = TOLERANCE,
     target: float = 0.95,
     compare_all: bool = False,
-    inquiry: Inquiry | None = None,
-    agreement: Agreement | None = None,
 ) -> Result:
     """Count, measure agreement, certify majority vote, choose the rule, label, judge the workers, plan.
 
     Each step starts from the same seed, so its numbers are those of the step alone.  `method` overrules the choice,
-    `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for; `inquiry` and
-    `agreement` are given where these votes are a sample and all of them have been looked at already.
+    `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)
@@ -94,31 +119,57 @@ def check(
     >>> result.tally.votes_i.sum(), result.majority.method
     (np.int64(600), 'majority')
     """
+    return check_at(
+        MemorySite(votes),
+        level=level,
+        rng=rng,
+        method=method,
+        tolerance=tolerance,
+        target=target,
+        compare_all=compare_all,
+    )
+
+
+def check_at(
+    site: Site,
+    *,
+    level: float = 0.95,
+    rng: int | np.random.Generator,
+    method: str | None = None,
+    tolerance: float = TOLERANCE,
+    target: float = 0.95,
+    compare_all: bool = False,
+) -> Result:
+    """The whole line on votes wherever they lie; rule, confidence and plan from a sample where all are too many."""
     seed = as_seed(rng)
+    as_level(level)
+    if method is not None:
+        site.refuse(method)
+    counts = _counts(site)
+    generator = as_generator(seed)
+    material = gather(site, rng=generator, counts=counts)
+    inquiry = inquire_from(material, level=level, rng=generator)
+    votes = material.sample if site.whole is None else site.whole
     majority = aggregate(votes, "majority")
-    inquiry = inquiry or inquire(votes, level=level, rng=seed)
     decision = decide(votes, inquiry.certificate, majority, tolerance=tolerance, level=level, rng=seed, method=method)
-
-    def refit(others: Votes) -> Fit:
-        return fit_rule(decision.method, others, seed)
-
+    refit = partial(fit_rule, decision.method, seed=seed)
     labels = calibrate(votes, decision.fit, level=level, rng=seed, refit=refit)
     gold = gold_accuracy(votes, majority, level=level)
-    known = _worker_fit(votes, decision.fit)
-    workers = assess_workers(votes, known, level=level)
+    of_all = _of_all(site, votes, material.item_p, majority, decision, labels, level=level, seed=seed)
+    complete = len(votes.items) == site.shape[0]
     return Result(
+        site=site,
         votes=votes,
         tally=count(votes),
-        agreement=agreement or measure_agreement(votes, level=level, rng=seed),
+        counts=counts,
+        agreement=agreement_from(counts.patterns, votes, resampling(seed, level=level)),
         inquiry=inquiry,
         majority=majority,
         decision=decision,
         majority_accuracy=_majority_accuracy(majority, labels, gold),
         labels=labels,
-        worker_fit=known,
-        workers=workers,
-        removal=removal(votes, labels, workers, refit, level=level, rng=seed),
-        review=review(votes, labels.fit, good=workers.good_j),
+        **of_all._asdict(),
+        removal=removal(votes, labels, of_all.workers, refit, level=level, rng=seed) if complete else None,
         plan=_plan(votes, inquiry.certificate, target, level),
         slices=certify_slices(votes, level=level, rng=seed),
         map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
@@ -130,6 +181,68 @@ def check(
     )
 
 
+class _OfAll(NamedTuple):
+    """What the rule makes of all items, wherever they lie."""
+
+    fit: Fit
+    outcome: Outcome
+    worker_fit: Fit
+    workers: Workers
+    reviewed: Reviewed
+
+
+def _of_all(
+    site: Site,
+    votes: Votes,
+    item_p: IntArray | None,
+    majority: Fit,
+    decision: Decision,
+    labels: Labels,
+    *,
+    level: float,
+    seed: int,
+) -> _OfAll:
+    """The rule, learned from `votes`, on all items; where these are all of them, it is fitted already."""
+    if len(votes.items) == site.shape[0]:
+        known = _worker_fit(MemorySite(votes), decision.fit, seed)
+        workers = assess_workers(votes, known, level=level)
+        found = Reviewed(votes, labels.fit, review(votes, labels.fit, good=workers.good_j))
+        return _OfAll(decision.fit, outcome(majority, decision.fit), known, workers, found)
+    fit = _fit_elsewhere(site, decision, votes, seed)
+    known = _worker_fit(site, fit, seed)
+    workers = assess_workers_at(site, known, votes, item_p, level=level)
+    crowd = crowd_confusion(votes, labels.fit)
+    found = review_at(site, fit, labels.temper, good=workers.good_j, crowd=crowd)
+    return _OfAll(fit, outcome_at(site, fit), known, workers, found)
+
+
+def _fit_elsewhere(site: Site, decision: Decision, sample: Votes, seed: int) -> Fit:
+    """The rule that was chosen on a sample, or the combination where that rule needs all votes in memory."""
+    start = seed_of_fits(as_generator(seed))
+    if decision.method in site.methods:
+        return site.fit(decision.method, start)
+    weight = decision.weight or weights_of_members(sample, start)
+    return combination_at(site, weight, start)
+
+
+def judge_workers(site: Site, fit: Fit, *, level: float = 0.95, seed: int) -> Workers:
+    """How good each worker is by a fit to all votes, wherever they lie."""
+    if site.whole is not None:
+        return assess_workers(site.whole, fit, level=level)
+    item_p = sample_codes(site, site.votes_by_worker(), rng=as_generator(seed))
+    return assess_workers_at(site, fit, taken(site, item_p), item_p, level=level)
+
+
+def measure_agreement(site: Site, *, level: float = 0.95, seed: int) -> Agreement:
+    """How well workers agree, wherever the votes lie; Cohen's kappa, of pairs of workers, perhaps on a sample."""
+    votes = sample(site, rng=as_generator(seed)) if site.whole is None else site.whole
+    return agreement_from(site.patterns(), votes, resampling(seed, level=level))
+
+
+def _counts(site: Site) -> Counts:
+    return Counts(site.patterns(), site.votes_by_worker())
+
+
 def _majority_accuracy(majority: Fit, labels: Labels, gold: GoldAccuracy | None) -> Estimate:
     """How often majority vote is right: by gold where the promise for the chosen labels rests on gold alone."""
     if gold is not None and labels.source == "gold":
@@ -137,9 +250,10 @@ def _majority_accuracy(majority: Fit, labels: Labels, gold: GoldAccuracy | None)
     return accuracy_of(majority, labels)
 
 
-def _worker_fit(votes: Votes, chosen: Fit) -> Fit:
+def _worker_fit(site: Site, chosen: Fit, seed: int) -> Fit:
     """The fit by which workers are judged: the chosen one if it knows each of them, else a model that does."""
-    return chosen if chosen.confusion is not None and chosen.confusion.ndim == 3 else aggregate(votes, WORKER_METHOD)
+    each = chosen.confusion is not None and chosen.confusion.ndim == 3
+    return chosen if each else site.fit(WORKER_METHOD, seed)
 
 
 def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -> Plan | None:
@@ -161,5 +275,22 @@ def aggregate(votes: Votes, method: str = AUTO, *, rng: int | np.random.Generato
         raise ConfigError(f"The method {method} draws: give rng, an int or a numpy Generator.")
     if method != AUTO:
         return ESTIMATORS[method]().fit(votes, rng=rng)
-    seed = as_seed(rng)
-    return decide(votes, inquire(votes, rng=seed).certificate, aggregate(votes, "majority"), rng=seed).fit
+    return aggregate_at(MemorySite(votes), AUTO, seed=as_seed(rng))
+
+
+def aggregate_at(site: Site, method: str = AUTO, *, seed: int) -> Fit:
+    """The same of votes wherever they lie; auto chooses by a sample where all are too many."""
+    if method == AUTO:
+        generator = as_generator(seed)
+        material = gather(site, rng=generator)
+        certificate = inquire_from(material, level=0.95, rng=generator).certificate
+        votes = material.sample if site.whole is None else site.whole
+        decision = decide(votes, certificate, aggregate(votes, "majority"), rng=seed)
+        complete = len(votes.items) == site.shape[0]
+        return decision.fit if complete else _fit_elsewhere(site, decision, votes, seed)
+    if site.whole is not None:
+        return aggregate(site.whole, method, rng=seed)
+    site.refuse(method)
+    if method != COMBINATION:
+        return site.fit(method, seed)
+    return combination_at(site, weights_of_members(sample(site, rng=as_generator(seed)), seed), seed)

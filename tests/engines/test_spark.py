@@ -12,12 +12,14 @@ import pytest
 
 from crowds import informed_votes
 from majorant.claims import inquire as inquire_in_memory
+from majorant.claims import inquire_at
 from majorant.cli import main
 from majorant.decide.labels import label_table
 from majorant.decide.workers import assess_workers, worker_table
 from majorant.engines import spark as on_spark
-from majorant.engines.spark import lines, session
+from majorant.engines.spark import session
 from majorant.engines.spark.engine import SparkEngine
+from majorant.engines.spark.site import SparkSite
 from majorant.engines.sql import as_patterns, patterns_query, worker_query
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
@@ -159,7 +161,7 @@ def test_methods_that_cannot_run_there_are_named(votes):
 
 
 def test_the_certificate_is_that_in_memory(one_block, votes, local):
-    expected, found = inquire_in_memory(local, rng=0), lines.inquire(one_block, rng=0)
+    expected, found = inquire_in_memory(local, rng=0), inquire_at(SparkSite(one_block), rng=0)
     assert found.certificate.why == expected.certificate.why
     for name in ("anonymous", "named"):
         ours, theirs = getattr(found.certificate, name), getattr(expected.certificate, name)
@@ -172,7 +174,7 @@ def test_the_certificate_is_that_in_memory(one_block, votes, local):
 def test_workers_are_judged_as_in_memory(votes, local):
     method = few_steps("hierarchical")
     fit = method.fit(local)
-    expected = worker_table(local, fit, assess_workers(local, fit))
+    expected = worker_table(local.workers, fit, assess_workers(local, fit))
     found = on_spark.workers(votes, method).toArrow().to_pydict()
     assert list(found) == list(expected)
     for name, values in expected.items():

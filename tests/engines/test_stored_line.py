@@ -10,21 +10,21 @@ import pytest
 from click.testing import CliRunner
 
 import majorant
-from majorant import claims, stored
+from majorant import claims
 from majorant.agreement import agreement
-from majorant.claims import inquire
+from majorant.claims import inquire, inquire_at
 from majorant.cli import majorant as command
 from majorant.decide.workers import assess_workers
 from majorant.engines.prepare import prepare
+from majorant.engines.stored_site import StoredSite
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
 from majorant.output import votes_table, write_table
-from majorant.pipeline import check
-from majorant.report.stored_summary import stored_summary
+from majorant.pipeline import aggregate_at, check, check_at, judge_workers, measure_agreement
 from majorant.report.summary import result_summary
 from majorant.simulate import simulate
 
-MEANS = stored.Means(1_000_000_000)
+MEMORY = 1_000_000_000
 LONG = pytest.mark.long
 
 
@@ -35,7 +35,8 @@ def pair(tmp_path, small_groups):
     drawn = dataclasses.replace(drawn, gold_i=np.where(np.arange(600) % 4 == 0, truth, -1))
     table = {name: column.dictionary_decode() for name, column in votes_table(drawn).items()}
     path = write_table(tmp_path / "votes.parquet", table)
-    return prepare(str(path), tmp_path / "work", memory=MEANS.memory), majorant.read(str(path))
+    stored = prepare(str(path), tmp_path / "work", memory=MEMORY)
+    return StoredSite(stored, MEMORY), majorant.read(str(path))
 
 
 def sample_items(monkeypatch):
@@ -68,7 +69,7 @@ def test_the_certificate_is_that_of_the_votes_in_memory(pair, monkeypatch, most_
     kept, votes = pair
     if most_votes == 8000:  # a sample of the items, the same in both
         sample_items(monkeypatch)
-    found = stored.inquire(kept, MEANS, level=0.9, rng=3).certificate
+    found = inquire_at(kept, level=0.9, rng=3).certificate
     assert found.gold is not None
     assert any("random sample" in text for text in found.named.assumptions) == (most_votes == 8000)
     assert_same(found, inquire(votes, level=0.9, rng=3).certificate)
@@ -77,9 +78,9 @@ def test_the_certificate_is_that_of_the_votes_in_memory(pair, monkeypatch, most_
 def test_agreement_is_that_of_the_votes_in_memory(pair, monkeypatch):
     kept, votes = pair
     expected = agreement(votes, rng=5)
-    assert_same(stored.agreement(kept, MEANS, rng=5), expected)
+    assert_same(measure_agreement(kept, seed=5), expected)
     sample_items(monkeypatch)
-    sampled = stored.agreement(kept, MEANS, rng=5)
+    sampled = measure_agreement(kept, seed=5)
     for name in ("percent", "fleiss", "krippendorff", "gwet"):
         assert getattr(sampled, name) == getattr(expected, name)
     assert "from a random sample of 400 of 600 items" in sampled.resampling
@@ -89,18 +90,19 @@ def test_agreement_is_that_of_the_votes_in_memory(pair, monkeypatch):
 
 def test_workers_are_judged_as_in_memory(pair):
     kept, votes = pair
-    fit = stored.fit_rule(kept, "dawid-skene", MEANS, rng=0)
+    fit = kept.fit("dawid-skene", 0)
     expected = assess_workers(votes, ESTIMATORS["dawid-skene"]().fit(votes))
-    assert_same(stored.workers(kept, fit, MEANS), expected)
+    assert_same(judge_workers(kept, fit, seed=0), expected)
 
 
 def test_random_ties_are_drawn_as_in_memory(pair):
     from majorant.decide.labels import label_table
 
     kept, votes = pair
-    fit = stored.fit_rule(kept, "wawa", MEANS, rng=0)
+    fit = kept.fit("wawa", 0)
     expected = label_table(votes, ESTIMATORS["wawa"]().fit(votes), ties="random", rng=2)
-    parts = list(stored.label_tables(kept, fit, ties="random", rng=2))
+    rng = np.random.default_rng(2)
+    parts = list(kept.labelled(fit, lambda votes, part: label_table(votes, part, ties="random", rng=rng)))
     assert len(parts) > 5
     for name, column in expected.items():
         np.testing.assert_array_equal(np.concatenate([part[name] for part in parts]), column)
@@ -110,7 +112,7 @@ def test_random_ties_are_drawn_as_in_memory(pair):
 def test_a_check_says_what_a_check_in_memory_says(pair, method):
     kept, votes = pair
     how = {"level": 0.95, "rng": 0, "method": method, "tolerance": 0.0, "target": 0.95}
-    found = stored_summary(kept, stored.check(kept, MEANS, **how), seed=0)
+    found = result_summary(check_at(kept, **how), seed=0)
     assert found.pop("sample") == {"items": 600, "of": 600}
     assert_same(found, result_summary(check(votes, **how), seed=0))
 
@@ -120,7 +122,7 @@ def test_a_check_of_a_sample_counts_all_votes(pair, monkeypatch):
     kept, votes = pair
     sample_items(monkeypatch)
     how = {"level": 0.95, "rng": 0, "method": "dawid-skene", "tolerance": 0.0, "target": 0.95}
-    found = stored_summary(kept, stored.check(kept, MEANS, **how))
+    found = result_summary(check_at(kept, **how))
     assert found["sample"] == {"items": 400, "of": 600}
     expected = result_summary(check(votes, **how))
     for name in ("input", "votes", "labels", "majority", "flow", "certificate"):
@@ -132,7 +134,7 @@ def test_a_check_of_a_sample_counts_all_votes(pair, monkeypatch):
 def test_methods_that_need_all_votes_are_refused_with_those_that_do_not(pair):
     for method in ("kos", "none-such"):
         with pytest.raises(ConfigError, match=f"^{method} .* or choose auto or one of: .*dawid-skene.*combination"):
-            stored.choose(pair[0], method, MEANS, rng=0)
+            aggregate_at(pair[0], method, seed=0)
 
 
 def run(*arguments):
@@ -188,7 +190,6 @@ def _csv(path):
         (["--resume"], "--resume goes with --memory"),
         (["--work", "w"], "--work goes with --memory"),
         (["--memory", "1GB", "--wide"], "--wide goes only without --memory"),
-        (["--memory", "1GB", "--out", "-"], "With --memory a table goes to a file"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(crowd_file, options, message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,12 @@ import click
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import common_options
 from majorant.cli.progress import at_work
+from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
 
 if TYPE_CHECKING:
     from majorant.estimate.fit import Fit, Ties
-    from majorant.output import Content
+    from majorant.output import Columns, Content
     from majorant.votes import Votes
 
 
@@ -65,11 +67,11 @@ def aggregate(
         raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
     if state is not None and large is not None:
         raise ConfigError("--state remembers votes in memory: leave out --memory.")
-    if large is not None:
-        account, labels = _aggregate_large(source, large, method, ties, out, seed)
+    if state is None:
+        account, labels = _aggregate(source, large, method, ties, out, seed)
     else:
         with at_work(method, quiet=quiet):
-            account, labels = _aggregate(source, method, ties, out, state, polish, seed)
+            account, labels = _aggregate_more(source, method, ties, out, Path(state), seed, polish=polish)
     written = [out] if state is None else [out, state]
     if as_json:
         kept = {} if state is None else {"state": state}
@@ -80,21 +82,35 @@ def aggregate(
 
 
 def _aggregate(
-    source: Source, method: str, ties: Ties, out: str, state: str | None, polish: bool, seed: int
+    source: Source, large: Large | None, method: str, ties: Ties, out: str, seed: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Labels of votes in memory, and the state where one is kept."""
-    from majorant.decide.labels import label_table
-    from majorant.pipeline import aggregate as fit_labels
+    """Labels of votes wherever they lie."""
+    import numpy as np
+
+    from majorant.decide.labels import count_labels_at, label_table
+    from majorant.pipeline import aggregate_at
     from majorant.report.summary import account_summary, labels_summary
 
-    votes = labelled = source.read()
-    files: dict[Path, Content] = {}
-    if state is None:
-        fit = fit_labels(votes, method, rng=seed)
-    else:
-        labelled, fit, files[Path(state)] = _go_on(votes, method, Path(state), polish=polish)
-    _write(label_table(labelled, fit, ties=ties, rng=seed), out, files)
-    return account_summary(votes.account), labels_summary(fit)
+    generator = np.random.default_rng(seed)  # one for all parts of the table: the draws are those of the whole
+    with opened(source, large, out=out) as site:
+        with at_work(method, quiet=source.quiet or site.whole is None):
+            fit = aggregate_at(site, method, seed=seed)
+        table = site.labelled(fit, lambda votes, part: label_table(votes, part, ties=ties, rng=generator))
+        _write(table, out, {})
+        return account_summary(site.account), labels_summary(fit, count_labels_at(site, fit))
+
+
+def _aggregate_more(
+    source: Source, method: str, ties: Ties, out: str, state: Path, seed: int, *, polish: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Labels of votes that come in batches, and the state that remembers them."""
+    from majorant.decide.labels import count_labels, label_table
+    from majorant.report.summary import account_summary, labels_summary
+
+    votes = source.read()
+    labelled, fit, content = _go_on(votes, method, state, polish=polish)
+    _write(label_table(labelled, fit, ties=ties, rng=seed), out, {state: content})
+    return account_summary(votes.account), labels_summary(fit, count_labels(fit))
 
 
 def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:
@@ -112,7 +128,7 @@ def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Vote
     return votes, fit, state_file.state_bytes(after)
 
 
-def _write(table: dict[str, Any], out: str, files: dict[Path, Content]) -> None:
+def _write(table: Columns | Iterator[Columns], out: str, files: dict[Path, Content]) -> None:
     """The labels and the state, both or neither."""
     from majorant.output import print_table, write_files
 
@@ -121,19 +137,3 @@ def _write(table: dict[str, Any], out: str, files: dict[Path, Content]) -> None:
         print_table(table)
     else:
         write_files({Path(out): table, **files})
-
-
-def _aggregate_large(
-    source: Source, large: Large, method: str, ties: Ties, out: str, seed: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Labels of votes larger than memory, written in a stream."""
-    from majorant.output import write_table
-    from majorant.report.stored_summary import stored_labels_summary
-    from majorant.report.summary import account_summary
-    from majorant.stored import choose, fit_rule, label_tables
-
-    with large.stored(source, out) as (stored, means):
-        rule, start = choose(stored, method, means, rng=seed)
-        fit = fit_rule(stored, rule, means, rng=start)
-        write_table(out, label_tables(stored, fit, ties=ties, rng=seed, report=means.report))
-        return account_summary(stored.account), stored_labels_summary(stored, fit)

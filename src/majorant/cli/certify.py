@@ -9,12 +9,13 @@ import click
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import claim_option, common_options, level_option
 from majorant.cli.progress import at_work
+from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
-    from majorant.account import Account
     from majorant.certify.certificate import Certificate
+    from majorant.site import Site
     from majorant.votes import Votes
 
 CANNOT_TELL = 3
@@ -57,45 +58,29 @@ def certify(
         raise ConfigError("--share is for --plug-in METHOD: the certificate uses all items.")
     if plug_in is not None and labels is not None:
         raise ConfigError("--labels and --plug-in are two questions: ask one at a time.")
-    if large is not None:
-        raise SystemExit(_certify_large(source, large, claim, labels or plug_in, level, seed, as_json=as_json))
-    votes = source.read()
+    if large is not None and (labels or plug_in):
+        raise ConfigError("--labels and --plug-in look at all votes in memory: leave out --memory.")
     if plug_in is not None:
-        raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
-    from majorant.claims import certify as run
+        raise SystemExit(_plug_in(source.read(), plug_in, share, seed, as_json=as_json))
+    from majorant.claims import inquire_at
 
-    with at_work("certifying", quiet=quiet):
-        certificate = run(votes, level=level, rng=seed)
-    code = _exit_code(certificate, claim)
-    _show(votes.account, certificate, as_json=as_json, votes=votes, labels=labels)
+    with opened(source, large) as site:
+        with at_work("certifying", quiet=quiet or site.whole is None):
+            certificate = inquire_at(site, level=level, rng=seed).certificate
+        code = _exit_code(certificate, claim)
+    _show(site, certificate, as_json=as_json, labels=labels)
     raise SystemExit(code)
 
 
-def _certify_large(
-    source: Source, large: Large, claim: str, more: str | None, level: float, seed: int, *, as_json: bool
-) -> int:
-    from majorant.stored import inquire
-
-    if more is not None:
-        raise ConfigError("--labels and --plug-in look at all votes in memory: leave out --memory.")
-    with large.stored(source) as (stored, means):
-        certificate = inquire(stored, means, level=level, rng=seed).certificate
-    code = _exit_code(certificate, claim)
-    _show(stored.account, certificate, as_json=as_json)
-    return code
-
-
-def _show(
-    account: Account, certificate: Certificate, *, as_json: bool, votes: Votes | None = None, labels: str | None = None
-) -> None:
+def _show(site: Site, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
     from majorant.report.certificate_summary import certificate_summary
     from majorant.report.certificate_text import certificate_text, labels_loss_lines
     from majorant.report.summary import account_summary
     from majorant.report.text import to_json
 
-    summary = {"input": account_summary(account), **certificate_summary(certificate)}
-    if labels is not None and votes is not None:
-        summary["labels"] = _judge_labels(votes, labels, certificate.level)
+    summary = {"input": account_summary(site.account), **certificate_summary(certificate)}
+    if labels is not None and site.whole is not None:
+        summary["labels"] = _judge_labels(site.whole, labels, certificate.level)
     if as_json:
         click.echo(to_json(summary), nl=False)
         return

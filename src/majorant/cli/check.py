@@ -11,6 +11,7 @@ from majorant.cli.cluster import Cluster, cluster_options
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import claim_option, common_options, level_option
 from majorant.cli.progress import at_work
+from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError
 
@@ -63,14 +64,8 @@ def check(
     from majorant.report.text import to_json
 
     how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
-    if large is not None or cluster is not None:
-        _refuse_with_large(large, cluster, by, options)
-    if large is not None:
-        summary, written = _check_large(source, large, out, how)
-    elif cluster is not None:
-        summary, written = _check_cluster(source, cluster, out, how)
-    else:
-        summary, written = _check_in_memory(source, by, out, {**how, "compare_all": options["compare_all"]}, options)
+    _refuse_elsewhere(large, cluster, by, options)
+    summary, written = _check(source, large, cluster, by, out, {**how, "compare_all": options["compare_all"]}, options)
     if options["report"] is not None:
         written.append(write_report(summary, options["report"]))
     if options["as_json"]:
@@ -81,58 +76,31 @@ def check(
         raise SystemExit(_exit_code(judged_verdicts(summary, options["claim"]), options["fail_on"]))
 
 
-def _check_in_memory(
-    source: Source, by: str | None, out: str | None, how: dict[str, Any], options: dict[str, Any]
-) -> tuple[dict[str, Any], list[Path]]:
-    """The line on votes in memory."""
-    from majorant.encode.mask import mask
-    from majorant.pipeline import check as run
+def _check(
+    source: Source, large: Large | None, cluster: Cluster | None, by: str | None, out: str | None,
+    how: dict[str, Any], options: dict[str, Any],
+) -> tuple[dict[str, Any], list[Path]]:  # fmt: skip
+    """The line, wherever the votes are to be worked on; the facts, and the files that were written."""
+    from majorant.pipeline import check_at
     from majorant.report.files import write_result
     from majorant.report.summary import result_summary
 
-    votes = source.read(by=by)
-    if options["masked"]:
-        votes = mask(votes)
-    with at_work("certifying and deciding", quiet=options["quiet"]):
-        result = run(votes, **how)
-    summary = result_summary(result, command=command_line(), seed=how["rng"])
-    return summary, [] if out is None else write_result(result, summary, out)
-
-
-def _check_large(
-    source: Source, large: Large, out: str | None, how: dict[str, Any]
-) -> tuple[dict[str, Any], list[Path]]:
-    """The line on votes larger than memory."""
-    from majorant.report.stored_summary import stored_summary, write_stored_result
-    from majorant.stored import check as run
-
     beside = None if out is None else str(Path(out) / "labels.csv")
-    with large.stored(source, beside) as (stored, means):
-        found = run(stored, means, **how)
-        summary = stored_summary(stored, found, command=command_line(), seed=how["rng"])
-        written = [] if out is None else write_stored_result(stored, found, summary, out, report=means.report)
-        return summary, written
+    local = opened(source, large, out=beside, by=by, masked=options["masked"])
+    with local if cluster is None else cluster.site(source) as site:
+        with at_work("certifying and deciding", quiet=options["quiet"] or site.whole is None):
+            result = check_at(site, **how)
+        summary = result_summary(result, command=command_line(), seed=how["rng"])
+        return summary, [] if out is None else write_result(result, summary, out)
 
 
-def _check_cluster(
-    source: Source, cluster: Cluster, out: str | None, how: dict[str, Any]
-) -> tuple[dict[str, Any], list[Path]]:
-    """The line on votes in a Spark frame."""
-    from majorant.clustered import check as run
-    from majorant.report.clustered_summary import clustered_summary, write_clustered_result
-
-    with cluster.votes(source) as votes:
-        found = run(votes, **how)
-        summary = clustered_summary(votes, found, command=command_line(), seed=how["rng"])
-        return summary, [] if out is None else write_clustered_result(votes, found, summary, out)
-
-
-def _refuse_with_large(large: Large | None, cluster: Cluster | None, by: str | None, options: dict[str, Any]) -> None:
+def _refuse_elsewhere(large: Large | None, cluster: Cluster | None, by: str | None, options: dict[str, Any]) -> None:
+    """What needs all votes in memory, with what to leave out."""
     if large is not None and cluster is not None:
         raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
     flag = "--memory" if cluster is None else "--engine spark"
     for name, given in (("--by", by), ("--compare", options["compare_all"]), ("--mask", options["masked"])):
-        if given:
+        if given and (large is not None or cluster is not None):
             raise ConfigError(f"{name} needs all votes in memory: leave out {flag}.")
 
 

@@ -16,8 +16,7 @@ from majorant.cli.source import DATASET, Source
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
-    from majorant.engines.store import StoredVotes
-    from majorant.stored import Means
+    from majorant.engines.stored_site import StoredSite
 
 Command = Callable[..., Any]
 _OPTIONS = (
@@ -40,25 +39,22 @@ class Large:
     resume: bool
 
     @contextlib.contextmanager
-    def stored(self, source: Source, out: str | None = None) -> Iterator[tuple[StoredVotes, Means]]:
+    def site(self, source: Source, out: str | None = None, **settings: Any) -> Iterator[StoredSite]:
         """The votes, sorted into a folder; one of our own lies beside the output, and goes if all went well."""
         from majorant.engines.prepare import clear, locked, prepare
         from majorant.engines.store import MANIFEST
-        from majorant.stored import Means
+        from majorant.engines.stored_site import StoredSite
 
         if source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits into memory: leave out --memory.")
-        if out == "-":
-            raise ConfigError("With --memory a table goes to a file: name it with --out.")
         folder = Path(self.work) if self.work else _beside(out, source)
         files = list(source.file) if len(source.file) > 1 else source.file[0]
         done = False
         with locked(folder), stages(quiet=source.quiet) as (report, progress):
             try:
-                stored = prepare(
-                    files, folder, memory=self.memory, resume=self.resume, report=report, **source.settings
-                )
-                yield stored, Means(self.memory, report, progress)
+                told = {**source.settings, **settings}
+                stored = prepare(files, folder, memory=self.memory, resume=self.resume, report=report, **told)
+                yield StoredSite(stored, self.memory, report, progress)
                 done = True
             finally:
                 if self.work is None and (done or not (folder / MANIFEST).exists()):
@@ -89,7 +85,7 @@ def memory_options(command: Command) -> Command:
 def _beside(out: str | None, source: Source) -> Path:
     """A folder of our own whose name tells the source, so that --resume finds it."""
     name = hashlib.sha256("\n".join(str(Path(file).absolute()) for file in source.file).encode()).hexdigest()[:12]
-    place = Path.cwd() if out is None else Path(out).parent
+    place = Path.cwd() if out in (None, "-") else Path(out).parent
     return place / f".majorant-{name}"
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 import click
 
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import common_options, level_option
 from majorant.cli.progress import at_work
+from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
-
-if TYPE_CHECKING:
-    from majorant.votes import Votes
 
 
 @click.command()
@@ -33,36 +29,26 @@ def workers(
     quiet: bool,
 ) -> None:
     """Who is good: accuracy with intervals, agreement, confusion and flags of each worker."""
-    from majorant.decide.workers import assess_workers, worker_table
+    from majorant.decide.workers import worker_table
     from majorant.errors import ConfigError
     from majorant.output import print_table, write_table
-    from majorant.pipeline import aggregate
+    from majorant.pipeline import aggregate_at, judge_workers
     from majorant.report.summary import account_summary
     from majorant.report.text import input_lines, to_json, workers_lines
     from majorant.report.workers_summary import workers_summary
 
     if as_json and out == "-":
         raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
-    if large is not None:
-        from majorant.stored import choose, fit_rule
-        from majorant.stored import workers as assess_stored
-
-        with large.stored(source, out) as (stored, means):
-            rule, start = choose(stored, method, means, rng=seed)
-            fit = fit_rule(stored, rule, means, rng=start)
-            found = assess_stored(stored, fit, means, level=level)
-        votes = cast("Votes", stored)  # the table asks for names alone
-    else:
-        votes = source.read()
-        with at_work(method, quiet=quiet):
-            fit = aggregate(votes, method, rng=seed)
-        found = assess_workers(votes, fit, level=level)
-    table = worker_table(votes, fit, found)
+    with opened(source, large, out=out) as site:
+        with at_work(method, quiet=quiet or site.whole is None):
+            fit = aggregate_at(site, method, seed=seed)
+        found = judge_workers(site, fit, level=level, seed=seed)
+    table = worker_table(site.workers, fit, found)
     if out == "-":
         print_table(table)
     else:
         write_table(out, table)
-    account, summary = account_summary(votes.account), workers_summary(votes, found, method)
+    account, summary = account_summary(site.account), workers_summary(site.workers, found, method)
     if as_json:
         click.echo(to_json({"input": account, "workers": summary, "out": out}), nl=False)
     elif not quiet:

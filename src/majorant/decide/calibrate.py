@@ -51,6 +51,18 @@ class Labels:
     source: str
     echo: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
 
+    @property
+    def temper(self) -> Temper | None:
+        """What was learned about confidence, None where there was nothing to learn from."""
+        return None if self.echo is None else Temper(self.temperature, self.slip)
+
+
+class Temper(NamedTuple):
+    """What was learned about confidence: small, so that it goes wherever the items are."""
+
+    temperature: float
+    slip: float
+
 
 class _Lesson(NamedTuple):
     """What the rule says of some items, what is believed of them, and how sure that is."""
@@ -137,11 +149,9 @@ def temper(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]
     return float(np.exp(best.x[0])), float(best.x[1])
 
 
-def as_calibrated(labels: Labels, part: Fit) -> Fit:
+def as_calibrated(temper: Temper | None, part: Fit) -> Fit:
     """Other items of the same rule, with the confidence that was learned from some."""
-    if labels.echo is None:
-        return part
-    return keep_labels(part, tempered(scores(part), labels.temperature, labels.slip))
+    return part if temper is None else keep_labels(part, tempered(scores(part), *temper))
 
 
 def keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:

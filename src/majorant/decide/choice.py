@@ -51,6 +51,7 @@ class Decision:
     labels_changed: int  # items that majority vote labels otherwise
     ties_settled: int  # items that majority vote leaves tied and the rule does not
     gold_test: GoldTest | None
+    weight: Mapping[str, float]  # of each model where they are combined, else empty
 
 
 def decide(
@@ -159,6 +160,7 @@ def _decision(
         labels_changed=int(((code_i != majority_i) & (majority_i != NO_LABEL) & (code_i != NO_LABEL)).sum()),
         ties_settled=int(((majority_i == NO_LABEL) & (code_i != NO_LABEL)).sum()),
         gold_test=None if by_gold is None else by_gold.test,
+        weight={} if made is None else made.weight,
     )
 
 

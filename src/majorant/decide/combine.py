@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from majorant.blocks import rows_in
 from majorant.decide.candidates import fit_method, unsuited
 from majorant.decide.held_out import FOLDS, item_scores
+from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
-from majorant.kernels import FloatArray
+from majorant.kernels import Block, FloatArray
 from majorant.merge import draw_items, take_items
+from majorant.site import Site
 from majorant.votes import IntArray, Votes
 
 COMBINATION = "combination"
@@ -49,12 +53,24 @@ def combination(votes: Votes, seed: int) -> Combination | None:
     >>> made.independent, max(made.weight, key=made.weight.get)
     (True, 'hierarchical')
     """
-    members = [method for method in MEMBERS if not unsuited(method, votes)]
-    if not members:
+    weighed = weigh_members(votes, seed)
+    if weighed is None:
         return None
-    weighed = weigh(take_items(votes, items_to_weigh_by(votes, seed)), members, seed)
-    fits = {method: fit_method(method, votes, seed) for method in members if weighed.weight[method]}
+    fits = {method: fit_method(method, votes, seed) for method, share in weighed.weight.items() if share}
     return Combination(fits, *weighed, combine(fits, weighed.weight))
+
+
+def combination_at(site: Site, weight: Mapping[str, float], seed: int) -> Fit:
+    """The combined fit of votes that lie elsewhere, the members weighted by what a sample of them taught."""
+    fits = {method: site.fit(method, seed) for method, share in weight.items() if share}
+    nothing = np.empty((0, len(site.labels)))
+    mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()}, weight)
+    rows = tuple((weight[method], fit.posterior) for method, fit in fits.items())
+    return replace(mean, posterior=site.rows(partial(_weighted, rows)))
+
+
+def _weighted(rows: tuple[tuple[float, FloatArray], ...], block: Block) -> FloatArray:
+    return np.asarray(sum(share * rows_in(posterior, block) for share, posterior in rows))
 
 
 class Weighed(NamedTuple):
@@ -66,6 +82,20 @@ class Weighed(NamedTuple):
     weight: Mapping[str, float]
     score: Mapping[str, float]
     independent: bool
+
+
+def weigh_members(votes: Votes, seed: int) -> Weighed | None:
+    """The weights of the members that the votes can bear, learned from some of the items; None if there is none."""
+    members = [method for method in MEMBERS if not unsuited(method, votes)]
+    return weigh(take_items(votes, items_to_weigh_by(votes, seed)), members, seed) if members else None
+
+
+def weights_of_members(votes: Votes, seed: int) -> Mapping[str, float]:
+    """The weights alone; votes that no member can bear are refused."""
+    weighed = weigh_members(votes, seed)
+    if weighed is None:
+        raise ConfigError(f"{COMBINATION} cannot be used on these votes: {unsuited(MEMBERS[0], votes)}.")
+    return weighed.weight
 
 
 def weigh(sample: Votes, members: Sequence[str], seed: int) -> Weighed:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.estimate.fit import NO_LABEL, Fit, Ties
 from majorant.estimate.majority import Majority
-from majorant.votes import Votes
+from majorant.site import Part, Site, rows_alone
+from majorant.votes import IntArray, Votes
 
 CHANGES = ("no", "yes", "tie settled", "tie opened")
 DIGITS = 9  # probabilities in files; the digits beyond are rounding
@@ -59,6 +60,69 @@ def changes(votes: Votes, fit: Fit, majority: Fit | None = None) -> NDArray[np.i
     kind_i[(before_i == NO_LABEL) & (after_i != NO_LABEL)] = CHANGES.index("tie settled")
     kind_i[(before_i != NO_LABEL) & (after_i == NO_LABEL)] = CHANGES.index("tie opened")
     return kind_i
+
+
+class LabelCounts(NamedTuple):
+    """Items by label, tied ones and those without votes; the counts of parts of the items add up."""
+
+    items_k: IntArray
+    tied: int
+    without_votes: int
+
+
+class Outcome(NamedTuple):
+    """What becomes of the items by majority vote and by a rule; the outcomes of parts of the items add up."""
+
+    majority: LabelCounts
+    rule: LabelCounts
+    flow_kl: IntArray  # items by label of majority vote and of the rule, (K + 1, K + 1); the last stands for a tie
+
+    @property
+    def changed(self) -> int:
+        """Items to which the rule gives another label."""
+        apart_kl = self.flow_kl[:-1, :-1]
+        return int(apart_kl.sum() - np.trace(apart_kl))
+
+    @property
+    def settled(self) -> int:
+        """Items that majority vote leaves tied and the rule does not."""
+        return int(self.flow_kl[-1, :-1].sum())
+
+
+def count_labels(fit: Fit) -> LabelCounts:
+    """How many items of a fit got which label, and how many none."""
+    code_i = fit.codes()
+    items_k = np.bincount(code_i[code_i >= 0], minlength=len(fit.label_values))
+    return LabelCounts(items_k, int(fit.tied_i.sum()), int((fit.votes_i == 0).sum()))
+
+
+def outcome(majority: Fit, fit: Fit) -> Outcome:
+    """What becomes of the items of two fits."""
+    size = len(majority.label_values) + 1
+    voted_i = majority.votes_i > 0
+    before_i, after_i = majority.codes()[voted_i] % size, fit.codes()[voted_i] % size  # NO_LABEL is -1
+    flow_kl = np.bincount(before_i * np.int64(size) + after_i, minlength=size * size).reshape(size, size)
+    return Outcome(count_labels(majority), count_labels(fit), flow_kl)
+
+
+def outcome_at(site: Site, fit: Fit) -> Outcome:
+    """What becomes of all items by majority vote and by a fit, wherever they lie."""
+    told = rows_alone(fit)
+
+    def of_part(part: Part) -> Outcome:
+        return outcome(Majority().fit(part.votes), part.of(told))
+
+    return site.sum(of_part, doing="counting")
+
+
+def count_labels_at(site: Site, fit: Fit) -> LabelCounts:
+    """How many of all items got which label, wherever they lie."""
+    told = rows_alone(fit)
+
+    def of_part(part: Part) -> LabelCounts:
+        return count_labels(part.of(told))
+
+    return site.sum(of_part, doing="counting")
 
 
 def two_best(posterior_ik: NDArray[np.float64], label_i: NDArray[np.int32]) -> tuple[NDArray[np.int64], ...]:

@@ -7,11 +7,12 @@ add to the probability of the label, since it may change the label: docs/review.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.decide.calibrate import Temper, as_calibrated
 from majorant.decide.labels import DIGITS, two_best
 from majorant.estimate.confusion import coin_confusions
 from majorant.estimate.fit import NO_LABEL, Fit, leaders
@@ -19,7 +20,8 @@ from majorant.estimate.majority import Majority
 from majorant.frozen import lock
 from majorant.kernels import FloatArray, shares
 from majorant.merge import take_items
-from majorant.votes import Votes
+from majorant.site import Part, Site, fit_of_items, rows_alone
+from majorant.votes import IntArray, Votes
 
 ITEMS_AT_ONCE = 1 << 16
 MOST_LISTED = 100
@@ -72,6 +74,35 @@ def review(
         resource=resource,
         gain=float(gain_i[item_p].sum() / max(len(votes.items) if n_items is None else n_items, 1)),
     )
+
+
+class Reviewed(NamedTuple):
+    """The votes and the fit of some items, or of all, and which of them to look at."""
+
+    votes: Votes
+    fit: Fit
+    review: Review
+
+
+def review_at(site: Site, fit: Fit, temper: Temper | None, *, good: NDArray[np.bool_], crowd: FloatArray) -> Reviewed:
+    """The review of all items, wherever they lie: the most doubtful are found part by part, and taken into memory."""
+    told = rows_alone(fit)
+
+    def doubtful(part: Part) -> tuple[IntArray, FloatArray]:
+        known = as_calibrated(temper, part.of(told))
+        doubt_i = 1 - np.where((known.votes_i > 0)[:, None], known.posterior, known.prior).max(axis=1)
+        return _most(np.arange(len(doubt_i)) + part.start, doubt_i.round(DIGITS))
+
+    parts = list(site.map(doubtful, doing="judging"))
+    item_p, _ = _most(*(np.concatenate([part[n] for part in parts]) for n in (0, 1)))
+    votes, some = site.take(item_p), as_calibrated(temper, fit_of_items(site, fit, item_p))
+    return Reviewed(votes, some, review(votes, some, good=good, crowd=crowd, n_items=site.shape[0]))
+
+
+def _most(item: IntArray, doubt: FloatArray) -> tuple[IntArray, FloatArray]:
+    """The items with the greatest doubt, equal ones by their order; in order."""
+    first = np.sort(np.argsort(-doubt, kind="stable")[:MOST_LISTED])
+    return item[first], doubt[first]
 
 
 def vote_gain(posterior: FloatArray, confusion: FloatArray) -> FloatArray:

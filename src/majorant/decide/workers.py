@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,8 +14,9 @@ from majorant.decide.twins import twin_flags
 from majorant.estimate.fit import Fit
 from majorant.frozen import lock
 from majorant.kernels import FloatArray
+from majorant.site import Part, Site, fit_of_items, rows_alone
 from majorant.tally import counts, votes_by_worker
-from majorant.votes import Votes
+from majorant.votes import IntArray, Votes
 
 MOST_CONFUSION_COLUMNS = 100
 ABOVE_CHANCE = ("iwmv", "la-two-pass")  # linear rules whose weight is K skill - 1
@@ -58,6 +60,20 @@ class Workers:
 def assess_workers(votes: Votes, fit: Fit, *, level: float = 0.95) -> Workers:
     """Accuracy, agreement and flags of each worker under a fit."""
     return workers_from(worker_sums(votes, fit), votes, fit, level=level)
+
+
+def assess_workers_at(site: Site, fit: Fit, some: Votes, item_p: IntArray | None, *, level: float = 0.95) -> Workers:
+    """The same from all votes, wherever they lie; habits, speed and twins from some of the items, taken into memory.
+
+    `item_p` are the codes of the items in `some`, None for all.
+    """
+    told = rows_alone(fit)
+    of_some = fit_of_items(site, fit, np.arange(site.shape[0]) if item_p is None else item_p)
+
+    def of_part(part: Part) -> WorkerSums:
+        return worker_sums(part.votes, part.of(told))
+
+    return workers_from(site.sum(of_part, doing="judging"), some, of_some, level=level)
 
 
 class WorkerSums(NamedTuple):
@@ -115,10 +131,10 @@ def workers_from(sums: WorkerSums, votes: Votes, fit: Fit, *, level: float) -> W
     )
 
 
-def worker_table(votes: Votes, fit: Fit, workers: Workers) -> dict[str, Any]:
+def worker_table(names: Sequence[Hashable], fit: Fit, workers: Workers) -> dict[str, Any]:
     """A row for each worker; with few classes also its confusion matrix, a column for each class and label."""
     table: dict[str, Any] = {
-        "worker": list(votes.workers),
+        "worker": list(names),
         "votes": workers.votes_j,
         "accuracy": workers.accuracy_j.round(6),
         "low": workers.low_j.round(6),
@@ -129,11 +145,11 @@ def worker_table(votes: Votes, fit: Fit, workers: Workers) -> dict[str, Any]:
         "flags": ["; ".join(flags) for flags in workers.flags],
         "evidence": ["; ".join(evidence) for evidence in workers.evidence],
     }
-    n_classes = len(votes.labels)
+    labels, n_classes = fit.label_values, len(fit.label_values)
     if fit.confusion is not None and fit.confusion.ndim == 3 and n_classes**2 <= MOST_CONFUSION_COLUMNS:
         for k in range(n_classes):
             for l in range(n_classes):
-                table[f"{votes.labels[k]} labelled {votes.labels[l]}"] = fit.confusion[:, k, l].round(6)
+                table[f"{labels[k]} labelled {labels[l]}"] = fit.confusion[:, k, l].round(6)
     return table
 
 

@@ -10,13 +10,12 @@ import numpy as np
 
 from majorant.decide.calibrate import Labels
 from majorant.decide.choice import Alternative, Decision
-from majorant.decide.review import Review, review_table
-from majorant.estimate.fit import Fit
+from majorant.decide.review import Reviewed, review_table
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import certificate_sentence
 from majorant.report.plain import number, plain
 from majorant.slices import Slice
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray
 
 MOST_REVIEWED = 20
 MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
@@ -41,21 +40,8 @@ def alternative_summary(one: Alternative) -> dict[str, Any]:
     return {**asdict(one), "accuracy": asdict(one.accuracy), "gold": asdict(one.gold)}
 
 
-def flow_summary(majority: Fit, chosen: Fit) -> dict[str, Any]:
-    """How many items go from each label of majority vote (or a tie) to each label of the chosen rule (or a tie)."""
-    return flow_from(flow_counts(majority, chosen), majority.label_values)
-
-
-def flow_counts(majority: Fit, chosen: Fit) -> IntArray:
-    """Items by label of majority vote and label of the chosen rule, (K + 1, K + 1); the last stands for a tie."""
-    size = len(majority.label_values) + 1
-    voted_i = majority.votes_i > 0
-    before_i, after_i = majority.codes()[voted_i] % size, chosen.codes()[voted_i] % size  # NO_LABEL is -1
-    return np.bincount(before_i * np.int64(size) + after_i, minlength=size * size).reshape(size, size)
-
-
-def flow_from(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, Any]:
-    """The flow with the commonest labels one by one."""
+def flow_summary(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, Any]:
+    """How many items go from each label of majority vote (or a tie) to each of the rule; the commonest one by one."""
     n_classes = len(labels)
     common_k = np.argsort(-items_kl[:, :-1].sum(axis=0), kind="stable")[:MOST_FLOWS]
     shown_k = np.sort(common_k)
@@ -94,14 +80,9 @@ def confidence_summary(labels: Labels) -> dict[str, Any]:
     }
 
 
-def review_summary(result: Result) -> dict[str, Any]:
+def review_summary(reviewed: Reviewed) -> dict[str, Any]:
     """The items where a look pays most; the first of them one by one."""
-    return review_rows(result.votes, result.labels.fit, result.review)
-
-
-def review_rows(votes: Votes, fit: Fit, found: Review) -> dict[str, Any]:
-    """The same from the votes and the fit that hold the items listed."""
-    table = review_table(votes, fit, found)
+    found, table = reviewed.review, review_table(*reviewed)
     rows = zip(*(table[name][:MOST_REVIEWED] for name in table), strict=True)
     return {
         "items": len(found.item_p),

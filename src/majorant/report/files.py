@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from majorant.decide.calibrate import Temper, as_calibrated
 from majorant.decide.labels import label_table
 from majorant.decide.review import review_table
 from majorant.decide.workers import worker_table
+from majorant.estimate.fit import Fit
 from majorant.output import make_folder, write_files
 from majorant.pipeline import Result
 from majorant.report.html import render
 from majorant.report.text import to_json
+from majorant.votes import Votes
 
 
 def write_result(result: Result, summary: dict[str, Any], folder: str | os.PathLike[str]) -> list[Path]:
-    """Write the labels, workers and items to review, result.json and report.html, all or none; makes the folder."""
+    """Write the labels, workers and items to review, result.json and report.html, all or none; makes the folder.
+
+    Labels that lie on a cluster are written from there, before the others.
+    """
     place = make_folder(folder)
-    votes, fit = result.votes, result.labels.fit
-    return write_files(
+    labels = result.site.label_files(place, result.fit, partial(_calibrated_labels, result.labels.temper))
+    return labels.written + write_files(
         {
-            place / "labels.csv": label_table(votes, fit),
-            place / "workers.csv": worker_table(votes, result.worker_fit, result.workers),
-            place / "review.csv": review_table(votes, fit, result.review),
+            **labels.content,
+            place / "workers.csv": worker_table(result.site.workers, result.worker_fit, result.workers),
+            place / "review.csv": review_table(*result.reviewed),
             place / "result.json": to_json(summary),
             place / "report.html": render(summary),
         }
     )
+
+
+def _calibrated_labels(temper: Temper | None, votes: Votes, fit: Fit) -> dict[str, Any]:
+    return label_table(votes, as_calibrated(temper, fit))

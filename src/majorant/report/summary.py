@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from majorant import __version__
 from majorant.account import Account
 from majorant.agreement import Agreement
+from majorant.claims import Counts
+from majorant.decide.labels import LabelCounts
 from majorant.estimate.fit import Fit
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import certificate_summary
@@ -19,7 +21,6 @@ from majorant.report.decision_summary import (
     alternative_summary,
     confidence_summary,
     decision_summary,
-    flow_from,
     flow_summary,
     review_summary,
     slice_summary,
@@ -28,7 +29,7 @@ from majorant.report.map_summary import map_summary, path_summary
 from majorant.report.plain import plain
 from majorant.report.plan import plan_summary
 from majorant.report.workers_summary import confusions_summary, dependence_summary, workers_summary
-from majorant.votes import IntArray
+from majorant.site import Site
 
 SCHEMA = 2  # rises when a field changes its meaning or goes
 COEFFICIENTS = ("percent", "krippendorff", "krippendorff_ordinal", "fleiss", "cohen", "gwet")
@@ -37,8 +38,9 @@ PAIRS_SHOWN = 10
 
 def result_summary(result: Result, *, command: str | None = None, seed: int | None = None) -> dict[str, Any]:
     """The facts of a check, and how they were come by."""
-    decision, certificate = result.decision, result.certificate
-    return {
+    site, outcome = result.site, result.outcome
+    moved = {"labels_changed": outcome.changed, "ties_settled": outcome.settled}
+    facts = {
         "majorant": __version__,
         "schema": SCHEMA,
         "command": command,
@@ -46,34 +48,37 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         "level": result.level,
         "seed": seed,
         "tolerance": result.tolerance,
-        "input": account_summary(result.votes.account),
-        "votes": votes_summary(result),
-        "agreement": agreement_summary(result.agreement, result.votes.workers),
-        "certificate": certificate_summary(certificate),
-        "majority": labels_summary(result.majority),
+        "input": account_summary(site.account),
+        "votes": votes_summary(site, result.counts),
+        "agreement": agreement_summary(result.agreement, site.workers),
+        "certificate": certificate_summary(result.certificate),
+        "majority": labels_summary(result.majority, outcome.majority),
         "labels": {
-            **labels_summary(decision.fit),
-            "changed": decision.labels_changed,
-            "ties_settled": decision.ties_settled,
+            **labels_summary(result.fit, outcome.rule),
+            "changed": outcome.changed,
+            "ties_settled": outcome.settled,
         },
         "accuracy": accuracy_summary(result),
-        "decision": decision_summary(decision),
-        "flow": flow_summary(result.majority, decision.fit),
+        "decision": {**decision_summary(result.decision), **moved},
+        "flow": flow_summary(outcome.flow_kl, site.labels),
         "gold": None if result.gold is None else asdict(result.gold),
         "confidence": confidence_summary(result.labels),
         "workers": {
-            **workers_summary(result.votes, result.workers, decision.method),
+            **workers_summary(site.workers, result.workers, result.rule),
             "removal": None if result.removal is None else asdict(result.removal),
-            "confusions": confusions_summary(result.votes, result.workers, result.worker_fit),
+            "confusions": confusions_summary(site.workers, result.workers, result.worker_fit),
             "dependence": dependence_summary(result.inquiry.dependence),
         },
-        "review": review_summary(result),
+        "review": review_summary(result.reviewed),
         "plan": None if result.plan is None else plan_summary(result.plan),
         "map": map_summary(result.map),
         "path": path_summary(result.path),
         "slices": [slice_summary(one) for one in result.slices],
         "comparison": [alternative_summary(one) for one in result.comparison],
     }
+    if site.whole is None:  # which of the items the others were learned from
+        facts["sample"] = {"items": len(result.votes.items), "of": site.shape[0]}
+    return facts
 
 
 def versions() -> dict[str, str]:
@@ -102,17 +107,10 @@ def account_summary(account: Account) -> dict[str, Any]:
     }
 
 
-def votes_summary(result: Result) -> dict[str, Any]:
+def votes_summary(site: Site, counts: Counts) -> dict[str, Any]:
     """How many votes there are, and how they spread over items, workers and labels."""
-    items_s = np.bincount(result.tally.votes_i)
-    return counts_summary(result.votes.shape, items_s, result.tally.votes_jl, result.votes.labels)
-
-
-def counts_summary(
-    shape: tuple[int, int, int], items_s: IntArray, votes_jl: IntArray, labels: Sequence[Hashable]
-) -> dict[str, Any]:
-    """The same from the items with 0, 1, ... votes and the votes by worker and label."""
-    n_items, n_workers, n_classes = shape
+    votes_jl, (n_items, n_workers, n_classes) = counts.votes_jl, site.shape
+    items_s = np.bincount(counts.patterns.votes_p, weights=counts.patterns.items_p).astype(np.int64)
     least, middle, most = np.quantile(votes_jl.sum(axis=1), [0, 0.5, 1]) if n_workers else (0, 0, 0)
     return {
         "votes": int(votes_jl.sum()),
@@ -122,7 +120,7 @@ def counts_summary(
         "votes_per_item": [{"votes": int(s), "items": int(items_s[s])} for s in np.flatnonzero(items_s)],
         "votes_per_worker": {"least": int(least), "median": float(middle), "most": int(most)},
         "label_votes": [
-            {"label": plain(label), "votes": int(n)} for label, n in zip(labels, votes_jl.sum(axis=0), strict=True)
+            {"label": plain(label), "votes": int(n)} for label, n in zip(site.labels, votes_jl.sum(axis=0), strict=True)
         ],
     }
 
@@ -152,28 +150,8 @@ def agreement_summary(agreement: Agreement, workers: Sequence[Hashable]) -> dict
     }
 
 
-def labels_summary(fit: Fit) -> dict[str, Any]:
+def labels_summary(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
     """How many items got which label, and how many none."""
-    return labels_from(fit, label_counts(fit))
-
-
-class LabelCounts(NamedTuple):
-    """Items by label, tied ones and those without votes; the counts of parts of the items add up."""
-
-    items_k: IntArray
-    tied: int
-    without_votes: int
-
-
-def label_counts(fit: Fit) -> LabelCounts:
-    """The counts of all items of a fit."""
-    code_i = fit.codes()
-    items_k = np.bincount(code_i[code_i >= 0], minlength=len(fit.label_values))
-    return LabelCounts(items_k, int(fit.tied_i.sum()), int((fit.votes_i == 0).sum()))
-
-
-def labels_from(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
-    """The same from counts."""
     return {
         "method": fit.method,
         "converged": fit.converged,
@@ -184,19 +162,4 @@ def labels_from(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
         "by_label": [
             {"label": plain(label), "items": int(n)} for label, n in zip(fit.label_values, counts.items_k, strict=True)
         ],
-    }
-
-
-def labels_counted(
-    summary: dict[str, Any], majority: Fit, chosen: Fit, counts: tuple[LabelCounts, LabelCounts, IntArray]
-) -> dict[str, Any]:
-    """What a summary says of labels, from counts of all items: majority, the rule, and from the one to the other."""
-    of_majority, of_rule, flow_kl = counts
-    apart_kl = flow_kl[:-1, :-1]
-    changed, settled = int(apart_kl.sum() - np.trace(apart_kl)), int(flow_kl[-1, :-1].sum())
-    return {
-        "majority": labels_from(majority, of_majority),
-        "labels": {**labels_from(chosen, of_rule), "changed": changed, "ties_settled": settled},
-        "flow": flow_from(flow_kl, chosen.label_values),
-        "decision": {**summary["decision"], "labels_changed": changed, "ties_settled": settled},
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,25 +12,24 @@ from majorant.certify.named.dependence import Dependence
 from majorant.decide.workers import Workers
 from majorant.estimate.fit import Fit
 from majorant.report.plain import number, plain
-from majorant.votes import Votes
 
 MOST_WORKERS = 500  # those with the most votes
 MOST_CONFUSIONS, MOST_CLASSES = 12, 12
 
 
-def workers_summary(votes: Votes, workers: Workers, method: str) -> dict[str, Any]:
+def workers_summary(names: Sequence[Hashable], workers: Workers, method: str) -> dict[str, Any]:
     """How many workers stand out and how, and the ones with the most votes."""
     flags = [flag for one in workers.flags for flag in one]
     busiest = np.argsort(-workers.votes_j, kind="stable")[:MOST_WORKERS]
     return {
         "method": method,
         "level": workers.level,
-        "workers": len(votes.workers),
+        "workers": len(names),
         "unit": workers.unit,
         "flagged": {flag: flags.count(flag) for flag in dict.fromkeys(flags)},
         "rows": [
             {
-                "worker": plain(votes.workers[j]),
+                "worker": plain(names[j]),
                 "votes": int(workers.votes_j[j]),
                 **{name: number(getattr(workers, f"{name}_j")[j]) for name in NUMBERS},
                 "flags": [
@@ -46,12 +45,12 @@ def workers_summary(votes: Votes, workers: Workers, method: str) -> dict[str, An
 NUMBERS = ("accuracy", "low", "high", "chance", "agreement", "weight")
 
 
-def confusions_summary(votes: Votes, workers: Workers, fit: Fit) -> list[dict[str, Any]]:
+def confusions_summary(names: Sequence[Hashable], workers: Workers, fit: Fit) -> list[dict[str, Any]]:
     """The confusion matrices of the workers with the most votes, where each has one and classes are few."""
-    if fit.confusion is None or fit.confusion.ndim != 3 or len(votes.labels) > MOST_CLASSES:
+    if fit.confusion is None or fit.confusion.ndim != 3 or len(fit.label_values) > MOST_CLASSES:
         return []
     busiest = np.argsort(-workers.votes_j, kind="stable")[:MOST_CONFUSIONS]
-    return [{"worker": plain(votes.workers[j]), "matrix": fit.confusion[j].round(6).tolist()} for j in busiest]
+    return [{"worker": plain(names[j]), "matrix": fit.confusion[j].round(6).tolist()} for j in busiest]
 
 
 def dependence_summary(found: Dependence | None) -> dict[str, Any] | None:

@@ -10,20 +10,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from majorant.blocks import add_up
+from majorant.blocks import Rows, add_up
 from majorant.engines.spark.pack import PACKED, Places, blocks_of, mapped, without_gold
 from majorant.kernels import Block, FloatArray
 
 T = TypeVar("T")
 TO_DRIVER = 1 << 28  # bytes of sums that may come to the driver at once; above, they are added up in two rounds
 SUM = "part int, total binary"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """What a function says of each item, not yet computed: it stays where the items are."""
-
-    of_block: Callable[[Block], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,14 +36,14 @@ class SparkEngine:
         """(items, workers, classes)"""
         return int(self.places.item_b[-1]), self.places.n_workers, self.places.n_classes
 
-    def map_sum(self, fn: Callable[[Block], T]) -> T:
+    def map_sum(self, fn: Callable[[Block], T], *, gold: bool = False) -> T:
         """The sum over blocks of what `fn` returns."""
         n_blocks, (_, n_workers, n_classes) = len(self.places.part_b), self.shape
         most = 8 * n_workers * n_classes**2 * n_blocks
         if most <= self.to_driver:
-            return add_up(self.map_blocks(fn))
+            return add_up(self.map_blocks(fn, gold=gold))
         n_groups = max(1, min(n_blocks, round(n_blocks**0.5)))
-        total: T = add_up(_results(self._passed(fn), n_groups, self.places))
+        total: T = add_up(_results(self._passed(fn, gold=gold), n_groups, self.places))
         return total
 
     def map_blocks(self, fn: Callable[[Block], T], *, gold: bool = False) -> Iterator[T]:

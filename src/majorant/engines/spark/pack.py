@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from majorant.account import Account
 from majorant.kernels import Block
+from majorant.site import Part
 from majorant.votes import IntArray, Votes
 
 FACTS = ("part", "items", "votes", "rows", "merged", "nameless", "trouble")  # what the driver is told of a block
@@ -190,3 +191,8 @@ def votes_of(block: Block) -> Votes:
         account=Account(source="block", rows=len(column_n), votes=len(column_n), repeats="each"),
         gold_i=block.gold_i,
     )
+
+
+def part_of(block: Block) -> Part:
+    """The block as the line sees it: its votes with their gold labels, and the block as models see it."""
+    return Part(votes_of(block), block.start, without_gold(block))

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from majorant.account import Account
-from majorant.engines.spark.engine import Rows, SparkEngine, ship
+from majorant.blocks import Rows
+from majorant.engines.spark.engine import SparkEngine, ship
 from majorant.engines.spark.pack import PACKED, Places, blocks_of, mapped, votes_of
 from majorant.merge import take_items
 from majorant.votes import IntArray, Votes

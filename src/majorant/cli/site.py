@@ -1,0 +1,34 @@
+"""Where a command works on the votes: in memory, or from sorted files."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from majorant.cli.memory import Large
+from majorant.cli.source import Source
+
+if TYPE_CHECKING:
+    from majorant.site import LocalSite
+
+
+@contextlib.contextmanager
+def opened(
+    source: Source,
+    large: Large | None,
+    *,
+    out: str | None = None,
+    by: str | None = None,
+    masked: bool = False,
+) -> Iterator[LocalSite]:
+    """The votes, read and ready; `out` is where a table will go, `by` a column to slice by, `masked` hides names."""
+    from majorant.encode.mask import mask
+    from majorant.site import MemorySite
+
+    if large is not None:
+        with large.site(source, out) as stored:
+            yield stored
+    else:
+        votes = source.read(by=by)
+        yield MemorySite(mask(votes) if masked else votes)
