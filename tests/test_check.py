@@ -206,9 +206,18 @@ def test_compare_lists_every_method_after_the_text(run):
     assert len(text.split("Methods  ")[0].splitlines()) <= 25
 
 
-@pytest.mark.parametrize("flag", ["--by=label", "--compare", "--mask"])
-def test_what_needs_all_votes_is_refused_with_a_limit_on_memory(run, flag):
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--memory", "1GB", "--compare"], "--compare needs all votes in memory: leave out --memory"),
+        (["--engine", "spark", "--compare"], "--compare needs all votes in memory: leave out --engine spark"),
+        (["--engine", "spark", "--by", "label"], "--by label does not go with --engine spark: use --memory"),
+        (["--engine", "spark", "--mask"], "rows on Spark have none: use --memory"),
+        (["--engine", "spark", "--memory", "1GB"], "choose one"),
+    ],
+)
+def test_what_cannot_be_done_elsewhere_is_refused_with_the_next_move(run, flags, message):
     write_table("votes.csv", votes_table(crowd("one expert")))
-    code, _, err = run("check", "votes.csv", "--memory", "1GB", flag)
+    code, _, err = run("check", "votes.csv", *flags)
     assert code == 2
-    assert f"{flag.split('=')[0]} needs all votes in memory" in err
+    assert message in err

@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "decide": "certify estimate tally votes theory kernels blocks merge site",
     "plan": "theory certify estimate votes",
     "claims": "certify estimate kernels merge site tally votes",
-    "slices": "certify claims merge site votes",
+    "slices": "account certify claims merge site tally votes",
     "engines": "account blocks certify claims decide encode estimate kernels load merge output site tally votes",
     "pipeline": BELOW_PIPELINE,
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types

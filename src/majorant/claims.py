@@ -31,7 +31,7 @@ from majorant.interval import as_level
 from majorant.kernels import FloatArray
 from majorant.merge import merge_equal_items
 from majorant.randomness import as_generator
-from majorant.site import MemorySite, Site
+from majorant.site import Countable, MemorySite
 from majorant.tally import Patterns, two_class_histograms
 from majorant.votes import IntArray, Votes
 
@@ -91,7 +91,7 @@ def inquire(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator
     return inquire_at(MemorySite(votes), level=level, rng=rng)
 
 
-def inquire_at(site: Site, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
+def inquire_at(site: Countable, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
     """The same of votes wherever they lie."""
     as_level(level)
     generator = as_generator(rng)
@@ -105,9 +105,9 @@ class Counts(NamedTuple):
     votes_jl: NDArray[np.int64]
 
 
-def gather(site: Site, *, rng: np.random.Generator, counts: Counts | None = None) -> Material:
+def gather(site: Countable, *, rng: np.random.Generator, counts: Counts | None = None) -> Material:
     """What the claims look at: counts of all items, and a random sample of the items where there are very many."""
-    n_items, _, n_classes = site.shape
+    n_items, _, n_classes = site.votes.shape
     item_p = sample_codes(site, site.votes_by_worker() if counts is None else counts.votes_jl, rng=rng)
     patterns = None
     if n_classes == 2:
@@ -121,29 +121,29 @@ def gather(site: Site, *, rng: np.random.Generator, counts: Counts | None = None
     )
 
 
-def sample(site: Site, *, rng: np.random.Generator) -> Votes:
+def sample(site: Countable, *, rng: np.random.Generator) -> Votes:
     """The votes that claims about workers look at, in memory."""
     return taken(site, sample_codes(site, site.votes_by_worker(), rng=rng))
 
 
-def sample_codes(site: Site, votes_jl: NDArray[np.int64], *, rng: np.random.Generator) -> IntArray | None:
+def sample_codes(site: Countable, votes_jl: NDArray[np.int64], *, rng: np.random.Generator) -> IntArray | None:
     """The codes of the items that claims about workers look at; from elsewhere no more than memory should hold."""
-    n_items, _, n_classes = site.shape
-    chosen = sampled_items(n_items, site.n_votes, n_classes, typical(votes_jl.sum(axis=1).astype(float)), rng=rng)
-    n_most = round(MOST_TAKEN / max(site.n_votes / max(n_items, 1), 1.0))
+    n_items, _, n_classes = site.votes.shape
+    chosen = sampled_items(n_items, site.votes.n_votes, n_classes, typical(votes_jl.sum(axis=1).astype(float)), rng=rng)
+    n_most = round(MOST_TAKEN / max(site.votes.n_votes / max(n_items, 1), 1.0))
     if site.whole is not None or (n_items if chosen is None else len(chosen)) <= n_most:
         return chosen
     return np.sort(rng.choice(n_items, n_most, replace=False))
 
 
-def taken(site: Site, item_p: IntArray | None) -> Votes:
+def taken(site: Countable, item_p: IntArray | None) -> Votes:
     """The votes of the items with these codes, None for all, in memory."""
     if item_p is None and site.whole is not None:
         return site.whole
-    return site.take(np.arange(site.shape[0]) if item_p is None else item_p)
+    return site.take(np.arange(site.votes.shape[0]) if item_p is None else item_p)
 
 
-def _gold(site: Site) -> GoldCells | None:
+def _gold(site: Countable) -> GoldCells | None:
     """Gold labels by count cell, None where no item with a vote has one."""
     if not site.has_gold:
         return None

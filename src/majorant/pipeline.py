@@ -34,7 +34,7 @@ from majorant.plan import Plan
 from majorant.plan import plan as make_plan
 from majorant.randomness import as_generator, as_seed
 from majorant.site import MemorySite, Site
-from majorant.slices import Slice, certify_slices
+from majorant.slices import Slice, certify_slices_at
 from majorant.tally import Tally
 from majorant.tally import tally as count
 from majorant.votes import IntArray, Votes
@@ -156,7 +156,7 @@ def check_at(
     labels = calibrate(votes, decision.fit, level=level, rng=seed, refit=refit)
     gold = gold_accuracy(votes, majority, level=level)
     of_all = _of_all(site, votes, material.item_p, majority, decision, labels, level=level, seed=seed)
-    complete = len(votes.items) == site.shape[0]
+    complete = len(votes.items) == site.votes.shape[0]
     return Result(
         site=site,
         votes=votes,
@@ -171,7 +171,7 @@ def check_at(
         **of_all._asdict(),
         removal=removal(votes, labels, of_all.workers, refit, level=level, rng=seed) if complete else None,
         plan=_plan(votes, inquiry.certificate, target, level),
-        slices=certify_slices(votes, level=level, rng=seed),
+        slices=certify_slices_at(site, level=level, rng=seed),
         map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
         path=decision_path(inquiry.certificate),
         comparison=compare(votes, level=level, rng=seed) if compare_all else (),
@@ -203,7 +203,7 @@ def _of_all(
     seed: int,
 ) -> _OfAll:
     """The rule, learned from `votes`, on all items; where these are all of them, it is fitted already."""
-    if len(votes.items) == site.shape[0]:
+    if len(votes.items) == site.votes.shape[0]:
         known = _worker_fit(MemorySite(votes), decision.fit, seed)
         workers = assess_workers(votes, known, level=level)
         found = Reviewed(votes, labels.fit, review(votes, labels.fit, good=workers.good_j))
@@ -286,7 +286,7 @@ def aggregate_at(site: Site, method: str = AUTO, *, seed: int) -> Fit:
         certificate = inquire_from(material, level=0.95, rng=generator).certificate
         votes = material.sample if site.whole is None else site.whole
         decision = decide(votes, certificate, aggregate(votes, "majority"), rng=seed)
-        complete = len(votes.items) == site.shape[0]
+        complete = len(votes.items) == site.votes.shape[0]
         return decision.fit if complete else _fit_elsewhere(site, decision, votes, seed)
     if site.whole is not None:
         return aggregate(site.whole, method, rng=seed)

@@ -54,8 +54,8 @@ class LabelFiles(NamedTuple):
     content: dict[Path, Content]
 
 
-class Site(Protocol):
-    """Votes wherever they lie."""
+class AnyVotes(Protocol):
+    """What votes in memory, in files and on a cluster say of themselves."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -78,12 +78,41 @@ class Site(Protocol):
         """What became of the rows of the input."""
 
     @property
+    def slices(self) -> tuple[Hashable, ...]:
+        """The values by which items are sliced, if they are."""
+
+    @property
+    def slice_i(self) -> IntArray | None:
+        """Which slice each item belongs to, -1 for none."""
+
+
+class Countable(Protocol):
+    """Votes as claims see them: counts of all, and some items in memory."""
+
+    @property
+    def votes(self) -> AnyVotes:
+        """What is known of the votes without looking at each."""
+
+    @property
     def whole(self) -> Votes | None:
         """All votes, where they are in memory anyway."""
 
     @property
     def has_gold(self) -> bool:
         """Whether there may be gold labels."""
+
+    def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
+        """The distinct rows of counts of all items, as `distinct_counts` gives them; `rows` says what is counted."""
+
+    def votes_by_worker(self) -> NDArray[np.int64]:
+        """How often worker j gave label l, (J, K)."""
+
+    def take(self, item_p: IntArray) -> Votes:
+        """The votes of the items with these codes, which rise, in memory."""
+
+
+class Site(Countable, Protocol):
+    """Votes wherever they lie, as the line sees them."""
 
     @property
     def methods(self) -> Sequence[str]:
@@ -97,15 +126,6 @@ class Site(Protocol):
 
     def sum(self, fn: Callable[[Part], T], *, doing: str) -> T:
         """The sum over parts of what `fn` returns."""
-
-    def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
-        """The distinct rows of counts of all items, as `distinct_counts` gives them; `rows` says what is counted."""
-
-    def votes_by_worker(self) -> NDArray[np.int64]:
-        """How often worker j gave label l, (J, K)."""
-
-    def take(self, item_p: IntArray) -> Votes:
-        """The votes of the items with these codes, which rise, in memory."""
 
     def fit(self, method: str, seed: int) -> Fit:
         """The fit of an estimator to all votes; its rows may lie in a file, or be computed when they are asked for."""
@@ -129,31 +149,6 @@ class MemorySite:
     """Votes in memory: one part, which is all of them."""
 
     votes: Votes
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """(items, workers, classes)"""
-        return self.votes.shape
-
-    @property
-    def n_votes(self) -> int:
-        """How many votes there are."""
-        return self.votes.n_votes
-
-    @property
-    def workers(self) -> tuple[Hashable, ...]:
-        """The user's own names."""
-        return self.votes.workers
-
-    @property
-    def labels(self) -> tuple[Hashable, ...]:
-        """The user's own values."""
-        return self.votes.labels
-
-    @property
-    def account(self) -> Account:
-        """What became of the rows of the input."""
-        return self.votes.account
 
     @property
     def whole(self) -> Votes:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from majorant.account import Account
 from majorant.certify.certificate import Certificate
-from majorant.claims import certify
+from majorant.claims import inquire_at
 from majorant.errors import ConfigError
 from majorant.interval import as_level
 from majorant.merge import take_items
 from majorant.randomness import as_seed
-from majorant.votes import Votes
+from majorant.site import Countable, MemorySite, Part, Site
+from majorant.tally import Patterns, counts, votes_by_worker
+from majorant.votes import IntArray, Votes
 
 MOST_SLICES = 100
 
@@ -39,22 +45,93 @@ def certify_slices(votes: Votes, *, level: float = 0.95, rng: int | np.random.Ge
     >>> [(one.value, one.n_items, round(one.certificate.level, 3)) for one in certify_slices(votes, rng=0)]
     [('de', 1, 0.975), ('en', 1, 0.975)]
     """
-    if votes.slice_i is None:
+    return certify_slices_at(MemorySite(votes), level=level, rng=rng)
+
+
+def certify_slices_at(site: Site, *, level: float = 0.95, rng: int | np.random.Generator) -> tuple[Slice, ...]:
+    """The same of votes wherever they lie."""
+    slice_i, slices = site.votes.slice_i, site.votes.slices
+    if slice_i is None:
         return ()
-    if len(votes.slices) > MOST_SLICES:
+    if len(slices) > MOST_SLICES:
         raise ConfigError(
-            f"{len(votes.slices):,} slices are more than {MOST_SLICES}: too little of the level is left for each. "
+            f"{len(slices):,} slices are more than {MOST_SLICES}: too little of the level is left for each. "
             "Slice by a column with fewer values."
         )
-    shared = 1 - (1 - as_level(level)) / max(1, len(votes.slices))
+    shared = 1 - (1 - as_level(level)) / max(1, len(slices))
     seed = as_seed(rng)
-    parts = [(value, take_items(votes, np.flatnonzero(votes.slice_i == s))) for s, value in enumerate(votes.slices)]
+    parts = [(value, _slice(site, s, np.flatnonzero(slice_i == s))) for s, value in enumerate(slices)]
     return tuple(
         Slice(
             value=value,
-            n_items=len(part.items),
-            n_votes=part.n_votes,
-            certificate=certify(part, level=shared, rng=seed),
+            n_items=part.votes.shape[0],
+            n_votes=part.votes.n_votes,
+            certificate=inquire_at(part, level=shared, rng=seed).certificate,
         )
         for value, part in parts
     )
+
+
+def _slice(site: Site, code: int, item_p: IntArray) -> Countable:
+    if site.whole is not None:
+        return MemorySite(take_items(site.whole, item_p))
+    votes_jl = site.sum(partial(_worker_counts, code), doing="counting")
+    shape = (len(item_p), *site.votes.shape[1:])
+    known = site.votes
+    votes = _SliceVotes(shape, int(votes_jl.sum()), known.workers, known.labels, known.account, (), None)
+    return _SliceElsewhere(site, code, item_p, votes_jl, votes)
+
+
+class _SliceVotes(NamedTuple):
+    shape: tuple[int, int, int]
+    n_votes: int
+    workers: tuple[Hashable, ...]
+    labels: tuple[Hashable, ...]
+    account: Account
+    slices: tuple[Hashable, ...]
+    slice_i: None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SliceElsewhere:
+    """The items of one slice, as far as claims look at them, where they need not fit into memory."""
+
+    site: Site
+    code: int
+    item_p: IntArray
+    votes_jl: NDArray[np.int64]
+    votes: _SliceVotes
+
+    @property
+    def whole(self) -> None:
+        """The votes need not fit into memory."""
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether there may be gold labels."""
+        return self.site.has_gold
+
+    def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
+        """The distinct rows of counts of the slice."""
+        return self.site.patterns(partial(_rows_in_slice, rows, self.code))
+
+    def votes_by_worker(self) -> NDArray[np.int64]:
+        """How often worker j gave label l in the slice."""
+        return self.votes_jl
+
+    def take(self, item_p: IntArray) -> Votes:
+        """The votes of some items of the slice."""
+        return self.site.take(self.item_p[item_p])
+
+
+def _in_slice(votes: Votes, code: int) -> Votes:
+    assert votes.slice_i is not None
+    return take_items(votes, np.flatnonzero(votes.slice_i == code))
+
+
+def _rows_in_slice(rows: Callable[[Votes], IntArray], code: int, votes: Votes) -> IntArray:
+    return rows(_in_slice(votes, code))
+
+
+def _worker_counts(code: int, part: Part) -> NDArray[np.int64]:
+    return votes_by_worker(_in_slice(part.votes, code))

@@ -23,6 +23,7 @@ from majorant.output import votes_table, write_table
 from majorant.pipeline import aggregate_at, check, check_at, judge_workers, measure_agreement
 from majorant.report.summary import result_summary
 from majorant.simulate import simulate
+from majorant.slices import certify_slices, certify_slices_at
 
 MEMORY = 1_000_000_000
 LONG = pytest.mark.long
@@ -149,7 +150,10 @@ def run(*arguments):
         ["agreement", "--json"],
         pytest.param(["aggregate", "--method", "auto", "--out", "OUT/labels.csv"], marks=LONG),
         ["aggregate", "--method", "mace", "--ties", "first", "--out", "OUT/labels.parquet"],
+        ["aggregate", "--method", "wawa", "--ties", "random", "--out", "-"],
         ["workers", "--out", "OUT/workers.csv"],
+        ["workers", "--method", "majority", "--out", "-"],
+        pytest.param(["check", "--mask", "--method", "majority", "--out", "OUT/check"], marks=LONG),
         pytest.param(["check", "--out", "OUT/check", "--json"], marks=LONG),
     ],
     ids=lambda arguments: " ".join(arguments[:3]),
@@ -165,6 +169,8 @@ def test_commands_write_the_same_files_with_a_memory_limit(pair, tmp_path, argum
         found.append((code, out.replace(str(place), "OUT"), files))
     (code, out, files), (large_code, large_out, large_files) = found
     assert large_code == code
+    if "-" in arguments:
+        assert_same(_table(large_out.splitlines()), _table(out.splitlines()))
     assert list(large_files) == list(files)  # no trace of the sorted votes
     if "--json" in arguments:
         content, expected = json.loads(large_out), json.loads(out)
@@ -179,7 +185,28 @@ def test_commands_write_the_same_files_with_a_memory_limit(pair, tmp_path, argum
 
 def _csv(path):
     with path.open(newline="") as file:
-        return [[float(cell) if "." in cell else cell for cell in row] for row in csv.reader(file)]
+        return _table(file)
+
+
+def _table(lines):
+    return [[float(cell) if "." in cell else cell for cell in row] for row in csv.reader(lines)]
+
+
+@pytest.mark.parametrize("most_votes", [claims.MOST_VOTES, 2000])
+def test_slices_are_certified_as_in_memory(pair, tmp_path, monkeypatch, most_votes):
+    _, votes = pair
+    table = votes_table(votes)
+    table = {name: column.dictionary_decode() for name, column in table.items()}
+    language = np.array(["de", "en", "", "de"])[votes.item_n % 4]
+    path = str(write_table(tmp_path / "sliced.csv", {**table, "language": language.tolist()}))
+    monkeypatch.setattr(claims, "MOST_VOTES", most_votes)
+    monkeypatch.setattr(claims, "VOTES_PER_CLASS", 5)
+    expected = certify_slices(majorant.read(path, by="language"), rng=0)
+    kept = StoredSite(prepare(path, tmp_path / "sliced", memory=MEMORY, by="language"), MEMORY)
+    found = certify_slices_at(kept, rng=0)
+    assert [(one.value, one.n_items, one.n_votes) for one in found] == [("de", 300, 1500), ("en", 150, 750)]
+    assert any("random sample" in text for text in found[0].certificate.named.assumptions) == (most_votes == 2000)
+    assert_same(found, expected)
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def _aggregate(
             fit = aggregate_at(site, method, seed=seed)
         table = site.labelled(fit, lambda votes, part: label_table(votes, part, ties=ties, rng=generator))
         _write(table, out, {})
-        return account_summary(site.account), labels_summary(fit, count_labels_at(site, fit))
+        return account_summary(site.votes.account), labels_summary(fit, count_labels_at(site, fit))
 
 
 def _aggregate_more(

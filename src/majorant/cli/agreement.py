@@ -23,7 +23,7 @@ def agreement(source: Source, large: Large | None, level: float, seed: int, as_j
 
     with opened(source, large) as site:
         found = measure_agreement(site, level=level, seed=seed)
-    facts = {"input": account_summary(site.account), "agreement": agreement_summary(found, site.workers)}
+    facts = {"input": account_summary(site.votes.account), "agreement": agreement_summary(found, site.votes.workers)}
     if as_json:
         click.echo(to_json(facts), nl=False)
         return

@@ -59,7 +59,10 @@ def certify(
     if plug_in is not None and labels is not None:
         raise ConfigError("--labels and --plug-in are two questions: ask one at a time.")
     if large is not None and (labels or plug_in):
-        raise ConfigError("--labels and --plug-in look at all votes in memory: leave out --memory.")
+        raise ConfigError(
+            "--labels and --plug-in look at every item in memory: leave out --memory, or give the votes of a random "
+            "sample of the items."
+        )
     if plug_in is not None:
         raise SystemExit(_plug_in(source.read(), plug_in, share, seed, as_json=as_json))
     from majorant.claims import inquire_at
@@ -78,7 +81,7 @@ def _show(site: Site, certificate: Certificate, *, as_json: bool, labels: str | 
     from majorant.report.summary import account_summary
     from majorant.report.text import to_json
 
-    summary = {"input": account_summary(site.account), **certificate_summary(certificate)}
+    summary = {"input": account_summary(site.votes.account), **certificate_summary(certificate)}
     if labels is not None and site.whole is not None:
         summary["labels"] = _judge_labels(site.whole, labels, certificate.level)
     if as_json:

@@ -95,13 +95,17 @@ def _check(
 
 
 def _refuse_elsewhere(large: Large | None, cluster: Cluster | None, by: str | None, options: dict[str, Any]) -> None:
-    """What needs all votes in memory, with what to leave out."""
+    """What does not go together, with what to leave out."""
     if large is not None and cluster is not None:
         raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
-    flag = "--memory" if cluster is None else "--engine spark"
-    for name, given in (("--by", by), ("--compare", options["compare_all"]), ("--mask", options["masked"])):
-        if given and (large is not None or cluster is not None):
-            raise ConfigError(f"{name} needs all votes in memory: leave out {flag}.")
+    if options["compare_all"] and (large is not None or cluster is not None):
+        flag = "--memory" if cluster is None else "--engine spark"
+        raise ConfigError(f"--compare needs all votes in memory: leave out {flag}, or check a part of the items.")
+    if cluster is not None and by is not None:
+        raise ConfigError(f"--by {by} does not go with --engine spark: use --memory, or check each slice by itself.")
+    if cluster is not None and options["masked"]:
+        why = "--mask numbers names in the order of the rows, and rows on Spark have none"
+        raise ConfigError(f"{why}: use --memory, or mask the names in the table.")
 
 
 def _exit_code(verdicts: list[str], fail_on: str) -> int:

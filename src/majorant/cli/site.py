@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from majorant.cli.memory import Large
@@ -24,11 +25,12 @@ def opened(
 ) -> Iterator[LocalSite]:
     """The votes, read and ready; `out` is where a table will go, `by` a column to slice by, `masked` hides names."""
     from majorant.encode.mask import mask
+    from majorant.engines.masking import mask_stored
     from majorant.site import MemorySite
 
     if large is not None:
-        with large.site(source, out) as stored:
-            yield stored
+        with large.site(source, out, **({} if by is None else {"by": by})) as stored:
+            yield replace(stored, votes=mask_stored(stored.votes)) if masked else stored
     else:
         votes = source.read(by=by)
         yield MemorySite(mask(votes) if masked else votes)

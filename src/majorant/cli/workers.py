@@ -43,12 +43,12 @@ def workers(
         with at_work(method, quiet=quiet or site.whole is None):
             fit = aggregate_at(site, method, seed=seed)
         found = judge_workers(site, fit, level=level, seed=seed)
-    table = worker_table(site.workers, fit, found)
+    table = worker_table(site.votes.workers, fit, found)
     if out == "-":
         print_table(table)
     else:
         write_table(out, table)
-    account, summary = account_summary(site.account), workers_summary(site.workers, found, method)
+    account, summary = account_summary(site.votes.account), workers_summary(site.votes.workers, found, method)
     if as_json:
         click.echo(to_json({"input": account, "workers": summary, "out": out}), nl=False)
     elif not quiet:

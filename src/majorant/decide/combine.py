@@ -63,7 +63,7 @@ def combination(votes: Votes, seed: int) -> Combination | None:
 def combination_at(site: Site, weight: Mapping[str, float], seed: int) -> Fit:
     """The combined fit of votes that lie elsewhere, the members weighted by what a sample of them taught."""
     fits = {method: site.fit(method, seed) for method, share in weight.items() if share}
-    nothing = np.empty((0, len(site.labels)))
+    nothing = np.empty((0, len(site.votes.labels)))
     mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()}, weight)
     rows = tuple((weight[method], fit.posterior) for method, fit in fits.items())
     return replace(mean, posterior=site.rows(partial(_weighted, rows)))

@@ -96,7 +96,7 @@ def review_at(site: Site, fit: Fit, temper: Temper | None, *, good: NDArray[np.b
     parts = list(site.map(doubtful, doing="judging"))
     item_p, _ = _most(*(np.concatenate([part[n] for part in parts]) for n in (0, 1)))
     votes, some = site.take(item_p), as_calibrated(temper, fit_of_items(site, fit, item_p))
-    return Reviewed(votes, some, review(votes, some, good=good, crowd=crowd, n_items=site.shape[0]))
+    return Reviewed(votes, some, review(votes, some, good=good, crowd=crowd, n_items=site.votes.shape[0]))
 
 
 def _most(item: IntArray, doubt: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -68,7 +68,7 @@ def assess_workers_at(site: Site, fit: Fit, some: Votes, item_p: IntArray | None
     `item_p` are the codes of the items in `some`, None for all.
     """
     told = rows_alone(fit)
-    of_some = fit_of_items(site, fit, np.arange(site.shape[0]) if item_p is None else item_p)
+    of_some = fit_of_items(site, fit, np.arange(site.votes.shape[0]) if item_p is None else item_p)
 
     def of_part(part: Part) -> WorkerSums:
         return worker_sums(part.votes, part.of(told))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from majorant.account import Note
+from majorant.account import Account, Note
 from majorant.votes import Votes
 
 NAMING = ("gold-unknown-items", "unlabelled-items", "silent-workers")  # notes that list items or workers
@@ -18,12 +18,13 @@ def mask(votes: Votes) -> Votes:
     ((1, 2), (1,))
     """
     n_items, n_workers, _ = votes.shape
+    items, workers = tuple(range(1, n_items + 1)), tuple(range(1, n_workers + 1))
+    return replace(votes, items=items, workers=workers, account=mask_account(votes.account))
+
+
+def mask_account(account: Account) -> Account:
+    """The same account, without the names of items and workers."""
     notes = tuple(
-        Note(note.kind, note.text.split(": ")[0] + ".") if note.kind in NAMING else note for note in votes.account.notes
+        Note(note.kind, note.text.split(": ")[0] + ".") if note.kind in NAMING else note for note in account.notes
     )
-    return replace(
-        votes,
-        items=tuple(range(1, n_items + 1)),
-        workers=tuple(range(1, n_workers + 1)),
-        account=replace(votes.account, notes=notes),
-    )
+    return replace(account, notes=notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -10,7 +10,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Account
 from majorant.blocks import add_up, in_order
 from majorant.engines.checkpoint import Checkpoint
 from majorant.engines.counting import stored_patterns, stored_votes_by_worker
@@ -36,35 +35,10 @@ METHODS = tuple(name for name, method in ESTIMATORS.items() if method.distribute
 class StoredSite:
     """Stored votes, what a run may use in bytes, and whom it tells how far it is: of votes, and of steps of a fit."""
 
-    stored: StoredVotes
+    votes: StoredVotes
     memory: int
     report: Report = silent
     progress: Progress | None = None
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """(items, workers, classes)"""
-        return self.stored.shape
-
-    @property
-    def n_votes(self) -> int:
-        """How many votes there are."""
-        return self.stored.n_votes
-
-    @property
-    def workers(self) -> tuple[Hashable, ...]:
-        """The user's own names."""
-        return self.stored.workers
-
-    @property
-    def labels(self) -> tuple[Hashable, ...]:
-        """The user's own values."""
-        return self.stored.labels
-
-    @property
-    def account(self) -> Account:
-        """What became of the rows of the input."""
-        return self.stored.account
 
     @property
     def whole(self) -> None:
@@ -73,7 +47,7 @@ class StoredSite:
     @property
     def has_gold(self) -> bool:
         """Whether there are gold labels."""
-        return self.stored.gold_i is not None
+        return self.votes.gold_i is not None
 
     @property
     def methods(self) -> Sequence[str]:
@@ -89,7 +63,7 @@ class StoredSite:
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:
         """What `fn` returns for each row group, by threads; a few row groups are in memory at a time."""
-        stored = self.stored
+        stored = self.votes
 
         def of_group(group: int) -> T:
             return fn(Part(stored.group(group, group + 1), int(stored.item_g[group])))
@@ -105,21 +79,21 @@ class StoredSite:
     def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
         """The distinct rows of counts of all items, in one pass over the sorted file."""
         if rows is counts:
-            return stored_patterns(self.stored, report=self.report)
-        return stored_patterns(self.stored, rows, report=self.report)
+            return stored_patterns(self.votes, report=self.report)
+        return stored_patterns(self.votes, rows, report=self.report)
 
     def votes_by_worker(self) -> NDArray[np.int64]:
         """How often worker j gave label l, (J, K): by SQL, since a sum for each row group could be large."""
-        return np.asarray(stored_votes_by_worker(self.stored, memory=self.memory), dtype=np.int64)
+        return np.asarray(stored_votes_by_worker(self.votes, memory=self.memory), dtype=np.int64)
 
     def take(self, item_p: IntArray) -> Votes:
         """The votes of some items."""
-        return self.stored.take_items(item_p)
+        return self.votes.take_items(item_p)
 
     @property
     def engine(self) -> StoredEngine:
         """The blocks of these votes."""
-        return stored_engine(self.stored, memory=self.memory, report=self.report)
+        return stored_engine(self.votes, memory=self.memory, report=self.report)
 
     def fit(self, method: str, seed: int) -> Fit:
         """The fit of a distributed method; its probabilities lie in a file.
@@ -127,7 +101,7 @@ class StoredSite:
         The steps of a loop are kept in the folder: the same fit to the same votes, cut off before, goes on from there.
         """
         self.refuse(method)
-        stored, estimator = self.stored, ESTIMATORS[method]
+        stored, estimator = self.votes, ESTIMATORS[method]
         more: dict[str, Any] = {"rng": np.random.default_rng(seed)} if estimator.stochastic else {}
         if estimator.iterative:
             key = f"{stored.fingerprint} {method} {seed if estimator.stochastic else ''}"
@@ -141,7 +115,7 @@ class StoredSite:
 
     def labelled(self, fit: Fit, table: Table) -> Iterator[Columns]:
         """The table of labels, some items at a time, in their order: what it draws is what one table would draw."""
-        stored = self.stored
+        stored = self.votes
         for group, votes in enumerate(stored.groups()):
             start, stop = int(stored.item_g[group]), int(stored.item_g[group + 1])
             named = replace(votes, items=tuple(stored.items[start:stop]))

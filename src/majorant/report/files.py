@@ -29,7 +29,7 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | os.PathL
     return labels.written + write_files(
         {
             **labels.content,
-            place / "workers.csv": worker_table(result.site.workers, result.worker_fit, result.workers),
+            place / "workers.csv": worker_table(result.site.votes.workers, result.worker_fit, result.workers),
             place / "review.csv": review_table(*result.reviewed),
             place / "result.json": to_json(summary),
             place / "report.html": render(summary),

@@ -48,9 +48,9 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         "level": result.level,
         "seed": seed,
         "tolerance": result.tolerance,
-        "input": account_summary(site.account),
+        "input": account_summary(site.votes.account),
         "votes": votes_summary(site, result.counts),
-        "agreement": agreement_summary(result.agreement, site.workers),
+        "agreement": agreement_summary(result.agreement, site.votes.workers),
         "certificate": certificate_summary(result.certificate),
         "majority": labels_summary(result.majority, outcome.majority),
         "labels": {
@@ -60,13 +60,13 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         },
         "accuracy": accuracy_summary(result),
         "decision": {**decision_summary(result.decision), **moved},
-        "flow": flow_summary(outcome.flow_kl, site.labels),
+        "flow": flow_summary(outcome.flow_kl, site.votes.labels),
         "gold": None if result.gold is None else asdict(result.gold),
         "confidence": confidence_summary(result.labels),
         "workers": {
-            **workers_summary(site.workers, result.workers, result.rule),
+            **workers_summary(site.votes.workers, result.workers, result.rule),
             "removal": None if result.removal is None else asdict(result.removal),
-            "confusions": confusions_summary(site.workers, result.workers, result.worker_fit),
+            "confusions": confusions_summary(site.votes.workers, result.workers, result.worker_fit),
             "dependence": dependence_summary(result.inquiry.dependence),
         },
         "review": review_summary(result.reviewed),
@@ -77,7 +77,7 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         "comparison": [alternative_summary(one) for one in result.comparison],
     }
     if site.whole is None:  # which of the items the others were learned from
-        facts["sample"] = {"items": len(result.votes.items), "of": site.shape[0]}
+        facts["sample"] = {"items": len(result.votes.items), "of": site.votes.shape[0]}
     return facts
 
 
@@ -109,7 +109,7 @@ def account_summary(account: Account) -> dict[str, Any]:
 
 def votes_summary(site: Site, counts: Counts) -> dict[str, Any]:
     """How many votes there are, and how they spread over items, workers and labels."""
-    votes_jl, (n_items, n_workers, n_classes) = counts.votes_jl, site.shape
+    votes_jl, (n_items, n_workers, n_classes) = counts.votes_jl, site.votes.shape
     items_s = np.bincount(counts.patterns.votes_p, weights=counts.patterns.items_p).astype(np.int64)
     least, middle, most = np.quantile(votes_jl.sum(axis=1), [0, 0.5, 1]) if n_workers else (0, 0, 0)
     return {
@@ -120,7 +120,8 @@ def votes_summary(site: Site, counts: Counts) -> dict[str, Any]:
         "votes_per_item": [{"votes": int(s), "items": int(items_s[s])} for s in np.flatnonzero(items_s)],
         "votes_per_worker": {"least": int(least), "median": float(middle), "most": int(most)},
         "label_votes": [
-            {"label": plain(label), "votes": int(n)} for label, n in zip(site.labels, votes_jl.sum(axis=0), strict=True)
+            {"label": plain(label), "votes": int(n)}
+            for label, n in zip(site.votes.labels, votes_jl.sum(axis=0), strict=True)
         ],
     }
 

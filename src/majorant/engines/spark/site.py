@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Account
 from majorant.engines.counting import merged_patterns
 from majorant.engines.spark.labels import label_frame
 from majorant.engines.spark.pack import part_of
@@ -57,31 +56,6 @@ class SparkSite:
     """Votes on a cluster.  What is mapped over them is sent there with all that it holds: it should hold little."""
 
     votes: SparkVotes
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """(items, workers, classes)"""
-        return self.votes.shape
-
-    @property
-    def n_votes(self) -> int:
-        """How many votes there are."""
-        return self.votes.n_votes
-
-    @property
-    def workers(self) -> tuple[Hashable, ...]:
-        """The user's own names."""
-        return self.votes.workers
-
-    @property
-    def labels(self) -> tuple[Hashable, ...]:
-        """The user's own values."""
-        return self.votes.labels
-
-    @property
-    def account(self) -> Account:
-        """What became of the rows of the input."""
-        return self.votes.account
 
     @property
     def whole(self) -> None:

@@ -52,6 +52,15 @@ class SparkVotes:
         """Models on the cluster take no class as known."""
 
     @property
+    def slices(self) -> tuple[Hashable, ...]:
+        """Items in a frame are not sliced."""
+        return ()
+
+    @property
+    def slice_i(self) -> None:
+        """Items in a frame are not sliced."""
+
+    @property
     def engine(self) -> SparkEngine:
         """The engine that works on these blocks."""
         return SparkEngine(self.frame, self.places)
