@@ -12,7 +12,7 @@ ROOT = Path(majorant.__file__).parent
 EVERYONE = ("errors", "frozen", "interval", "randomness", "threads", "__version__")  # small tools without imports
 BELOW_PIPELINE = (
     "theory account votes kernels blocks merge load encode datasets tally agreement simulate estimate "
-    "certify claims slices decide plan engines output site"
+    "certify claims slices decide plan engines output site lots"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -32,12 +32,13 @@ MAY_IMPORT = {
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge output",
     "certify": "theory tally estimate.fit votes merge",
-    "site": "account blocks estimate kernels merge output tally votes",  # where the votes lie, as the line sees it
+    "lots": "votes",
+    "site": "account blocks estimate kernels lots merge output tally votes",  # where the votes lie, as the line sees it
     "decide": "certify estimate tally votes theory kernels blocks merge site",
     "plan": "theory certify estimate votes",
     "claims": "certify estimate kernels merge site tally votes",
     "slices": "account certify claims merge site tally votes",
-    "engines": "account blocks certify claims decide encode estimate kernels load merge output site tally votes",
+    "engines": "account blocks certify claims decide encode estimate kernels load lots merge output site tally votes",
     "pipeline": BELOW_PIPELINE,
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",

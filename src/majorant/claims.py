@@ -29,7 +29,7 @@ from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
 from majorant.interval import as_level
 from majorant.kernels import FloatArray
-from majorant.merge import merge_equal_items
+from majorant.merge import merge_equal_items, take_items
 from majorant.randomness import as_generator
 from majorant.site import Countable, MemorySite
 from majorant.tally import Patterns, two_class_histograms
@@ -127,20 +127,22 @@ def sample(site: Countable, *, rng: np.random.Generator) -> Votes:
 
 
 def sample_codes(site: Countable, votes_jl: NDArray[np.int64], *, rng: np.random.Generator) -> IntArray | None:
-    """The codes of the items that claims about workers look at; from elsewhere no more than memory should hold."""
-    n_items, _, n_classes = site.votes.shape
-    chosen = sampled_items(n_items, site.votes.n_votes, n_classes, typical(votes_jl.sum(axis=1).astype(float)), rng=rng)
-    n_most = round(MOST_TAKEN / max(site.votes.n_votes / max(n_items, 1), 1.0))
-    if site.whole is not None or (n_items if chosen is None else len(chosen)) <= n_most:
-        return chosen
-    return np.sort(rng.choice(n_items, n_most, replace=False))
+    """The codes of the items that claims about workers look at, None for all; in the order of their lots.
+
+    Items are drawn by their names, so they are the same ones wherever the votes lie.
+    """
+    share = sampled_share(site.votes.n_votes, site.votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
+    if site.whole is None:  # no more than memory should hold
+        share = min(share, MOST_TAKEN / max(site.votes.n_votes, 1))
+    return None if share >= 1 else site.draw(share, int(rng.integers(2**32)))
 
 
 def taken(site: Countable, item_p: IntArray | None) -> Votes:
     """The votes of the items with these codes, None for all, in memory."""
-    if item_p is None and site.whole is not None:
-        return site.whole
-    return site.take(np.arange(site.votes.shape[0]) if item_p is None else item_p)
+    if item_p is None:
+        return site.take(np.arange(site.votes.shape[0])) if site.whole is None else site.whole
+    order_p = np.argsort(item_p)
+    return take_items(site.take(item_p[order_p]), np.argsort(order_p))
 
 
 def _gold(site: Countable) -> GoldCells | None:
@@ -152,22 +154,18 @@ def _gold(site: Countable) -> GoldCells | None:
     return cells_of(rows) if known_p.any() else None
 
 
-def sampled_items(
-    n_items: int, n_votes: int, n_classes: int, typical: float, *, rng: np.random.Generator
-) -> IntArray | None:
-    """Which items the claims about workers look at, in order; None for all of them.
+def sampled_share(n_votes: int, n_classes: int, typical: float) -> float:
+    """The share of the items that the claims about workers look at.
 
     The sample leaves a worker with `typical` votes half as many again as it takes to tell workers apart.
 
-    >>> len(sampled_items(1_000_000, 5_000_000, 2, typical=1000, rng=np.random.default_rng(0)))
-    60000
+    >>> sampled_share(5_000_000, 2, typical=1000)
+    0.06
     """
     wanted = MOST_VOTES / max(n_classes, 1) ** 2
     if n_votes <= wanted:
-        return None
-    share = max(wanted / n_votes, min(1.0, ENOUGH * VOTES_PER_CLASS * n_classes / max(typical, 1.0)))
-    n_chosen = round(share * n_items)
-    return None if n_chosen >= n_items else np.sort(rng.choice(n_items, n_chosen, replace=False))
+        return 1.0
+    return max(wanted / n_votes, min(1.0, ENOUGH * VOTES_PER_CLASS * n_classes / max(typical, 1.0)))
 
 
 def inquire_from(material: Material, *, level: float, rng: np.random.Generator) -> Inquiry:

@@ -15,7 +15,7 @@ import numpy as np
 from majorant.agreement import Agreement
 from majorant.agreement.measure import agreement_from, resampling
 from majorant.certify.certificate import Certificate
-from majorant.claims import Counts, Inquiry, gather, inquire_from, sample, sample_codes, taken
+from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
 from majorant.decide.calibrate import Labels, accuracy_of, calibrate
 from majorant.decide.choice import TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits
 from majorant.decide.combine import COMBINATION, combination_at, weights_of_members
@@ -149,14 +149,13 @@ def check_at(
     generator = as_generator(seed)
     material = gather(site, rng=generator, counts=counts)
     inquiry = inquire_from(material, level=level, rng=generator)
-    votes = material.sample if site.whole is None else site.whole
+    votes, item_p = _learned_from(site, material)
     majority = aggregate(votes, "majority")
     decision = decide(votes, inquiry.certificate, majority, tolerance=tolerance, level=level, rng=seed, method=method)
     refit = partial(fit_rule, decision.method, seed=seed)
     labels = calibrate(votes, decision.fit, level=level, rng=seed, refit=refit)
     gold = gold_accuracy(votes, majority, level=level)
-    of_all = _of_all(site, votes, material.item_p, majority, decision, labels, level=level, seed=seed)
-    complete = len(votes.items) == site.votes.shape[0]
+    of_all = _of_all(site, votes, item_p, majority, decision, labels, level=level, seed=seed)
     return Result(
         site=site,
         votes=votes,
@@ -169,7 +168,7 @@ def check_at(
         majority_accuracy=_majority_accuracy(majority, labels, gold),
         labels=labels,
         **of_all._asdict(),
-        removal=removal(votes, labels, of_all.workers, refit, level=level, rng=seed) if complete else None,
+        removal=removal(votes, labels, of_all.workers, refit, level=level, rng=seed) if item_p is None else None,
         plan=_plan(votes, inquiry.certificate, target, level),
         slices=certify_slices_at(site, level=level, rng=seed),
         map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
@@ -179,6 +178,11 @@ def check_at(
         level=level,
         tolerance=tolerance,
     )
+
+
+def _learned_from(site: Site, material: Material) -> tuple[Votes, IntArray | None]:
+    """The votes from which the rule is learned, and the codes of their items, None where they are all."""
+    return (material.sample, material.item_p) if site.whole is None else (site.whole, None)
 
 
 class _OfAll(NamedTuple):
@@ -203,7 +207,7 @@ def _of_all(
     seed: int,
 ) -> _OfAll:
     """The rule, learned from `votes`, on all items; where these are all of them, it is fitted already."""
-    if len(votes.items) == site.votes.shape[0]:
+    if item_p is None:
         known = _worker_fit(MemorySite(votes), decision.fit, seed)
         workers = assess_workers(votes, known, level=level)
         found = Reviewed(votes, labels.fit, review(votes, labels.fit, good=workers.good_j))
@@ -284,10 +288,9 @@ def aggregate_at(site: Site, method: str = AUTO, *, seed: int) -> Fit:
         generator = as_generator(seed)
         material = gather(site, rng=generator)
         certificate = inquire_from(material, level=0.95, rng=generator).certificate
-        votes = material.sample if site.whole is None else site.whole
+        votes, item_p = _learned_from(site, material)
         decision = decide(votes, certificate, aggregate(votes, "majority"), rng=seed)
-        complete = len(votes.items) == site.votes.shape[0]
-        return decision.fit if complete else _fit_elsewhere(site, decision, votes, seed)
+        return decision.fit if item_p is None else _fit_elsewhere(site, decision, votes, seed)
     if site.whole is not None:
         return aggregate(site.whole, method, rng=seed)
     site.refuse(method)

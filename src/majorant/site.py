@@ -20,6 +20,7 @@ from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.kernels import Block, FloatArray
+from majorant.lots import drawn
 from majorant.merge import take_items
 from majorant.output import Columns, Content
 from majorant.tally import Patterns, counts, distinct_counts, votes_by_worker
@@ -110,6 +111,9 @@ class Countable(Protocol):
     def take(self, item_p: IntArray) -> Votes:
         """The votes of the items with these codes, which rise, in memory."""
 
+    def draw(self, share: float, seed: int) -> IntArray:
+        """The codes of items drawn by their names, in the order of their lots: `majorant.lots`."""
+
 
 class Site(Countable, Protocol):
     """Votes wherever they lie, as the line sees them."""
@@ -188,6 +192,10 @@ class MemorySite:
         """The votes of some items."""
         return take_items(self.votes, item_p)
 
+    def draw(self, share: float, seed: int) -> IntArray:
+        """The codes of items drawn by their names."""
+        return drawn([(0, self.votes.items)], share, seed)
+
     def fit(self, method: str, seed: int) -> Fit:
         """The fit of an estimator."""
         if method not in ESTIMATORS:
@@ -209,21 +217,23 @@ class MemorySite:
 
 
 def fit_of_items(site: Site, fit: Fit, item_p: IntArray) -> Fit:
-    """The fit of the items with these codes, which rise, in memory."""
+    """The fit of the items with these codes, in memory."""
     if not isinstance(fit.posterior, Rows):
         return replace(fit, posterior=np.array(fit.posterior[item_p]), votes_i=np.array(fit.votes_i[item_p]))
-    told = rows_alone(fit)
+    told, order_p = rows_alone(fit), np.argsort(item_p)
+    rising_p = item_p[order_p]
 
     def of_part(part: Part) -> tuple[FloatArray, IntArray]:
-        first, last = np.searchsorted(item_p, [part.start, part.start + len(part.votes.items)])
+        first, last = np.searchsorted(rising_p, [part.start, part.start + len(part.votes.items)])
         if first == last:
             return np.empty((0, len(fit.label_values))), np.empty(0, dtype=np.int64)
-        chosen, local_p = part.of(told), item_p[first:last] - part.start
+        chosen, local_p = part.of(told), rising_p[first:last] - part.start
         return chosen.posterior[local_p], chosen.votes_i[local_p]
 
     parts = list(site.map(of_part, doing="passing"))
     posterior_pk, votes_p = (np.concatenate([part[n] for part in parts]) for n in (0, 1))
-    return replace(fit, posterior=posterior_pk, votes_i=votes_p)
+    place_p = np.argsort(order_p)
+    return replace(fit, posterior=posterior_pk[place_p], votes_i=votes_p[place_p])
 
 
 def rows_alone(fit: Fit) -> Fit:

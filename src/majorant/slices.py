@@ -123,6 +123,12 @@ class _SliceElsewhere:
         """The votes of some items of the slice."""
         return self.site.take(self.item_p[item_p])
 
+    def draw(self, share: float, seed: int) -> IntArray:
+        """The places in the slice of items drawn by their names."""
+        code_p = self.site.draw(share, seed)
+        place_p = np.minimum(np.searchsorted(self.item_p, code_p), len(self.item_p) - 1)
+        return np.asarray(place_p[self.item_p[place_p] == code_p])
+
 
 def _in_slice(votes: Votes, code: int) -> Votes:
     assert votes.slice_i is not None

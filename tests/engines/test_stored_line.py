@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -41,7 +42,7 @@ def pair(tmp_path, small_groups):
 
 
 def sample_items(monkeypatch):
-    """Let the claims look at 400 of the 600 items."""
+    """Let the claims look at about 400 of the 600 items."""
     monkeypatch.setattr(claims, "MOST_VOTES", 8000)
     monkeypatch.setattr(claims, "VOTES_PER_CLASS", 5)
 
@@ -84,7 +85,7 @@ def test_agreement_is_that_of_the_votes_in_memory(pair, monkeypatch):
     sampled = measure_agreement(kept, seed=5)
     for name in ("percent", "fleiss", "krippendorff", "gwet"):
         assert getattr(sampled, name) == getattr(expected, name)
-    assert "from a random sample of 400 of 600 items" in sampled.resampling
+    assert re.search(r"from a random sample of [34]\d\d of 600 items", sampled.resampling)
     assert sampled.cohen.value != expected.cohen.value
     assert sampled.cohen.value == pytest.approx(expected.cohen.value, abs=0.1)
 
@@ -124,7 +125,8 @@ def test_a_check_of_a_sample_counts_all_votes(pair, monkeypatch):
     sample_items(monkeypatch)
     how = {"level": 0.95, "rng": 0, "method": "dawid-skene", "tolerance": 0.0, "target": 0.95}
     found = result_summary(check_at(kept, **how))
-    assert found["sample"] == {"items": 400, "of": 600}
+    assert 350 < found["sample"].pop("items") < 450
+    assert found["sample"] == {"of": 600}
     expected = result_summary(check(votes, **how))
     for name in ("input", "votes", "labels", "majority", "flow", "certificate"):
         assert_same(found[name], expected[name], name)

@@ -21,6 +21,7 @@ from majorant.estimate import ESTIMATORS
 from majorant.estimate.em import Progress
 from majorant.estimate.fit import Fit
 from majorant.kernels import Block, FloatArray
+from majorant.lots import AT_ONCE, drawn
 from majorant.output import Columns
 from majorant.site import LABELS, LabelFiles, Part, Table
 from majorant.tally import Patterns, counts
@@ -89,6 +90,12 @@ class StoredSite:
     def take(self, item_p: IntArray) -> Votes:
         """The votes of some items."""
         return self.votes.take_items(item_p)
+
+    def draw(self, share: float, seed: int) -> IntArray:
+        """The codes of items drawn by their names, some names in memory at a time."""
+        items = self.votes.items
+        starts = range(0, len(items), AT_ONCE)
+        return drawn(((start, items[start : start + AT_ONCE]) for start in starts), share, seed)
 
     @property
     def engine(self) -> StoredEngine:

@@ -6,20 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.engines.counting import merged_patterns
 from majorant.engines.spark.labels import label_frame
-from majorant.engines.spark.pack import part_of
+from majorant.engines.spark.pack import Places, mapped, part_of
 from majorant.engines.spark.votes import SparkVotes
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator
 from majorant.estimate.em import Progress
 from majorant.estimate.fit import Fit
 from majorant.kernels import Block, FloatArray
+from majorant.lots import drawn_of_part
 from majorant.output import Columns
 from majorant.site import LabelFiles, Part, Table
 from majorant.tally import Patterns, counts, distinct_counts, votes_by_worker
@@ -96,6 +97,13 @@ class SparkSite:
         """The votes of some items, in the driver's memory."""
         return self.votes.take_items(item_p)
 
+    def draw(self, share: float, seed: int) -> IntArray:
+        """The codes of items drawn by their names, on the cluster."""
+        named = self.votes.frame.select("part", "names")
+        table = mapped(named, partial(_draw, self.votes.places, share, seed), "code bigint, lot bigint").toArrow()
+        code_p, lot_p = (table.column(name).to_numpy() for name in ("code", "lot"))
+        return np.asarray(code_p[np.argsort(lot_p.view(np.uint64), kind="stable")])
+
     def fit(self, method: str, seed: int) -> Fit:
         """The fit of a method by its name; its probabilities are computed where the items are."""
         refuse_method(method)
@@ -123,6 +131,17 @@ class SparkSite:
 
 def _on_part(fn: Callable[[Part], T], block: Block) -> T:
     return fn(part_of(block))
+
+
+def _draw(places: Places, share: float, seed: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """On a worker: the items of each block that are drawn; Spark has no numbers without a sign."""
+    import pyarrow as pa
+
+    for batch in batches:
+        for row in range(batch.num_rows):
+            start = places.item_b[np.searchsorted(places.part_b, batch.column("part")[row].as_py())]
+            code_p, lot_p = drawn_of_part(int(start), batch.column("names")[row].values, share, seed)
+            yield pa.record_batch({"code": pa.array(code_p), "lot": pa.array(lot_p.view(np.int64))})
 
 
 def _part_patterns(rows: Callable[[Votes], IntArray], part: Part) -> Patterns:
