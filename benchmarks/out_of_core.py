@@ -33,11 +33,11 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
     import duckdb  # noqa: F401 (loading it is not timed)
     import numpy as np
 
-    from majorant import stored as line
     from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
-    from majorant.engines.counting import stored_patterns
+    from majorant.decide.labels import label_table
     from majorant.engines.prepare import prepare
     from majorant.engines.store import open_store
+    from majorant.engines.stored_site import StoredSite
     from majorant.output import write_table
     from majorant.tally import two_class_histograms
 
@@ -45,20 +45,21 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
         return lambda: None
     if name == "sort":
         return lambda: prepare(str(source), work, memory=MEMORY)
-    kept, means = open_store(work), line.Means(MEMORY)
+    kept = open_store(work)
     assert kept is not None
+    site = StoredSite(kept, MEMORY)
     if name == "read":
         file = pq.ParquetFile(source)
         return lambda: sum(len(batch) for batch in file.iter_batches(1 << 18, columns=["item", "worker", "label"]))
     if name == "count":
-        return lambda: stored_patterns(kept)
+        return site.patterns
     if name == "certificate":
         rng = np.random.default_rng(0)
-        return lambda: anonymous_claim(as_histograms(two_class_histograms(stored_patterns(kept))), 0.95, rng)
+        return lambda: anonymous_claim(as_histograms(two_class_histograms(site.patterns())), 0.95, rng)
     if name == "labels":
-        fit = line.fit_rule(kept, "majority", means, rng=0)
-        return lambda: write_table(work / "labels.csv", line.label_tables(kept, fit))
-    return lambda: line.fit_rule(kept, name, means, rng=0)
+        fit = site.fit("majority", 0)
+        return lambda: write_table(work / "labels.csv", site.labelled(fit, label_table))
+    return lambda: site.fit(name, 0)
 
 
 def measure(name: str, source: Path, work: Path) -> dict[str, float]:

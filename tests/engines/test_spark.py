@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from crowds import informed_votes
+from majorant import claims
 from majorant.claims import inquire as inquire_in_memory
 from majorant.claims import inquire_at
 from majorant.cli import main
@@ -25,6 +26,8 @@ from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
 from majorant.kernels import gather, scatter
 from majorant.output import votes_table, write_table
+from majorant.pipeline import check, check_at
+from majorant.report.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
 from majorant.tally import tally
 from majorant.votes import Votes
@@ -169,6 +172,44 @@ def test_the_certificate_is_that_in_memory(one_block, votes, local):
         np.testing.assert_allclose(ours.margin or 0.0, theirs.margin or 0.0, atol=1e-9)
     several = on_spark.certify(votes, rng=0)  # another order of the items: other random draws, the same verdicts
     assert several.anonymous.verdict == expected.certificate.anonymous.verdict
+
+
+def sample_items(monkeypatch):
+    """Let the claims look at some two thirds of the items."""
+    monkeypatch.setattr(claims, "MOST_VOTES", 9_000)
+    monkeypatch.setattr(claims, "VOTES_PER_CLASS", 5)
+
+
+def test_the_certificate_of_a_sample_is_that_in_memory(votes, local, monkeypatch):
+    """The same items in the same order, whatever the blocks; here workers and votes are in one order as well."""
+    sample_items(monkeypatch)
+    expected, found = (
+        one.certificate for one in (inquire_in_memory(local, rng=0), inquire_at(SparkSite(votes), rng=0))
+    )
+    assert any("random sample" in text for text in expected.named.assumptions)
+    assert found.why == expected.why
+    for name in ("anonymous", "named"):
+        ours, theirs = getattr(found, name), getattr(expected, name)
+        assert (ours.verdict, ours.gates, ours.assumptions) == (theirs.verdict, theirs.gates, theirs.assumptions)
+        for number in ("value", "low", "high"):
+            ours_n, theirs_n = getattr(ours.loss, number), getattr(theirs.loss, number)
+            assert (ours_n is None) == (theirs_n is None)
+            np.testing.assert_allclose(ours_n or 0.0, theirs_n or 0.0, atol=1e-9)
+
+
+def test_a_check_of_a_sample_counts_all_votes(votes, local, monkeypatch):
+    expected = result_summary(check(local, method="dawid-skene", rng=0))
+    sample_items(monkeypatch)
+    result = check_at(SparkSite(votes), method="dawid-skene", rng=0)
+    found = result_summary(result)
+    assert found["sample"]["items"] < found["sample"]["of"] == 300
+    for name in ("votes", "labels", "majority", "flow"):
+        assert found[name] == expected[name]
+    for ours, theirs in zip(found["workers"]["rows"], expected["workers"]["rows"], strict=True):
+        assert (ours["worker"], ours["votes"]) == (theirs["worker"], theirs["votes"])
+        np.testing.assert_allclose(ours["accuracy"], theirs["accuracy"], atol=1e-9)
+    doubtful = {row["item"] for row in expected["review"]["rows"][:5]}
+    assert doubtful <= {row["item"] for row in found["review"]["rows"]}
 
 
 def test_workers_are_judged_as_in_memory(votes, local):
