@@ -24,13 +24,14 @@ def opened(
     masked: bool = False,
 ) -> Iterator[LocalSite]:
     """The votes, read and ready; `out` is where a table will go, `by` a column to slice by, `masked` hides names."""
-    from majorant.encode.mask import mask
-    from majorant.engines.masking import mask_stored
-    from majorant.site import MemorySite
-
     if large is not None:
+        from majorant.engines.masking import mask_stored
+
         with large.site(source, out, **({} if by is None else {"by": by})) as stored:
             yield replace(stored, votes=mask_stored(stored.votes)) if masked else stored
     else:
+        from majorant.encode.mask import mask
+        from majorant.site import MemorySite
+
         votes = source.read(by=by)
         yield MemorySite(mask(votes) if masked else votes)
