@@ -128,6 +128,18 @@ def test_whole_numbers_close_together_and_then_far_apart_keep_their_codes(tmp_pa
     assert_same(*both(pattern, tmp_path / "work"))
 
 
+def test_a_row_without_a_label_is_no_vote(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    label = [None if i % 7 == 0 else i % 2 for i in range(300)]
+    table = {"item": np.arange(300) % 140, "worker": np.arange(300), "label": pa.array(label)}
+    pq.write_table(pa.table(table), tmp_path / "votes.parquet")
+    stored, votes = both(str(tmp_path / "votes.parquet"), tmp_path / "work")
+    assert votes.account.abstained == 43
+    assert_same(stored, votes)
+
+
 @pytest.mark.parametrize("other", [["a", "b"], [1.5, 2.0], np.array([2**63 + 1, 4], np.uint64)])
 def test_ids_of_several_types_are_refused(tmp_path, other):
     pattern = parquet_files(tmp_path, np.array([1, 2]), other)
