@@ -16,8 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -32,10 +35,8 @@ FEW, ENOUGH = 10_000, 10_000_000  # votes to warm up with; votes at which what e
 
 def task(name: str, source: Path, work: Path) -> Callable[[], object]:
     """What is timed; imports and opening are not."""
-    import duckdb  # noqa: F401 (loading it is not timed)
     import numpy as np
 
-    from majorant import stored as line
     from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
     from majorant.engines.counting import stored_patterns
     from majorant.engines.prepare import prepare
@@ -47,7 +48,7 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
         return lambda: None
     if name == "sort":
         return lambda: prepare(str(source), work, memory=MEMORY)
-    kept, means = open_store(work), line.Means(MEMORY)
+    kept = open_store(work)
     assert kept is not None
     if name == "read":
         file = pq.ParquetFile(source)
@@ -58,9 +59,26 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
         rng = np.random.default_rng(0)
         return lambda: anonymous_claim(as_histograms(two_class_histograms(stored_patterns(kept))), 0.95, rng)
     if name == "labels":
-        fit = line.fit_rule(kept, "majority", means, rng=0)
-        return lambda: write_table(work / "labels.csv", line.label_tables(kept, fit))
-    return lambda: line.fit_rule(kept, name, means, rng=0)
+        fit = fitted(kept, "majority")
+        return lambda: write_table(work / "labels.csv", label_tables(kept, fit))
+    return lambda: fitted(kept, name)
+
+
+def fitted(kept: Any, method: str) -> Any:
+    """The fit of a method to stored votes."""
+    from majorant.engines.stored_engine import stored_engine
+    from majorant.estimate import ESTIMATORS
+
+    return ESTIMATORS[method]().fit(kept, engine=stored_engine(kept, memory=MEMORY))
+
+
+def label_tables(kept: Any, fit: Any) -> Iterator[dict[str, Any]]:
+    """The table of labels, row group by row group."""
+    from majorant.decide.labels import label_table
+
+    for votes, (start, stop) in zip(kept.groups(), pairwise(kept.item_g), strict=True):
+        named = replace(votes, items=tuple(kept.items[start:stop]))
+        yield label_table(named, replace(fit, posterior=fit.posterior[start:stop], votes_i=votes.votes_i))
 
 
 def measure(name: str, source: Path, work: Path) -> dict[str, float]:
