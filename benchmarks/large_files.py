@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,12 @@ import pyarrow.parquet as pq
 
 VOTES_PER_ITEM, VOTES_PER_WORKER = 5, 1000
 ITEMS_AT_ONCE = 1 << 18
+
+
+def most_votes(default: str) -> int:
+    """How many votes to go up to: the first argument, else the environment's MAJORANT_BENCH_VOTES, else the default."""
+    given = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MAJORANT_BENCH_VOTES", default)
+    return int(float(given))
 
 
 def write_crowd(path: Path, n_votes: int, *, shuffled: bool = False, text: bool = False, seed: int = 0) -> None:

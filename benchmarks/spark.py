@@ -1,76 +1,138 @@
-"""What does Spark cost: time against votes, cores and blocks, from a Parquet file to blocks, and for a pass over them.
+"""What does Spark cost: against votes, cores and blocks, from a Parquet file to blocks, for a step, and for labels.
 
-python benchmarks/spark.py [votes ...]     1e6 and 1e7 by default, ten quiet minutes; needs Java 17 and majorant[spark]
+    python benchmarks/spark.py [votes ...]     1e5, 1e6 and 1e7 by default: a quarter of an hour, Java 17, PySpark
 
-Each number of cores is a process of its own.  `encode` is from the file to blocks in memory (names to codes, a shuffle
-by item, packing), `step` one step of Dawid-Skene on them, `labels` the labels written as Parquet; beside them the step
-of the engine in memory, on the same machine.
+A crowd (5 votes an item, 1,000 a worker, two classes) in a shuffled file.  Each line is a Spark of its own.  `encode`
+is from the file to blocks in memory (names to codes, a shuffle by item, packing), `step` one step of Dawid-Skene on
+them, `labels` the labels written as Parquet, `in memory` the step of the engine in memory on the same machine.  Beside
+the seconds that pass stand those that all cores worked, Java and Python together, which other programs disturb less.
+Below the table: what is left when the smallest size is taken off, which is Spark's own price, and 10^10 votes at that
+rate.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from large_files import write_crowd
 from majorant.estimate.dawid_skene import DawidSkene
 
-FEW, MANY = 1, 4
+FEW, MANY = 1, 6
+TASKS = ("encode", "step", "labels")
+MANY_VOTES, STEPS = 10**10, 50
+Taken = tuple[float, float]  # seconds that passed, seconds that cores worked
 
 
-def measure(path: Path, cores: int, partitions: int | None) -> str:
-    """One line of the table."""
+def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
+    """What one line of the table says."""
     from majorant.engines.spark import aggregate, encode, spark_session
+
+    def steps(n_steps: int) -> Any:
+        return aggregate(votes, DawidSkene(max_iter=n_steps, tol=0.0, accelerate=False))
 
     with spark_session(f"local[{cores}]", memory="2g") as spark:
         frame = spark.read.parquet(str(path))
         frame.count()
         encoding, votes = clock(lambda: encode(frame, partitions=partitions))
-        few, _ = clock(lambda: aggregate(votes, DawidSkene(max_iter=FEW, tol=0.0, accelerate=False)))
-        many, found = clock(lambda: aggregate(votes, DawidSkene(max_iter=MANY, tol=0.0, accelerate=False)))
-        out = path.with_name(f"labels-{cores}-{partitions}")
+        few, _ = clock(lambda: steps(FEW))
+        many, found = clock(lambda: steps(MANY))
+        out = path.with_name(f"labels-{path.stem}-{cores}-{partitions}")
         writing, _ = clock(lambda: found.labels.write.parquet(str(out)))
-        step = (many - few) / (MANY - FEW)
+        step = tuple((m - f) / (MANY - FEW) for m, f in zip(many, few, strict=True))
         blocks = len(votes.places.part_b)
-        return f"{votes.n_votes:12,}{cores:7}{blocks:8}{encoding:11.1f}{step:9.2f}{writing:11.1f}"
+    return {"blocks": blocks, "encode": encoding, "step": step, "labels": writing}
 
 
-def clock(call):  # type: ignore[no-untyped-def]
-    """Seconds, and what the call gives."""
-    start = time.perf_counter()
+def clock(call: Callable[[], Any]) -> tuple[Taken, Any]:
+    """Seconds that passed, seconds that this process and all below it worked, and what the call gives."""
+    start, worked = time.perf_counter(), work_seconds()
     found = call()
-    return time.perf_counter() - start, found
+    return (time.perf_counter() - start, work_seconds() - worked), found
+
+
+def work_seconds() -> float:
+    """Processor time of this process and of all that descend from it, ended ones included."""
+    stats = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rsplit(")", 1)[1].split()
+        except OSError:  # it has just ended; who waited for it counts its time
+            continue
+        stats[int(entry.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    family, grown = {os.getpid()}, True
+    while grown:
+        more = {pid for pid, (parent, _) in stats.items() if parent in family} - family
+        family, grown = family | more, bool(more)
+    return sum(stats[pid][1] for pid in family if pid in stats) / os.sysconf("SC_CLK_TCK")
 
 
 def in_memory(path: Path) -> float:
-    """Seconds of a step in memory."""
+    """Seconds that cores work for a step in memory."""
     from majorant.encode import read
 
     votes = read(str(path))
     steps = (10 * FEW, 10 * MANY)  # a step is too short to be told from few
     few, many = (clock(lambda s=s: DawidSkene(max_iter=s, tol=0.0, accelerate=False).fit(votes))[0] for s in steps)
-    return (many - few) / (steps[1] - steps[0])
+    return (many[1] - few[1]) / (steps[1] - steps[0])
+
+
+def line(path: Path, cores: int, partitions: int | None) -> dict[str, Any] | str:
+    """What a Spark of its own measured, or why it did not."""
+    command = [sys.executable, __file__, "--one", str(path), str(cores), str(partitions or 0)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return f"ended with {done.returncode}: {' '.join(done.stderr.strip().splitlines()[-3:])[:600]}"
+    return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def main(sizes: list[int]) -> None:
-    """Print a row for each size, number of cores and number of blocks."""
-    print(f"{'votes':>12}{'cores':>7}{'blocks':>8}{'encode, s':>11}{'step, s':>9}{'labels, s':>11}{'in memory':>11}")
+    """Print a row for each size, number of cores and number of blocks, and what follows from them."""
+    print("seconds that passed (seconds that cores worked)\n")
+    heads = ("votes", "cores", "blocks", *TASKS, "step in memory")
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    one_core = {}
     with tempfile.TemporaryDirectory() as folder:
         for n_votes in sizes:
             path = Path(folder) / f"{n_votes}.parquet"
             write_crowd(path, n_votes, shuffled=True)
             beside = in_memory(path)
             for cores, partitions in ((1, None), (2, None), (2, 16 * max(n_votes // 1_000_000, 1))):
-                command = [sys.executable, __file__, "--one", str(path), str(cores), str(partitions or 0)]
-                line = subprocess.run(command, check=True, capture_output=True, text=True).stdout.rstrip()
-                print(f"{line}{beside:11.3f}", flush=True)
+                found = line(path, cores, partitions)
+                if isinstance(found, str):
+                    print(f"| {n_votes:,} | {cores} | {partitions or ''} | {found} |", flush=True)
+                    continue
+                cells = (f"{found[name][0]:.2f} ({found[name][1]:.2f})" for name in TASKS)
+                print(f"| {n_votes:,} | {cores} | {found['blocks']} | {' | '.join(cells)} | {beside:.3f} |", flush=True)
+                if cores == 1:
+                    one_core[n_votes] = found
+    if len(one_core) > 1:
+        extrapolate(one_core)
+
+
+def extrapolate(found: dict[int, dict[str, Any]]) -> None:
+    """Say what a vote costs beyond Spark's own price, and what very many votes would."""
+    least, most = min(found), max(found)
+    hours = 0.0
+    print(f"\nwork of the cores, one core, from {least:,} to {most:,} votes:")
+    for name in TASKS:
+        own, all_of_it = found[least][name][1], found[most][name][1]
+        rate = max(all_of_it - own, 0.0) / (most - least)
+        times = STEPS if name == "step" else 1
+        hours += times * rate * MANY_VOTES / 3600
+        print(f"{name}: {own:.2f} s whatever the votes, and {1e9 * rate:.0f} ns a vote")
+    print(f"{MANY_VOTES:.0e} votes at that rate, {STEPS} steps: {hours:.0f} core-hours, all told; not measured")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
-        print(measure(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]) or None))
+        print(json.dumps(measure(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]) or None)))
     else:
-        main([int(float(size)) for size in sys.argv[1:] or ["1e6", "1e7"]])
+        main([int(float(size)) for size in sys.argv[1:] or ["1e5", "1e6", "1e7"]])

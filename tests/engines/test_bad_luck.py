@@ -1,10 +1,13 @@
 """What happens when a run on stored votes is killed, interrupted, or runs out of disk or memory."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -45,13 +48,17 @@ main()
 """
 
 
-def run(path, *options, moment=("majorant.output", "make_folder", 0, 0, 0)):
-    """The command in a process of its own."""
+UNDISTURBED = ("majorant.output", "make_folder", 0, 0, 0)
+
+
+def run(path, *options, moment=UNDISTURBED, within=()):
+    """The command in a process of its own, `within` another one that prepares its surroundings."""
+    return subprocess.run([*within, *words(path, *options, moment=moment)], capture_output=True, text=True, check=False)
+
+
+def words(path, *options, moment=UNDISTURBED):
     arguments = ["aggregate", path, "--repeats", "each", "--method", "dawid-skene", "--memory", "1GB", *options]
-    script = RUN.format(moment=moment)
-    return subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    return [sys.executable, "-c", RUN.format(moment=moment), *map(str, arguments)]
 
 
 def mostly_long(*short):
@@ -112,6 +119,59 @@ def test_a_full_disk_is_a_message_and_leaves_nothing_under_the_final_name(place,
     assert "with --work" in full.stderr
     assert "Traceback" not in full.stderr
     assert "labels.csv" not in entries(path.parent)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_cut_off_at_any_moment_leaves_no_partial_output_and_goes_on(place, stop):
+    """Cut off again and again, at moments drawn over the length of a run, then let go: the labels are the same."""
+    path, expected = place
+    out = path.parent / "labels.csv"
+    start = time.monotonic()
+    assert run(path, "--out", path.parent / "other.csv").returncode == 0
+    length, rng, cut = time.monotonic() - start, np.random.default_rng(0), 0
+    for after in rng.permutation(np.linspace(0.2, 1.0, 9)) * length:
+        process = subprocess.Popen(words(path, "--out", out, "--resume"), stderr=subprocess.PIPE, text=True)
+        try:
+            process.wait(after)
+        except subprocess.TimeoutExpired:
+            process.send_signal(stop)
+        _, said = process.communicate()
+        # Python that is still starting ends by the signal, later the command has its own say
+        assert process.returncode in (0, -stop, 130 if stop == signal.SIGINT else -stop), said
+        cut += process.returncode != 0
+        if out.exists():
+            assert out.read_text() == expected
+            out.unlink()
+    assert cut > 3
+    last = run(path, "--out", out, "--resume")
+    assert last.returncode == 0, last.stderr
+    assert out.read_text() == expected
+    left = [name for name in entries(path.parent) if not name.endswith(".part")]
+    assert left == ["labels.csv", "other.csv", "votes.parquet"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", ["16k", "48k", "72k"])
+def test_a_disk_that_is_really_full_is_a_message(place, tmp_path, size):
+    """A file system of its own with little room, for the sorted votes alone."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = f'mount -t tmpfs -o size={size} tmpfs {disk} && exec "$@"'
+    within = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*within, "true"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("this system lets nobody mount a file system of his own")
+    path, _ = place
+    out = path.parent / "labels.csv"
+    full = run(path, "--out", out, "--work", disk, within=within)
+    assert full.returncode == 2, full.stderr
+    assert "No space left on device" in full.stderr
+    assert f"Cannot write to {disk}" in full.stderr
+    assert "Traceback" not in full.stderr
+    assert entries(path.parent) == ["votes.parquet"]
 
 
 def test_a_query_that_does_not_fit_says_so(crowd_file, tmp_path):

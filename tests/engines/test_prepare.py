@@ -106,6 +106,49 @@ def test_whole_numbers_floats_and_dates_as_ids(tmp_path):
     assert_same(*both(str(tmp_path / "votes.parquet"), tmp_path / "work", repeats="first"))
 
 
+def parquet_files(folder, *columns):
+    """A file for each column of items; every item gets a vote of the file's worker."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for n, item in enumerate(columns):
+        votes = {
+            "item": item,
+            "worker": pa.array([10 * n] * len(item)),
+            "label": pa.array([i % 2 for i in range(len(item))]),
+        }
+        pq.write_table(pa.table(votes), folder / f"part-{n}.parquet")
+    return str(folder / "part-*.parquet")
+
+
+def test_whole_numbers_close_together_and_then_far_apart_keep_their_codes(tmp_path):
+    rng = np.random.default_rng(2)
+    near, far = rng.permutation(np.arange(-150, 150)), np.array([7, 2**60, -(2**62), 149, 3])
+    pattern = parquet_files(tmp_path, near, near[::-1] + 100, far.astype(np.int64), far[:4])
+    assert_same(*both(pattern, tmp_path / "work"))
+
+
+def test_a_row_without_a_label_is_no_vote(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    label = [None if i % 7 == 0 else i % 2 for i in range(300)]
+    table = {"item": np.arange(300) % 140, "worker": np.arange(300), "label": pa.array(label)}
+    pq.write_table(pa.table(table), tmp_path / "votes.parquet")
+    stored, votes = both(str(tmp_path / "votes.parquet"), tmp_path / "work")
+    assert votes.account.abstained == 43
+    assert_same(stored, votes)
+
+
+@pytest.mark.parametrize("other", [["a", "b"], [1.5, 2.0], np.array([2**63 + 1, 4], np.uint64)])
+def test_ids_of_several_types_are_refused(tmp_path, other):
+    pattern = parquet_files(tmp_path, np.array([1, 2]), other)
+    with pytest.raises(
+        DataError, match=r"column 'item': ids of several types\. With --memory, write every item as text"
+    ):
+        prepare(pattern, tmp_path / "work", memory=MEMORY)
+
+
 def test_files_of_one_kind_are_read_together_and_a_change_of_type_is_refused(tmp_path):
     for n in range(3):
         content = "".join(f"i{(7 * i + n) % 150},w{i % 11},{i % 2}\n" for i in range(300))

@@ -89,10 +89,24 @@ def test_steps_of_another_fit_are_passed_over_and_damaged_ones_named(stored, tmp
 def test_a_damaged_row_group_is_an_error(stored):
     path = stored.folder / "votes.parquet"
     content = bytearray(path.read_bytes())
-    content[len(content) // 3] ^= 0xFF
+    content[len(content) // 3 : len(content) // 3 + 40] = b"\xff" * 40
     path.write_bytes(bytes(content))
     with pytest.raises(DataError, match=r"votes\.parquet is damaged \(row groups .*run again without --resume"):
         fit("majority", stored, engine_of(stored))
+
+
+def test_a_damaged_byte_is_an_error_or_changes_nothing(stored):
+    path, names = stored.folder / "votes.parquet", ("item", "worker", "label")
+    content, expected = path.read_bytes(), stored.columns(0, stored.n_groups, *names)
+    found = 0
+    for at in range(5, len(content), len(content) // 150):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
+        try:
+            for column_n, right_n in zip(stored.columns(0, stored.n_groups, *names), expected, strict=True):
+                np.testing.assert_array_equal(column_n, right_n)
+        except DataError:
+            found += 1
+    assert found > 75  # the rest are statistics that nobody reads
 
 
 def test_too_little_memory_for_the_workers_is_refused_with_the_least_that_would_do(stored):

@@ -15,7 +15,7 @@ from majorant.engines.sql import as_worker_counts, worker_query
 from majorant.engines.store import GROUP_FILE, StoredVotes
 from majorant.errors import ConfigError
 from majorant.load.scan import path_literal
-from majorant.tally import Patterns, counts, distinct_counts
+from majorant.tally import Patterns, distinct_counts, label_counts
 from majorant.threads import thread_count
 from majorant.votes import IntArray, Votes
 
@@ -23,15 +23,17 @@ ROWS_KEPT = 1 << 18  # rows of counts that wait before equal ones are put togeth
 
 
 def stored_patterns(
-    stored: StoredVotes, rows: Callable[[Votes], IntArray] = counts, *, report: Report = silent
+    stored: StoredVotes, rows: Callable[[Votes], IntArray] | None = None, *, report: Report = silent
 ) -> Patterns:
-    """The distinct rows of counts of all items, as `distinct_counts` gives them; `rows` says what is counted.
+    """The distinct rows of counts of all items, as `distinct_counts` gives them.
 
-    The file is sorted by item, so this takes one pass and the memory of a few row groups.
+    `rows` says what is counted, by default the votes for each class.  The file is sorted by item, so this takes one
+    pass and the memory of a few row groups.
     """
 
     def of_group(group: int) -> tuple[int, Patterns]:
-        return group, distinct_counts(rows(stored.group(group, group + 1)))
+        found = _votes_by_class(stored, group) if rows is None else rows(stored.group(group, group + 1))
+        return group, distinct_counts(found)
 
     def parts() -> Iterable[Patterns]:
         for group, part in in_order(of_group, range(stored.n_groups), thread_count()):
@@ -39,6 +41,13 @@ def stored_patterns(
             yield part
 
     return merged_patterns(parts())
+
+
+def _votes_by_class(stored: StoredVotes, group: int) -> IntArray:
+    """The counts of the items of a row group, which need its labels and nothing else."""
+    [label_n] = stored.columns(group, group + 1, "label")
+    votes_i = stored.votes_i[stored.item_g[group] : stored.item_g[group + 1]]
+    return label_counts(label_n, np.concatenate([[0], np.cumsum(votes_i, dtype=np.int64)]), stored.shape[2])
 
 
 def merged_patterns(parts: Iterable[Patterns]) -> Patterns:

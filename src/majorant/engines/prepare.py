@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from majorant.encode.repeats import Resolved, check_policy
 from majorant.encode.values import decode
 from majorant.engines.memory import BASE, require
 from majorant.engines.names import Names, no_room
+from majorant.engines.settling import RowsWanted
 from majorant.engines.sorting import Sorted, sort_votes
 from majorant.engines.spill import Report, Spilled, silent, spill
 from majorant.engines.store import MANIFEST, StoredVotes, open_store, write_manifest, write_values
@@ -53,7 +55,12 @@ def prepare(
         )
     clear(place)
     try:
-        _build(source, place, fingerprint, memory, report, settings)
+        build = partial(_build, source, place, fingerprint, memory, report, settings)
+        try:
+            build(rows=not all(Path(file).is_file() for file in files))  # what can be read once only has no second try
+        except RowsWanted:  # some row is bad, and which ones they are is worth a second look
+            clear(place)
+            build(rows=True)
         if _stamp(source, settings)[1] != stamp:
             raise DataError(f"{_and(files)} changed while it was read. Run again when nothing writes to it any more.")
     except OSError as error:
@@ -93,7 +100,9 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[Path]:
         yield place
 
 
-def _build(source: Any, place: Path, fingerprint: str, memory: int, report: Report, settings: dict[str, Any]) -> None:
+def _build(
+    source: Any, place: Path, fingerprint: str, memory: int, report: Report, settings: dict[str, Any], *, rows: bool
+) -> None:
     repeats, max_classes = settings.get("repeats", "error"), settings.get("max_classes", MAX_CLASSES)
     check_policy(repeats)
     if settings.get("wide"):
@@ -104,13 +113,15 @@ def _build(source: Any, place: Path, fingerprint: str, memory: int, report: Repo
     with open_table(source, how) as table:
         if settings.get("gold_file") is not None and "gold" in table.columns:
             raise ConfigError("gold labels stand both in a column and in the gold file. Leave one out: --gold none.")
-        spilled = spill(table, place, memory=memory, max_classes=max_classes, empty=empty, report=report)
+        spilled = spill(table, place, memory=memory, max_classes=max_classes, empty=empty, rows=rows, report=report)
     if not spilled.uses.any():
         raise no_votes(spilled.coded)
     gold = _gold(spilled, settings, how, empty, max_classes)
     labels = decode(spilled.coded.known["label"], spilled.coded.table.kind)
     named = name_labels(spilled.coded, labels, spilled.uses, gold, empty, spilled.n_ids["item"])
-    found = sort_votes(spilled, named, place, repeats=repeats, empty=empty, memory=memory, report=report)
+    found = sort_votes(
+        spilled, named, place, repeats=repeats, empty=empty, memory=memory, threads=how.threads, report=report
+    )
     assert found.coverage is not None
     resolved = Resolved(None, found.merged, found.dropped)
     account = make_account(spilled.coded, found.coverage, named, resolved, repeats, gold)

@@ -6,30 +6,83 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.encode.hashing import FULLEST
 from majorant.encode.ids import empty_id
 from majorant.encode.values import decode, is_empty
 from majorant.encode.vocabulary import Coder, Codes
+from majorant.engines.dense import DenseTable
 from majorant.engines.names import Names, NameWriter
 from majorant.errors import DataError
 from majorant.load.frames import kind_key
-from majorant.load.table import Column, Hashed, Objects, numpy_view
+from majorant.load.table import Column, Hashed, Objects, arrow_view, column_length, numpy_view
 
 ODD = np.uint64(0x9E3779B97F4A7C15)  # multiplying by an odd number loses nothing: different integers, different keys
 JSON_TEXT, JSON_WHOLE = r'^"[^\\]*"$', r"^(0|-?[1-9][0-9]{0,17})$"  # as JSON writes them, each value in one way only
 
 
 class Roll:
-    """The items, or the workers, in order of appearance."""
+    """The items, or the workers, in order of appearance.
 
-    def __init__(self, role: str, coder: Coder, kind: str, path: Path) -> None:
+    Whole numbers that lie close together find their codes in a table of all numbers between them (DenseTable), text and
+    other numbers by their hashes (Coder).  `room` is what the first of the two may take, however few the ids are.
+    """
+
+    def __init__(self, role: str, coder: Coder, kind: str, path: Path, room: int) -> None:
         self.role, self.coder, self.kind = role, coder, kind
         self.writer = NameWriter(path)
+        self.dense: DenseTable | None = DenseTable(room)
         self.form = ""  # of JSON: how the first name is written
         self.alike = False  # whether two names that differ might be one value
 
-    def hashed(self, column: Column) -> Column:
+    def encode(self, column: Column) -> tuple[Codes, int | None]:
+        """The codes of the next rows, and the first code that names nothing, if there is one."""
+        number_n = self._numbers(column)
+        if number_n is None or self.dense is None or isinstance(column, (Hashed, Objects)):
+            self.coder.add(self._hashed(column))
+            return self._take()
+        if column.null_count:
+            return np.where(numpy_view(column.is_valid(), np.bool_), np.int32(0), np.int32(-1)), -1
+        code_n, new = self.dense.encode(number_n)
+        if len(new):
+            self._write(column.take(arrow_view(new)))
+        return code_n, None
+
+    def make_ready(self, column: Column) -> int:
+        """Choose the table by which the next rows are encoded, and say how much memory that may take."""
+        number_n = self._numbers(column)
+        if self.dense is not None and number_n is not None:
+            taken = self.dense.bytes_with(number_n)
+            if taken is not None:
+                return taken
+        self._leave_dense()
+        table = self.coder.table
+        if table is None:
+            return 200 * len(self.coder)
+        n_bytes, n_more = table.slots.nbytes, column_length(column)
+        return 4 * n_bytes if table.n_keys + n_more > FULLEST * len(table.slots) else n_bytes
+
+    def _numbers(self, column: Column) -> NDArray[np.int64] | None:
+        import pyarrow as pa
+
+        if self.dense is None or isinstance(column, (Hashed, Objects)):
+            return None
+        if not pa.types.is_integer(column.type) or column.type == pa.uint64():
+            return None
+        return numpy_view(column.cast(pa.int64()), np.int64)
+
+    def _leave_dense(self) -> None:
+        """From here on by hashes, with the codes that are given already."""
+        if self.dense is not None and self.dense.n_keys:
+            import pyarrow as pa
+
+            self.coder.add(_hashed_integers(pa.array(self.dense.numbers())))
+            self.coder.part_codes.clear()
+            self.coder.texts.clear()  # their names are written
+        self.dense = None
+
+    def _hashed(self, column: Column) -> Column:
         """The column with hashes, where its type allows it, so that codes are final at once."""
         import pyarrow as pa
 
@@ -40,17 +93,14 @@ class Roll:
         text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         return _hashed_text(column) if text else column
 
-    def take(self) -> tuple[Codes, int | None]:
+    def _take(self) -> tuple[Codes, int | None]:
         """The codes of the part added last, and the first code that names nothing, if there is one."""
         table = self.coder.table
         self.coder.merge()
         code_n = self.coder.part_codes.pop()
         if table is None:
             if self.writer.n_names:
-                raise DataError(
-                    f"{self.coder.source}, column {self.coder.column!r}: ids of several types. With --memory, write "
-                    f"every {self.role} as text, or every one as a whole number."
-                )
+                raise self._several_types()
             return code_n, -1 if (code_n < 0).any() else None
         first, empty = self.writer.n_names, None
         for names in self.coder.texts:
@@ -64,7 +114,7 @@ class Roll:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        self.writer.add(names)
+        self._write(names)
         if pa.types.is_integer(names.type):
             return None
         if self.kind == "json":
@@ -76,6 +126,18 @@ class Roll:
         if self.kind != "json" and shortest > 0:
             return None
         return next((first + n for n, value in enumerate(decode(names, self.kind)) if is_empty(value)), None)
+
+    def _write(self, names: Any) -> None:
+        try:
+            self.writer.add(names)
+        except TypeError:
+            raise self._several_types() from None
+
+    def _several_types(self) -> DataError:
+        return DataError(
+            f"{self.coder.source}, column {self.coder.column!r}: ids of several types. With --memory, write every "
+            f"{self.role} as text, or every one as a whole number."
+        )
 
     def close(self) -> int:
         """End the file of names; the number of names."""
@@ -100,14 +162,6 @@ class Roll:
     def refuse_empty(self, place: str) -> DataError:
         """The error for a row without this id."""
         return empty_id(place, self.coder.column, self.role)
-
-    def bytes_with(self, n_more: int) -> int:
-        """The memory that the hashes may take while so many more names are learned."""
-        table = self.coder.table
-        if table is None:
-            return 200 * len(self.coder)
-        n_bytes = table.slots.nbytes
-        return 4 * n_bytes if table.n_keys + n_more > FULLEST * len(table.slots) else n_bytes
 
 
 def _hashed_integers(column: Any) -> Hashed:

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from majorant.encode.collect import Coded, Span, encode_part, no_rows, part_seconds
 from majorant.encode.values import decode, is_empty, voted
-from majorant.encode.vocabulary import Coder
+from majorant.encode.vocabulary import Coder, Codes
 from majorant.engines.memory import BASE, require
 from majorant.engines.names import PER_GROUP
+from majorant.engines.records import MOST_LABELS, Records, grouped, pack
 from majorant.engines.rolls import Roll
-from majorant.load.table import Part, Table, column_length
+from majorant.load.table import Part, Table
 
 IDS = ("item", "worker")
 ROWS_AT_ONCE = 1 << 21  # rows that are sorted into buckets together
-Records = NDArray[np.void]
 Report = Callable[[str, int, int | None], None]  # what is done, how much of it, out of how much (None: not known)
 
 
@@ -53,12 +53,11 @@ class _Spiller:
     """Collects records until there are enough to be worth sorting."""
 
     folder: Path
-    dtype: np.dtype[np.void]
-    waiting: list[Records] = field(default_factory=list)
+    waiting: list[tuple[Records, Codes]] = field(default_factory=list)
     n_waiting: int = 0
 
-    def add(self, records: Records) -> None:
-        self.waiting.append(records)
+    def add(self, records: Records, item_n: Codes) -> None:
+        self.waiting.append((records, item_n))
         self.n_waiting += len(records)
         if self.n_waiting >= ROWS_AT_ONCE:
             self.flush()
@@ -66,45 +65,49 @@ class _Spiller:
     def flush(self) -> None:
         if not self.waiting:
             return
-        records = np.concatenate(self.waiting)
+        records = np.concatenate([part for part, _ in self.waiting])
+        bucket_n = np.concatenate([item_n for _, item_n in self.waiting]) // np.int32(PER_GROUP)
         self.waiting, self.n_waiting = [], 0
-        bucket_n = records["item"] // PER_GROUP
-        if (bucket_n[1:] < bucket_n[:-1]).any():
-            order_n = np.argsort(bucket_n, kind="stable")
-            records, bucket_n = records[order_n], bucket_n[order_n]
-        starts = np.flatnonzero(np.diff(bucket_n, prepend=-1))
-        for start, stop in zip(starts, [*starts[1:], len(records)], strict=True):
-            path = self.folder / f"bucket-{bucket_n[start]:06}"
-            with path.open("ab") as file:
-                file.write(records[start:stop].tobytes())
+        first, last = int(bucket_n.min()), int(bucket_n.max())
+        records, begin_b = grouped(records, bucket_n - np.int32(first), last - first + 1)
+        for bucket in np.flatnonzero(np.diff(begin_b)):
+            with (self.folder / f"bucket-{first + bucket:06}").open("ab") as file:
+                file.write(records[begin_b[bucket] : begin_b[bucket + 1]].data)
 
 
 def spill(
-    table: Table, folder: Path, *, memory: int, max_classes: int, empty: frozenset[str], report: Report = silent
-) -> Spilled:
-    """Read the table into buckets; beside a few batches, memory holds the hashes of items and workers."""
+    table: Table, folder: Path, *, memory: int, max_classes: int, empty: frozenset[str], rows: bool,
+    report: Report = silent,
+) -> Spilled:  # fmt: skip
+    """Read the table into buckets; beside a few batches, memory holds the tables of items and workers.
+
+    With `rows`, each record says in which row it stood, which only messages about bad rows need.
+    """
     coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
-    rolls = {role: Roll(role, coders[role], table.kind, folder / f"{role}s.parquet") for role in IDS}
-    dtype = _record(table)
-    spiller, uses = _Spiller(folder, dtype), _Uses()
+    ids = {role: coders.pop(role) for role in IDS}
+    rolls = {
+        role: Roll(role, coder, table.kind, folder / f"{role}s.parquet", memory // 8) for role, coder in ids.items()
+    }
+    dtype = _record(table, rows)
+    spiller, uses = _Spiller(folder), _Uses()
     spans: list[Span] = []
     n_rows = 0
     for part in table.parts:
         span = Span(n_rows, part.source, part.unit, part.first_row, part.row_n)
         spans.append(span)
-        taken = sum(roll.bytes_with(part.n_rows) for roll in rolls.values())
+        taken = sum(roll.make_ready(part.columns[role]) for role, roll in rolls.items())
         require(BASE + taken, memory, f"for the ids of the first {n_rows + part.n_rows:,} rows")
-        records = _records(part, span, table, dtype, coders, rolls, max_classes)
-        uses.add(records)
-        spiller.add(records)
+        codes = _codes(part, span, table, coders, rolls, min(max_classes, MOST_LABELS))
+        uses.add(codes)
+        spiller.add(_records(codes, part, span, table, dtype), codes["item"])
         n_rows += part.n_rows
         report("reading", n_rows, None)
     spiller.flush()
     if not n_rows:
         raise no_rows(table)
     n_ids = {role: roll.close() for role, roll in rolls.items()}
-    known = {role: coder.finish()[2] for role, coder in coders.items() if role not in IDS}
-    nothing = dict.fromkeys(coders, np.empty(0, dtype=np.int32))
+    known = {role: coder.finish()[2] for role, coder in coders.items()}
+    nothing = dict.fromkeys(table.columns.keys() - {"seconds"}, np.empty(0, dtype=np.int32))
     coded = Coded(
         table=table, n_rows=n_rows, codes=nothing, declared=nothing, known=known, seconds_n=None, spans=spans,
         declared_spans=(),
@@ -112,39 +115,42 @@ def spill(
     return Spilled(folder=folder, coded=coded, dtype=dtype, n_ids=n_ids, uses=uses.votes(coded, empty))
 
 
-def _record(table: Table) -> np.dtype[np.void]:
-    fields: list[tuple[str, Any]] = [(role, np.int32) for role in table.columns if role != "seconds"]
+def _record(table: Table, rows: bool) -> np.dtype[np.void]:
+    fields: list[tuple[str, Any]] = [("key", np.int64)]
+    fields += [(role, np.int32) for role in table.columns if role not in (*IDS, "label", "seconds")]
     if "seconds" in table.columns:
         fields.append(("seconds", np.float64))
-    return np.dtype([*fields, ("row", np.int64)])
+    return np.dtype([*fields, ("row", np.int64)] if rows else fields)
 
 
-def _records(
-    part: Part, span: Span, table: Table, dtype: np.dtype[np.void], coders: Mapping[str, Coder],
-    rolls: Mapping[str, Roll], max_classes: int,
-) -> Records:  # fmt: skip
-    columns = dict(part.columns)
+def _codes(
+    part: Part, span: Span, table: Table, coders: Mapping[str, Coder], rolls: Mapping[str, Roll], max_classes: int
+) -> dict[str, Codes]:
+    """The codes of some rows, by role."""
+    encode_part(part, span, coders, table.columns, max_classes)
+    codes = {}
     for role, roll in rolls.items():
-        columns[role] = roll.hashed(columns[role])
-    hashed = Part(
-        source=part.source, unit=part.unit, first_row=part.first_row, n_rows=part.n_rows, columns=columns,
-        row_n=part.row_n,
-    )  # fmt: skip
-    encode_part(hashed, span, coders, table.columns, max_classes)
-    records = np.empty(column_length(columns["item"]), dtype=dtype)
-    records["row"] = np.arange(span.start, span.start + len(records))
+        codes[role], empty = roll.encode(part.columns[role])
+        if empty is not None:
+            row = part.first_row + int(np.argmax(codes[role] == empty))
+            raise roll.refuse_empty(f"{part.source}, {part.unit} {row}")
     for role, coder in coders.items():
-        if role in rolls:
-            records[role], empty = rolls[role].take()
-            if empty is not None:
-                row = part.first_row + int(np.argmax(records[role] == empty))
-                raise rolls[role].refuse_empty(f"{part.source}, {part.unit} {row}")
-        else:
-            coder.merge()
-            records[role] = coder.part_codes.pop()
-    if "seconds" in (dtype.names or ()):
+        coder.merge()
+        codes[role] = coder.part_codes.pop()
+    return codes
+
+
+def _records(codes: Mapping[str, Codes], part: Part, span: Span, table: Table, dtype: np.dtype[np.void]) -> Records:
+    records = np.empty(len(codes["item"]), dtype=dtype)
+    names = dtype.names or ()
+    records["key"] = pack(codes["item"] & np.int32(PER_GROUP - 1), codes["worker"], codes["label"])
+    for role in codes.keys() & set(names):
+        records[role] = codes[role]
+    if "seconds" in names:
         given = "seconds" in part.columns
         records["seconds"] = part_seconds(part, span, table) if given else np.nan
+    if "row" in names:
+        records["row"] = np.arange(span.start, span.start + len(records))
     return records
 
 
@@ -154,11 +160,13 @@ class _Uses:
     def __init__(self) -> None:
         self.rows: dict[tuple[int, int], int] = {}
 
-    def add(self, records: Records) -> None:
-        label_n = records["label"].astype(np.int64) + 1
-        status_n = records["status"].astype(np.int64) + 1 if "status" in (records.dtype.names or ()) else label_n * 0
-        n_status = int(status_n.max(initial=0)) + 1
-        rows_k = np.bincount(label_n * n_status + status_n)
+    def add(self, codes: Mapping[str, Codes]) -> None:
+        label_n = codes["label"] + np.int32(1)
+        n_status = 1
+        if "status" in codes:
+            n_status = int(codes["status"].max(initial=-1)) + 2
+            label_n = label_n.astype(np.int64) * n_status + codes["status"] + 1
+        rows_k = np.bincount(label_n)
         for key in np.flatnonzero(rows_k):
             pair = int(key // n_status) - 1, int(key % n_status) - 1
             self.rows[pair] = self.rows.get(pair, 0) + int(rows_k[key])

@@ -71,7 +71,7 @@ class StoredVotes:
         try:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 table = file.read_row_groups(range(first, last), columns=list(names), use_threads=False)
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, ValueError, KeyError) as error:
             raise damaged(path, OSError(f"row groups {first} to {last - 1}: {error}")) from None
         if table.num_rows != self.vote_g[last] - self.vote_g[first]:
             raise damaged(path, OSError(f"row groups {first} to {last - 1} hold {table.num_rows} votes"))

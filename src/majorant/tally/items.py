@@ -88,15 +88,23 @@ def counts(votes: Votes) -> NDArray[np.int32]:
     >>> counts(votes).tolist()
     [[0, 2], [0, 0], [1, 0]]
     """
+    return label_counts(votes.label_n, votes.offsets_i, len(votes.labels))
+
+
+def label_counts(label_n: IntArray, offsets_i: IntArray, n_classes: int) -> NDArray[np.int32]:
+    """The same from labels alone, sorted by item, where item i has those from offsets[i] to offsets[i + 1].
+
+    >>> label_counts(np.array([1, 1, 0]), np.array([0, 2, 2, 3]), 2).tolist()
+    [[0, 2], [0, 0], [1, 0]]
+    """
     from scipy.sparse import csr_array
 
-    n_items, _, n_classes = votes.shape
-    counts_ik = np.zeros((n_items, n_classes), dtype=np.int32)
-    ones_n = np.ones(max(VOTES_PER_BLOCK, int(votes.votes_i.max(initial=0))), dtype=np.int32)
-    for start, stop in _item_blocks(votes):
-        first, last = votes.offsets_i[start], votes.offsets_i[stop]
-        offsets_i = (votes.offsets_i[start : stop + 1] - first).astype(np.int32)
-        entries = (ones_n[: last - first], votes.label_n[first:last], offsets_i)
+    counts_ik = np.zeros((len(offsets_i) - 1, n_classes), dtype=np.int32)
+    ones_n = np.ones(max(VOTES_PER_BLOCK, int(np.diff(offsets_i).max(initial=0))), dtype=np.int32)
+    for start, stop in _item_blocks(offsets_i):
+        first, last = offsets_i[start], offsets_i[stop]
+        begin_i = (offsets_i[start : stop + 1] - first).astype(np.int32)
+        entries = (ones_n[: last - first], label_n[first:last], begin_i)
         # Writing a sparse matrix out densely adds up its repeated entries: one pass in C, without int64 keys.
         csr_array(entries, shape=(stop - start, n_classes)).toarray(out=counts_ik[start:stop])
     return counts_ik
@@ -206,12 +214,12 @@ def two_class_histograms(patterns: Patterns) -> dict[int, IntArray]:
     }
 
 
-def _item_blocks(votes: Votes) -> Iterator[tuple[int, int]]:
+def _item_blocks(offsets_i: IntArray) -> Iterator[tuple[int, int]]:
     """Ranges of items that hold at most VOTES_PER_BLOCK votes together, or a single item that holds more."""
-    start, n_items = 0, len(votes.items)
+    start, n_items = 0, len(offsets_i) - 1
     while start < n_items:
-        limit = votes.offsets_i[start] + VOTES_PER_BLOCK
-        stop = max(start + 1, int(np.searchsorted(votes.offsets_i, limit, side="right")) - 1)
+        limit = offsets_i[start] + VOTES_PER_BLOCK
+        stop = max(start + 1, int(np.searchsorted(offsets_i, limit, side="right")) - 1)
         yield start, stop
         start = stop
 
