@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from majorant.certify.anonymous.likelihood import Histograms, held_cells, log_cells, sides
+from majorant.certify.anonymous.likelihood import Histograms, held_cells, log_cells, log_odds, sides
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.anonymous.tailored.invert import MOST_WORK, invert, some_stands
 from majorant.certify.anonymous.tailored.null import mirrored, null_side
@@ -49,7 +49,7 @@ def prove(
     """
     if not fits(histograms, theta_3, error):
         return Proof(n_votes, n_votes + 1, n_votes + 1)
-    zeros, ones = (_first(one, n_votes, error, theta_3) for one, theta_3 in _both(histograms, n_votes, nearest_23))
+    zeros, ones = (_first(one, n_votes, error, near_3) for one, near_3 in _both(histograms, n_votes, nearest_23))
     return Proof(n_votes, zeros, ones)
 
 
@@ -57,14 +57,15 @@ def is_proved(
     histograms: Histograms, n_votes: int, theta_3: FloatArray, error: float, nearest_23: FloatArray | None = None
 ) -> bool:
     """Whether every majority of `n_votes` votes is proved: `prove` without the rest."""
-    if not fits(histograms, theta_3, error):
-        return False
     narrowest = n_votes // 2 + 1
-    nulls = []
-    for one, theta_3 in _both(histograms, n_votes, nearest_23):
-        nulls.append(null_side(one, n_votes, narrowest))
-        if some_stands(nulls[-1], error, theta_3):
-            return False
+    lead = np.array([log_odds(theta_3, n_votes, narrowest), -log_odds(theta_3, n_votes, n_votes - narrowest)])
+    # Where the likeliest model is itself one in which majority is not optimal, no test is needed.
+    if lead.min() <= 0 or not fits(histograms, theta_3, error):
+        return False
+    tasks = _both(histograms, n_votes, nearest_23)[:: 1 if lead[0] <= lead[1] else -1]  # the doubtful side first
+    nulls = [null_side(one, n_votes, narrowest) for one, _ in tasks]
+    if any(some_stands(null, error, near_3) for null, (_, near_3) in zip(nulls, tasks, strict=True)):
+        return False
     return all(invert(null, error).rejected for null in nulls)
 
 
