@@ -87,7 +87,9 @@ def test_power_is_near_that_of_the_likelihood_ratio_and_above_that_of_the_split_
     for seed, (crowd, split_power, _) in list(enumerate(power_rows()))[group::GROUPS]:
         proved, supported = rates(crowd, runs, seed)
         print(crowd.name, crowd.n_items, f"proved {proved}, supported {supported} of {runs}", flush=True)
-        assert proved >= 0.6 * supported - 2
+        # Few items cost inversion more: its bounds of nuisance parameters are wide then.
+        share = 0.6 if crowd.n_items[max(crowd.n_items)] < 1000 else 0.85
+        assert proved >= share * supported - 2 * np.sqrt(supported * (1 - supported / runs))
         pooled = np.clip((proved + split_power * printed_runs) / (runs + printed_runs), 0.005, 0.995)
         error = np.sqrt(pooled * (1 - pooled) * (1 / runs + 1 / printed_runs))
         assert proved / runs >= split_power - 2 * error, (crowd, proved)

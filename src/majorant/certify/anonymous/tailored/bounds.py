@@ -18,6 +18,7 @@ from majorant.theory.checks import FloatArray
 CORNERS = np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=2)])  # the other four are their mirrors
 DESCENTS = 4
 POWERS = np.array([2.0, 3, 4, 5, 7, 10, 15])  # of the likelihood ratio in Hoelder's inequality
+STEEPEST = 20.0  # slope of a box about which likelihood ratios tell nothing
 ROUNDING = 1e-9  # of a sum over items, per item: far above what 64-bit arithmetic loses
 
 
@@ -135,10 +136,12 @@ def elsewhere(near: Reach, centre_b: FloatArray) -> FloatArray:
 
     Hoelder's inequality: P(R) = E 1_R L <= P0(R)^(1 - 1/a) (E L^a)^(1/a), L the likelihood ratio to the centre.
     """
-    most_b1 = np.exp(np.minimum(near.slope_bc.max(axis=1, keepdims=True), 20))  # of p / p0 in any cell
+    slope_b = near.slope_bc.max(axis=1)
+    most_b1 = np.exp(np.minimum(slope_b, STEEPEST))[:, None]  # of p / p0 in any cell
     growth = (POWERS - 1) / 2 * most_b1 ** (POWERS - 2) * near.away_b[:, None] ** 2
     log_b1 = np.log(np.maximum(centre_b, 1e-300))[:, None]
-    return np.asarray(np.exp(np.minimum((log_b1 * (1 - 1 / POWERS) + growth).min(axis=1), 0)))
+    log_b = np.minimum((log_b1 * (1 - 1 / POWERS) + growth).min(axis=1), 0)
+    return np.asarray(np.where(slope_b <= STEEPEST, np.exp(log_b), 1))
 
 
 def log_chernoff(
