@@ -36,7 +36,7 @@ def test_many_cells_are_left_to_split_e_values(monkeypatch):
 
 def test_several_numbers_of_votes_have_their_share_from_split_e_values(monkeypatch):
     monkeypatch.setattr(proved, "prove", refuse)
-    monkeypatch.setattr(proved, "is_proved", lambda histograms, h, theta_3, error: h == 5)
+    monkeypatch.setattr(proved, "is_proved", lambda histograms, h, *rest: h == 5)
     claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, {3: 300, 5: 300})), rng=0).anonymous
     assert claim.by_votes[5] == "proved"
     assert claim.by_votes[3] != "proved"
@@ -48,3 +48,33 @@ def test_an_undecided_crowd_still_has_a_share_of_proved_items():
     claim = certify_counts(drawn(Crowd("", 0.8, 0.8, 0.2, {5: 2000})), rng=0).anonymous
     assert claim.verdict == "undecided"
     assert 0.5 < claim.items_certified < 1
+
+
+@pytest.mark.parametrize("n_items", [{3: 3000, 5: 3000}, {4: 3000}, {3: 3000, 4: 3000, 5: 20}])
+def test_a_proved_data_set_has_all_its_decided_items_proved(n_items):
+    """Ties are not decided, and numbers of votes that few items hold have no say."""
+    claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, n_items)), rng=0).anonymous
+    assert claim.verdict == "proved"
+    few = sum(n for h, n in n_items.items() if h not in claim.by_votes)
+    assert 1 - 2 * few / sum(n_items.values()) <= claim.items_certified <= 1
+    assert (claim.items_certified == 1) == (few == 0)
+
+
+def test_numbers_of_votes_and_items_share_the_error(monkeypatch):
+    """Inversion and split e-values each have a part of it, and the parts are no more than the whole."""
+    asked = {}
+
+    def inversion(histograms, h, theta_3, error, nearest_23):
+        asked["inversion"] = error
+        return False
+
+    def splits(histograms, held, evidence, cut_up, sizes, level):
+        asked["splits"] = 1 - level
+        return proved.Proved(frozenset(), 0.5)
+
+    monkeypatch.setattr(proved, "is_proved", inversion)
+    monkeypatch.setattr(proved, "by_splits", splits)
+    claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, {3: 300, 5: 300})), level=0.9, rng=0).anonymous
+    assert claim.items_certified == 0.5
+    assert sum(asked.values()) == pytest.approx(0.1)
+    assert min(asked.values()) > 0

@@ -1,5 +1,7 @@
 """Tailored linear inversion: every bound against brute force, and the certificate against exact enumeration."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -7,16 +9,16 @@ from scipy.stats import binom
 
 from majorant.certify.anonymous.likelihood import flatten
 from majorant.certify.anonymous.search import suprema
-from majorant.certify.anonymous.tailored import bounds, far, invert, rejection, tail
+from majorant.certify.anonymous.tailored import bounds, far, hull, invert, rejection, tail
 from majorant.certify.anonymous.tailored.bounds import divergence_floor, least_on_cube, log_chernoff, reach
 from majorant.certify.anonymous.tailored.far import (
     FEWEST,
     beyond_face,
-    box_divergence,
     deepest,
     far_excluded,
     within,
 )
+from majorant.certify.anonymous.tailored.hull import hull_divergence
 from majorant.certify.anonymous.tailored.null import divergence_cut, local, mirrored, null_side
 from majorant.certify.anonymous.tailored.proof import Proof, prove
 from majorant.certify.anonymous.tailored.tail import Run, run_from, run_probability
@@ -125,11 +127,65 @@ def test_no_model_in_a_box_is_nearer_than_its_floor(null):
         here = local(null, centre)
         near = divergence(null, inside(centre, half, rng)).min()
         floor = divergence_floor(null, here, reach(null, here, half), half)[0]
-        crude = box_divergence(null, within(null, np.stack([centre - half, centre + half], axis=2)))[0]
+        convex = hull_divergence(null, within(null, np.stack([centre - half, centre + half], axis=2)))[0]
         assert near >= floor
-        assert near >= crude - 1e-9
-        least = min(least, near - max(floor, crude))
+        assert near >= convex
+        least = min(least, near - max(floor, convex))
     assert least < 0.05  # the better of the two is close for some box
+
+
+def nearest_in_product(null, box_ie, rng):
+    """The least divergence over models with (x, y, nu) in the box, of many at random and on its edges."""
+    low, high = np.array([*expit(box_ie[:2, 0]), box_ie[2, 0]]), np.array([*expit(box_ie[:2, 1]), box_ie[2, 1]])
+    part = np.concatenate([rng.uniform(0, 1, (400, 3)), np.round(rng.uniform(0, 1, (60, 3)))])
+    a, r, nu = (low + part * (high - low)).T[..., None]
+    votes, zeros, orders = null.cells.votes_c, null.cells.zeros_c, np.exp(null.log_orders_c)
+    cell = orders * (nu * a**zeros * (1 - a) ** (votes - zeros) + (1 - nu) * r**zeros * (1 - r) ** (votes - zeros))
+    with np.errstate(divide="ignore"):
+        return (null.saturated - np.log(cell) @ null.items_c).min()
+
+
+def hull_gaps(null, sizes, runs=60):
+    """How far the bound is below the nearest model, for boxes of these sizes, some without end."""
+    rng, gaps = np.random.default_rng(8), []
+    for _ in range(runs):
+        size = rng.choice(sizes)
+        x = np.sort(rng.normal(0, 2, 2))[::-1]
+        nu = rng.uniform(0, 1)
+        box = np.stack([[*x - size, max(nu - size, 0)], [*x + size, min(nu + size, 1)]], axis=1)
+        if size > 1:
+            box[0, 1], box[1, 0] = rng.choice([box[0, 1], np.inf]), rng.choice([box[1, 0], -np.inf])
+        gaps.append(nearest_in_product(null, box, rng) - hull_divergence(null, box[None])[0])
+    return np.array(gaps)
+
+
+@pytest.mark.parametrize("null", NULLS, ids=range(4))
+def test_no_model_is_nearer_than_the_hull_of_its_box(null):
+    assert (hull_gaps(null, (0.02, 0.2, 1.0, 4.0)) > 0).all()
+    assert np.median(hull_gaps(null, (0.01,))) < 0.3  # sharp where the box is small
+
+
+def test_the_check_of_the_hull_can_fail(monkeypatch):
+    right = hull._largest
+    monkeypatch.setattr(hull, "_largest", lambda *arguments: 0.9 * right(*arguments))
+    assert (hull_gaps(NULLS[0], (0.02, 0.2)) < 0).any()
+
+
+def test_bernstein_coefficients_hold_the_polynomial_between_them():
+    """Largest coefficient: at least the largest value on the interval, and equal to it where that is at an end."""
+    rng = np.random.default_rng(9)
+    for null in NULLS:
+        pull_bc = rng.exponential(1, (40, len(null.items_c)))
+        ends = np.sort(rng.uniform(0, 1, (40, 2, 2)), axis=2)
+        most_b2 = hull._largest(null, pull_bc, ends)
+        chance = ends[..., :1] + np.linspace(0, 1, 101) * (ends[..., 1:] - ends[..., :1])
+        votes, zeros, orders = null.cells.votes_c, null.cells.zeros_c, np.exp(null.log_orders_c)
+        law = orders * chance[..., None] ** zeros * (1 - chance[..., None]) ** (votes - zeros)
+        value = np.einsum("bitc,bc->bit", law, pull_bc)
+        assert (most_b2 >= value.max(axis=2) - 1e-9).all()
+        rising = (np.diff(value, axis=2) > 0).all(axis=2) & (ends[..., 1] - ends[..., 0] < 0.1)
+        assert rising.any()
+        assert most_b2[rising] == pytest.approx(value.max(axis=2)[rising], rel=0.02)
 
 
 def test_the_least_value_on_a_cube_is_below_that_of_every_point():
@@ -185,8 +241,8 @@ def test_large_targets_cost_no_digits():
 
 
 def excess(null, runs, seed):
-    """log of bound over largest exact tail in the box: of the margin statistic, and by Chernoff."""
-    fine, chernoff = [], []
+    """log of bound over largest exact tail in the box: of the margin statistic, by Chernoff, and by Hoelder."""
+    fine, chernoff, hoelder = [], [], []
     for centre, half, rng in boxes(null, runs, seed, sizes=(0.02, 0.06, 0.2)):
         box = rejection.around(null, centre, half, np.zeros(1))
         weights = tailored_weights(null, centre)
@@ -195,20 +251,24 @@ def excess(null, runs, seed):
         target = np.round(mean + rng.uniform(0, 3) * weights.spread_s[0])
         models = local(null, inside(centre, half, rng, 12)).cell_bc
         largest = max(tail_of_sum(groups(null, cell_c, weight_c), target) for cell_c in models)
-        bound = rejection.largest_tail(null, box, weight_c, run_from(target, weights.spread_s[0]))[1][0]
+        bound = rejection.largest_tail(null, box, weight_c, run_from(target, weights.spread_s[0]))[0]
         fine.append(np.log(bound / largest))
         tilt = np.array([rng.uniform(0, 3) / weights.spread_s[0]])
         bound = log_chernoff(null, box.here, box.near, half, weight_c[None], np.array([target]), tilt)[0]
         chernoff.append(bound - np.log(largest))
-    return np.array(fine), np.array(chernoff)
+        at_centre = tail_of_sum(groups(null, box.here.cell_bc[0], weight_c), target)
+        hoelder.append(np.log(bounds.elsewhere(box.near, np.array([at_centre]))[0] / largest))
+    return np.array(fine), np.array(chernoff), np.array(hoelder)
 
 
 @pytest.mark.parametrize("null", NULLS, ids=range(4))
 def test_no_model_in_a_box_has_a_larger_tail_than_its_bounds(null):
-    fine, chernoff = excess(null, 20, seed=5)
+    fine, chernoff, hoelder = excess(null, 20, seed=5)
     assert (fine > 0).all()
     assert (chernoff > 0).all()
+    assert (hoelder > 0).all()
     assert fine.min() < 0.02  # close where the box is small
+    assert hoelder.min() < 0.2
 
 
 def test_the_check_of_the_tails_can_fail(monkeypatch):
@@ -219,8 +279,35 @@ def test_the_check_of_the_tails_can_fail(monkeypatch):
         return value_b, 0 * slope_bi
 
     monkeypatch.setattr(rejection, "run_probability", wrong)
-    fine, _ = excess(NULLS[0], 20, seed=5)
+    monkeypatch.setattr(rejection, "elsewhere", lambda near, centre_b: np.ones_like(centre_b))
+    fine, _, _ = excess(NULLS[0], 20, seed=5)
     assert (fine < 0).any()
+
+
+def test_the_check_of_hoelder_can_fail(monkeypatch):
+    right = bounds.reach
+
+    def wrong(null, here, half_bi):
+        near = right(null, here, half_bi)
+        return replace(near, away_b=0 * near.away_b)
+
+    monkeypatch.setattr(rejection, "reach", wrong)
+    assert any((excess(null, 20, seed=5)[2] < 0).any() for null in NULLS)
+
+
+@pytest.mark.parametrize("null", NULLS, ids=range(4))
+def test_no_model_in_a_box_is_further_from_the_centre_than_its_reach(null):
+    """In chi-square distance, all items together; and cell by cell."""
+    closest = 0.0
+    for centre, half, rng in boxes(null, 60, seed=10):
+        here = local(null, centre)
+        near = reach(null, here, half)
+        away = local(null, inside(centre, half, rng)).cell_bc / here.cell_bc - 1
+        found = np.sqrt((null.total_c * here.cell_bc * away**2).sum(axis=1)).max()
+        assert found <= near.away_b[0]
+        assert (np.abs(np.log1p(away)) <= near.slope_bc + 1e-12).all()
+        closest = max(closest, found / near.away_b[0])
+    assert closest > 0.9
 
 
 def test_the_divergence_exceeds_its_cut_less_often_than_promised():
@@ -306,7 +393,7 @@ def test_deep_models_are_in_the_far_boxes():
 
 def test_first_boxes_cover_the_null_and_halves_cover_their_box():
     for null in NULLS:
-        box_bie = invert.first_boxes(null)
+        box_bie = invert._layers(null, invert.first_boxes())
         assert box_bie[:, 2, 1].max() >= deepest(null)
         rng = np.random.default_rng(7)
         y = rng.uniform(-WIDEST, WIDEST, 500)
@@ -334,7 +421,7 @@ def test_a_rejected_side_has_no_model_that_exact_tests_let_stand():
         histograms = drawn(Crowd("", 0.55, 0.9, 0.1, {3: 150}), seed)
         null = null_side(histograms, 3, 2)
         levels = rejection.Levels.of(null, 0.05)
-        if not invert.invert(null, 0.05, np.array([2.0, -2.0, 0.0])).rejected:
+        if not invert.invert(null, 0.05).rejected:
             continue
         rejected += 1
         x, y, d = (axis.ravel() for axis in np.meshgrid(*(np.linspace(*ends) for ends in GRID)))
@@ -374,7 +461,7 @@ def false_rejections(error, point, n_items, margin=1.0):
         null = null_side({3: row.astype(float)}, 3, 2)
         levels = rejection.Levels.of(null, error)
         levels = rejection.Levels(levels.cut, levels.nuisance, margin * levels.margin)
-        found += probability * (not rejection.stands(null, np.array(point), levels))
+        found += probability * (not rejection.stand(null, np.array([point]), levels)[0])
     return found
 
 
@@ -384,12 +471,36 @@ def test_a_true_model_is_rejected_no_more_often_than_promised():
     assert false_rejections(0.4, point, n_items=8, margin=1.9) > 0.4  # the check can fail
 
 
-def test_a_limit_on_boxes_can_only_refuse(monkeypatch):
+def test_a_limit_on_boxes_can_only_refuse():
     histograms = {3: np.array([260.0, 240, 240, 260])}
-    null, suspect = null_side(histograms, 3, 2), np.array([1.4, -1.4, 0.0])
-    assert invert.invert(null, 0.05, suspect).why == "all rejected"
-    monkeypatch.setattr(invert, "MOST_WORK", 60_000)
-    assert invert.invert(null, 0.05, suspect).why == "too many boxes"
+    null = null_side(histograms, 3, 2)
+    found = invert.invert(null, 0.05)
+    assert found.why == "all rejected"
+    work = found.boxes * (4 + invert.CELLS_OF_A_BOX)
+    assert invert.invert(null, 0.05, work // 2).why == "too many boxes"
+
+
+def test_a_model_that_stands_is_found_near_the_likeliest():
+    """Exactly what a model on the boundary expects: it stands, and so does the side, with or without a search."""
+    crowd = Crowd("", 0.8, 0.8, 0.2, {5: 2000})
+    null = null_side(mirrored({5: np.round(2000 * sum(crowd.cells(5)))}), 5, 3)
+    on_edge = np.log([4, 0.25, 0.25])
+    assert invert.some_stands(null, 0.05, on_edge)
+    assert invert.invert(null, 0.05).why == "a model stands"
+    good = null_side({5: np.round(2000 * sum(Crowd("", 0.5, 0.8, 0.2, {5: 2000}).cells(5)))}, 5, 3)
+    assert not invert.some_stands(good, 0.05, on_edge)
+
+
+def test_columns_and_layers_cover_what_they_are_cut_from():
+    for null in NULLS:
+        column = np.array([[[1.0, 2.0], [-3.0, -1.0], [0.0, np.inf]]])
+        parts, rng = column, np.random.default_rng(11)
+        while np.isinf(parts[:, 2, 1]).any():
+            parts = invert._cut_columns(null, parts)
+        depth = rng.uniform(0, deepest(null), 300)
+        point = np.stack([rng.uniform(1, 2, 300), rng.uniform(-3, -1, 300), depth], axis=1)
+        held = (parts[:, None, :, 0] <= point) & (point <= parts[:, None, :, 1])
+        assert held.all(axis=2).any(axis=0).all()
 
 
 def test_patterns_are_nested_and_told_apart():

@@ -140,6 +140,9 @@ INDEPENDENT = (
     Crowd("mixed votes", 0.7, 0.75, 0.3, {3: 500, 4: 300, 5: 20, 9: 10}),
     Crowd("one class", 1.0, 0.8, 0.2, {5: 1000}),
     Crowd("large", 0.4, 0.85, 0.25, {7: 100_000}),
+    Crowd("larger", 0.6, 0.8, 0.3, {9: 1_000_000}),
+    Crowd("one degree of freedom", 0.5, 0.7, 0.3, {4: 1000}),
+    Crowd("near certain", 0.5, 0.98, 0.02, {5: 1000}),
 )
 HARD = tuple(
     HardItems(f"beta {concentration}", nu, 0.8, 0.2, {h: 2000}, concentration)
@@ -161,11 +164,13 @@ def test_the_gate_catches_hard_items(crowd):
 
 
 @pytest.mark.long
-def test_the_gate_lets_94_of_100_independent_crowds_through():
-    shares = {crowd.name: passes(crowd, 500, seed).mean() for seed, crowd in enumerate(INDEPENDENT)}
-    print(shares)
-    assert min(shares.values()) >= 0.92
-    assert np.mean(list(shares.values())) >= 0.94
+@pytest.mark.parametrize("crowd", INDEPENDENT, ids=lambda crowd: crowd.name)
+def test_the_gate_lets_94_of_100_independent_crowds_through(crowd):
+    """So many runs that 94 % is two and a half standard errors below the 95 % of the gate's level."""
+    runs = 3000
+    through = int(passes(crowd, runs, seed=12).sum())
+    print(crowd.name, crowd.n_items, through / runs, clopper_pearson(through, runs))
+    assert through / runs >= 0.94
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ import pytest
 
 from majorant.certify.anonymous.evidence import contradictions, ratio_cut
 from majorant.certify.anonymous.likelihood import flatten
+from majorant.certify.anonymous.proved import SPLITS_SHARE
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.anonymous.tailored.proof import is_proved
 from oracles.histograms import Crowd, boundary_nu, clopper_pearson, further_crowds, level_crowds, power_rows
@@ -14,17 +15,24 @@ GROUPS = 6
 
 
 def rates(crowd, runs, seed):
-    """How often majority is proved optimal for every number of votes, and how often the likelihood ratio says so."""
+    """How often majority is proved optimal for every number of votes, and how often the likelihood ratio says so.
+
+    Best and nearest models are found for all runs at once; a run whose nearest model stands then costs next to nothing.
+    """
     drawn = crowd.draw(runs, np.random.default_rng(seed))
+    sizes = list(drawn)
     cells, _ = flatten({h: table[0] for h, table in drawn.items()})
     items_bc = np.concatenate([drawn[h] for h in drawn], axis=1).astype(float)
     best_b1, theta = suprema(cells, items_bc)
-    null_bp, _ = suprema(cells, items_bc, contradictions(list(drawn)))
+    null_bp, nearest = suprema(cells, items_bc, contradictions(sizes))
     supported = int((best_b1[:, 0] - null_bp.max(axis=1) > ratio_cut(1 - ALPHA)).sum())
+    error = ALPHA if len(sizes) == 1 else (1 - SPLITS_SHARE) * ALPHA
     proved = 0
     for b in range(runs):
         histograms = {h: table[b].astype(float) for h, table in drawn.items()}
-        proved += all(is_proved(histograms, h, theta[b, 0], ALPHA) for h in drawn)
+        near = nearest[b].reshape(-1, 2, 3)
+        by_danger = np.argsort(-null_bp[b].reshape(-1, 2).max(axis=1))
+        proved += all(is_proved(histograms, sizes[s], theta[b, 0], error, near[s]) for s in by_danger)
     return proved, supported
 
 
@@ -38,10 +46,12 @@ QUICK = (
 
 
 def check_level(crowds, runs, report=None):
-    found = [rates(crowd, runs, seed)[0] for seed, crowd in enumerate(crowds)]
-    for crowd, proved in zip(crowds, found, strict=True):
+    found = []
+    for seed, crowd in enumerate(crowds):
+        proved, _ = rates(crowd, runs, seed)
+        found.append(proved)
         if report:
-            report(f"{crowd.name} {crowd.n_items}: falsely proved {proved} of {runs}")
+            report(f"{crowd.name} {crowd.n_items}: falsely proved {proved} of {runs}", flush=True)
         assert clopper_pearson(proved, runs)[0] <= ALPHA, (crowd, proved)
     return np.array(found) / runs
 
@@ -66,15 +76,20 @@ def test_good_crowds_are_proved_with_items_that_the_split_e_value_finds_too_few(
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_false_proofs_stay_within_the_level_in_every_cell(group):
     crowds = [*level_crowds(), *further_crowds()]
-    assert check_level(crowds[group::GROUPS], runs=100, report=print).mean() <= ALPHA
+    assert len(crowds) >= 33 + 20
+    assert check_level(crowds[group::GROUPS], runs=500, report=print).mean() <= ALPHA
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_power_is_near_that_of_the_likelihood_ratio_and_above_that_of_the_split_e_value(group):
-    runs = 40
+    runs, printed_runs = 100, 100
     for seed, (crowd, split_power, _) in list(enumerate(power_rows()))[group::GROUPS]:
         proved, supported = rates(crowd, runs, seed)
-        print(crowd.name, crowd.n_items, f"proved {proved}, supported {supported} of {runs}")
-        assert proved >= 0.6 * supported - 2
-        assert clopper_pearson(proved, runs)[1] >= split_power
+        print(crowd.name, crowd.n_items, f"proved {proved}, supported {supported} of {runs}", flush=True)
+        # Few items cost inversion more: its bounds of nuisance parameters are wide then.
+        share = 0.6 if crowd.n_items[max(crowd.n_items)] < 1000 else 0.85
+        assert proved >= share * supported - 2 * np.sqrt(supported * (1 - supported / runs))
+        pooled = np.clip((proved + split_power * printed_runs) / (runs + printed_runs), 0.005, 0.995)
+        error = np.sqrt(pooled * (1 - pooled) * (1 / runs + 1 / printed_runs))
+        assert proved / runs >= split_power - 2 * error, (crowd, proved)

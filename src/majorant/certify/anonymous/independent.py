@@ -22,6 +22,7 @@ from majorant.certify.anonymous.likelihood import (
     Histograms,
     class_logs,
     flatten,
+    held_cells,
     log_cells,
     log_likelihood,
     log_odds,
@@ -58,9 +59,8 @@ def main_sizes(histograms: Histograms) -> list[int]:
 
 def find_independent(histograms: Histograms, level: float, rng: np.random.Generator) -> tuple[Finding, FloatArray]:
     """Verdicts, margin, loss and plan, all numbers of votes sharing one model; and that model."""
-    cells, items_c = flatten(histograms)
-    held = Cells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
-    held_c, sizes = items_c[items_c > 0], main_sizes(histograms)
+    cells, _ = flatten(histograms)
+    (held, held_c), sizes = held_cells(histograms), main_sizes(histograms)
     evidence, cut_up = weigh(held, held_c[None], sizes, rng)
     theta_3 = evidence.theta_b3[0]
     proved = find_proved(histograms, held, evidence, cut_up, sizes, level)

@@ -47,6 +47,17 @@ def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[Cells, FloatArray]:
     return Cells(votes_c, zeros_c), np.concatenate([np.asarray(histograms[h], float) for h in sizes])
 
 
+def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[Cells, FloatArray]:
+    """The cells that hold items, and how many: the others do not touch the likelihood.
+
+    >>> held_cells({2: [1, 0, 3]})[1].tolist()
+    [1.0, 3.0]
+    """
+    cells, items_c = flatten(histograms)
+    held_c = items_c > 0
+    return Cells(cells.votes_c[held_c], cells.zeros_c[held_c]), items_c[held_c]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
     """Half of the models each: those with `sign * L >= 0`, L the log-odds of class 0 after `zeros` of `votes` votes.

@@ -1,8 +1,9 @@
 """What is proved, whatever the number of items: which numbers of votes, and the share of items.
 
 Which test proves is fixed by the design, before any vote is seen.  One number of votes: tailored linear inversion
-proves both.  Several: it proves numbers of votes, one by one, and split e-values the share of items, as all of them
-hold together.  Histograms of so many cells that inversion would take too long: split e-values prove both.
+proves both.  Several: it proves numbers of votes, one by one.  Where it proves all of them, all their items are proved;
+where not, split e-values prove a share of the items, as they hold together for all.  Histograms of so many cells
+that inversion would take too long: split e-values prove both.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from majorant.certify.anonymous.likelihood import Cells, Histograms, sides
 from majorant.certify.anonymous.tailored.proof import Proof, is_proved, prove
 
 MOST_CELLS = 30  # of all histograms together, for tailored linear inversion
+SPLITS_SHARE = 0.05  # of the error, for what split e-values prove of the items beside tailored linear inversion
 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """Numbers of votes for which majority is proved optimal, and the share of items decided as the best rule would."""
+    """Numbers of votes for which majority is proved optimal, and the share of items decided as the best rule would.
+
+    The share is that of the items without a tie: majority decides no other.
+    """
 
     sizes: frozenset[int]
     share: float
@@ -34,11 +39,18 @@ def find_proved(
     theta_3, error = evidence.theta_b3[0], 1 - level
     if sum(len(items_k) for items_k in histograms.values()) > MOST_CELLS:
         return by_splits(histograms, held, evidence, cut_up, sizes, level)
-    if len(histograms) == 1:
-        proof = prove(histograms, sizes[0], theta_3, error)
+    if len(sizes) == 1:
+        proof = prove(histograms, sizes[0], theta_3, error, evidence.nearest_bp3[0])
         return Proved(frozenset(sizes if proof.complete else ()), _share(histograms, [proof]))
-    share = by_splits(histograms, held, evidence, cut_up, sizes, level).share
-    return Proved(frozenset(h for h in sizes if is_proved(histograms, h, theta_3, error)), share)
+    by_inversion = (1 - SPLITS_SHARE) * error
+    proved = frozenset(
+        h
+        for s, h in enumerate(sizes)
+        if is_proved(histograms, h, theta_3, by_inversion, evidence.nearest_bp3[0, 2 * s : 2 * s + 2])
+    )
+    if proved == set(sizes):
+        return Proved(proved, _share(histograms, [_every_majority(h) for h in sizes]))
+    return Proved(proved, by_splits(histograms, held, evidence, cut_up, sizes, 1 - SPLITS_SHARE * error).share)
 
 
 def by_splits(
@@ -54,18 +66,22 @@ def by_splits(
     rows = [(h, sign) for h in sizes for sign in (-1, 1)]
     low = [narrowest_majority(h) for h, _ in rows]  # majorities of at least `high` votes are proved, H + 1: none
     high = [low[i] if h in proved else h + 1 for i, (h, _) in enumerate(rows)]
-    while any(a < b for a, b in zip(low, high, strict=True)):
-        middle = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
-        tested = [min(c, h) for c, (h, _) in zip(middle, rows, strict=True)]
-        null = sides([(h, c if sign < 0 else h - c, sign) for c, (h, sign) in zip(tested, rows, strict=True)])
+    while open_rows := [i for i in range(len(rows)) if low[i] < high[i]]:
+        asked = [(*rows[i], (low[i] + high[i]) // 2) for i in open_rows]
+        null = sides([(h, k if sign < 0 else h - k, sign) for h, sign, k in asked])
         enough = cut_up.log_e_values(held, null)[0] >= bar
-        for i, (a, b, c) in enumerate(zip(low, high, middle, strict=True)):
-            if a < b:
-                low[i], high[i] = (a, c) if enough[i] else (c + 1, b)
+        for i, (_, _, k), found in zip(open_rows, asked, enough, strict=True):
+            low[i], high[i] = (low[i], k) if found else (k + 1, high[i])
     first = dict(zip(rows, high, strict=True))
     return Proved(frozenset(proved), _share(histograms, [Proof(h, first[h, -1], first[h, 1]) for h in sizes]))
 
 
+def _every_majority(n_votes: int) -> Proof:
+    narrowest = narrowest_majority(n_votes)
+    return Proof(n_votes, narrowest, narrowest)
+
+
 def _share(histograms: Histograms, proofs: Sequence[Proof]) -> float:
     certified = sum(proof.items(histograms[proof.n_votes]) for proof in proofs)
-    return float(certified / sum(items_k.sum() for items_k in histograms.values()))
+    decided = sum(_every_majority(h).items(items_k) for h, items_k in histograms.items())
+    return float(certified / max(decided, 1))

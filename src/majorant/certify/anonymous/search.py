@@ -6,6 +6,8 @@ the same for all data sets, so all of them meet it in one matrix product.
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,14 +30,25 @@ DEPTH = np.concatenate([-_HALF[::-1], [0], _HALF])  # logit nu
 PEAKS = 4  # of the grid, from which to climb
 RARE = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class
 GRID_ENTRIES = 1 << 22  # floats of grid times cells, or grid times data sets, held at once
+KEPT_ENTRIES = 1 << 20  # floats of grid times cells that are kept for the next data set
 
 
+@cache
 def grid() -> FloatArray:
     """All models tried, (pairs a > r, depths, 3); at a = r the slope vanishes, so no climb starts there."""
     row, column = np.triu_indices(len(AXIS), 1)
     theta = np.empty((len(row), len(DEPTH), 3))
     theta[..., 0], theta[..., 1], theta[..., 2] = AXIS[column][:, None], AXIS[row][:, None], DEPTH
+    theta.flags.writeable = False
     return theta
+
+
+@lru_cache(maxsize=4)
+def _grid_logs(votes: tuple[float, ...], zeros: tuple[float, ...]) -> FloatArray:
+    """`log_cells` over the grid, (grid points, cells): the same for all data sets with these cells."""
+    logs = log_cells(Cells(np.array(votes), np.array(zeros)), grid().reshape(-1, 3))
+    logs.flags.writeable = False
+    return logs
 
 
 def suprema(cells: Cells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tuple[FloatArray, FloatArray]:
@@ -88,7 +101,10 @@ def _starts_within(
 
 
 def _grid_values(cells: Cells, items_bc: FloatArray, theta_gd3: FloatArray) -> FloatArray:
-    """The log-likelihood of every data set at every grid point, (B, pairs, depths)."""
+    """The log-likelihood of every data set at every point of a grid, (B, pairs, depths)."""
+    if theta_gd3 is grid() and theta_gd3.size // 3 * len(cells.votes_c) <= KEPT_ENTRIES:
+        logs = _grid_logs(tuple(cells.votes_c.tolist()), tuple(cells.zeros_c.tolist()))
+        return np.asarray(items_bc @ logs.T).reshape(len(items_bc), *theta_gd3.shape[:2])
     size = max(1, GRID_ENTRIES // (theta_gd3.shape[1] * len(cells.votes_c)))
     value_bgd = np.empty((len(items_bc), *theta_gd3.shape[:2]))
     for at in range(0, len(theta_gd3), size):

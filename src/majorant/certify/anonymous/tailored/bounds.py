@@ -17,6 +17,8 @@ from majorant.theory.checks import FloatArray
 
 CORNERS = np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=2)])  # the other four are their mirrors
 DESCENTS = 4
+POWERS = np.array([2.0, 3, 4, 5, 7, 10, 15])  # of the likelihood ratio in Hoelder's inequality
+STEEPEST = 20.0  # slope of a box about which likelihood ratios tell nothing
 ROUNDING = 1e-9  # of a sum over items, per item: far above what 64-bit arithmetic loses
 
 
@@ -29,6 +31,7 @@ class Reach:
     twist_bc: FloatArray  # |p'''| / p
     spread_b: FloatArray  # standard deviation of the sum of s over all items
     curve_b: FloatArray  # half of |f''| / sqrt(f), f the probability of any event
+    away_b: FloatArray  # root of the chi-square distance from the centre, of all items together
 
     def take(self, index: object) -> Reach:
         """The boxes at these places."""
@@ -45,7 +48,8 @@ def reach(null: Null, here: Local, half_bi: FloatArray) -> Reach:
     along_bvc = np.einsum("bic,vi,bi->bvc", here.score_bic, CORNERS, half_bi)
     centre_b = np.sqrt(((null.total_c * here.cell_bc)[:, None] * along_bvc**2).sum(axis=2).max(axis=1))
     spread_b = (centre_b + bend_b) * np.exp(np.minimum(slope_bc.max(axis=1) / 2, 300))
-    return Reach(slope_bc, bend_bc, twist_bc, spread_b, (np.sqrt(2) * spread_b**2 + bend_b) / 2)
+    away_b = centre_b + np.sqrt((most_bc * np.exp(np.minimum(slope_bc, 300)) * bend_bc**2).sum(axis=1)) / 2
+    return Reach(slope_bc, bend_bc, twist_bc, spread_b, (np.sqrt(2) * spread_b**2 + bend_b) / 2, away_b)
 
 
 def _class_bounds(null: Null, here: Local, half_bi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -125,6 +129,19 @@ def least_on_cube(slope_bi: FloatArray, bend_bij: FloatArray) -> FloatArray:
     tangent_bi = slope_bi + turned_bi
     value_b = ((slope_bi + turned_bi / 2) * point_bi).sum(axis=1)
     return np.asarray(value_b - (np.abs(tangent_bi) + tangent_bi * point_bi).sum(axis=1) + 1.5 * low_b)
+
+
+def elsewhere(near: Reach, centre_b: FloatArray) -> FloatArray:
+    """Any event with these probabilities at the centres has at most this one at every model in the box.
+
+    Hoelder's inequality: P(R) = E 1_R L <= P0(R)^(1 - 1/a) (E L^a)^(1/a), L the likelihood ratio to the centre.
+    """
+    slope_b = near.slope_bc.max(axis=1)
+    most_b1 = np.exp(np.minimum(slope_b, STEEPEST))[:, None]  # of p / p0 in any cell
+    growth = (POWERS - 1) / 2 * most_b1 ** (POWERS - 2) * near.away_b[:, None] ** 2
+    log_b1 = np.log(np.maximum(centre_b, 1e-300))[:, None]
+    log_b = np.minimum((log_b1 * (1 - 1 / POWERS) + growth).min(axis=1), 0)
+    return np.asarray(np.where(slope_b <= STEEPEST, np.exp(log_b), 1))
 
 
 def log_chernoff(

@@ -8,9 +8,10 @@ nothing is certified.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, logit, xlog1py, xlogy
+from scipy.special import expit, logit
 
 from majorant.certify.anonymous.ascent import IntArray
+from majorant.certify.anonymous.tailored.hull import hull_divergence
 from majorant.certify.anonymous.tailored.null import Null, edge_part
 from majorant.certify.anonymous.tailored.weights import WIDEST
 from majorant.theory.checks import FloatArray
@@ -40,7 +41,7 @@ def far_excluded(null: Null, cut: float) -> bool:
     box_bie, seen = far_boxes(null), 0
     while len(box_bie):
         seen += len(box_bie)
-        box_bie = box_bie[~(box_divergence(null, box_bie) > cut)]
+        box_bie = box_bie[~(hull_divergence(null, box_bie) > cut)]
         width_bi = box_bie[..., 1] - box_bie[..., 0]
         width_bi[:, 2] *= NU_SCALE
         width_bi[~np.isfinite(width_bi)] = 0
@@ -71,17 +72,22 @@ def _fewest_without_neighbour(null: Null, low: float, high: float) -> float:
 
 
 def within(null: Null, box_bie: FloatArray) -> FloatArray:
-    """Boxes of (x, y, nu) that hold the boxes `box_bie` of (x, y, depth)."""
+    """Boxes of (x, y, nu) that hold the null models in the boxes `box_bie` of (x, y, depth)."""
     held_bie = box_bie.copy()
-    part = []
-    for i in (0, 1):
-        low_b, high_b = box_bie[:, i].T
-        least_b = np.clip(logit(null.n_zeros / null.n_votes), low_b, high_b)
-        ends = np.maximum(edge_part(null, low_b), edge_part(null, high_b))
-        part.append((edge_part(null, least_b), ends))
-    held_bie[:, 2, 0] = expit(part[0][0] - part[1][1] - box_bie[:, 2, 1])
-    held_bie[:, 2, 1] = expit(part[0][1] - part[1][0] - box_bie[:, 2, 0])
+    (x_low, x_high), (y_low, y_high) = (_edge_range(null, box_bie[:, i], 0) for i in (0, 1))
+    held_bie[:, 2, 0] = expit(x_low - y_high - box_bie[:, 2, 1])
+    held_bie[:, 2, 1] = expit(x_high - y_low - box_bie[:, 2, 0])
+    if null.further:
+        (_, x_high), (y_low, _) = (_edge_range(null, box_bie[:, i], null.further) for i in (0, 1))
+        held_bie[:, 2, 1] = np.minimum(held_bie[:, 2, 1], expit(x_high - y_low))
+        held_bie[:, 2, 0] = np.minimum(held_bie[:, 2, 0], held_bie[:, 2, 1])
     return held_bie
+
+
+def _edge_range(null: Null, ends_be: FloatArray, further: int) -> tuple[FloatArray, FloatArray]:
+    """The least and the largest that `edge_part` is on intervals: it is convex."""
+    least_b = np.clip(logit((null.n_zeros + further) / null.n_votes), ends_be[:, 0], ends_be[:, 1])
+    return edge_part(null, least_b, further), edge_part(null, ends_be, further).max(axis=1)
 
 
 def halves(box_bie: FloatArray, axis_b: IntArray) -> FloatArray:
@@ -89,19 +95,3 @@ def halves(box_bie: FloatArray, axis_b: IntArray) -> FloatArray:
     low_bie, high_bie, at = box_bie.copy(), box_bie.copy(), np.arange(len(box_bie))
     low_bie[at, axis_b, 1] = high_bie[at, axis_b, 0] = box_bie[at, axis_b].mean(axis=1)
     return np.concatenate([low_bie, high_bie])
-
-
-def box_divergence(null: Null, box_bie: FloatArray) -> FloatArray:
-    """A lower bound of the divergence of the histograms from all models with (x, y, nu) in the box, ends included."""
-    votes_c, zeros_c = null.cells.votes_c, null.cells.zeros_c
-    peak_c = zeros_c / votes_c
-    most = []
-    for i in (0, 1):
-        low_b, high_b = expit(box_bie[:, i, 0]), expit(box_bie[:, i, 1])
-        at_bc = np.clip(peak_c, low_b[:, None], high_b[:, None])
-        most.append(np.exp(xlogy(zeros_c, at_bc) + xlog1py(votes_c - zeros_c, -at_bc) + null.log_orders_c))
-    nu_eb1 = box_bie[:, 2].T[..., None]
-    most_bc = (nu_eb1 * most[0] + (1 - nu_eb1) * most[1]).max(axis=0)
-    held = null.items_c > 0
-    with np.errstate(divide="ignore"):
-        return np.asarray(null.saturated - np.log(most_bc[:, held]) @ null.items_c[held])

@@ -50,7 +50,7 @@ def run_probability(
     """P(W mod cycle in the run) for the models b, rounded up, and its derivatives in the model's parameters (B, 3)."""
     number_f = np.arange(1, run.cycle // 2 + 1, dtype=np.int64)
     turn_f = np.asarray(2 * np.pi / run.cycle * number_f)
-    loud = _audible(null, cell_bc, weight_c, turn_f)
+    loud = _audible(null, cell_bc, weight_c, run.cycle)
     number_f, turn_f = number_f[loud], turn_f[loud]
     wave_cf = np.exp(1j * weight_c[:, None] * turn_f)
     total_g, log_bf = null.items_c @ null.group_cg, np.zeros((len(cell_bc), len(turn_f)), dtype=complex)
@@ -69,13 +69,14 @@ def run_probability(
     return value_b + ROUNDING + ROUNDING_PER_ITEM * null.n_items, slope_bi
 
 
-def _audible(null: Null, cell_bc: FloatArray, weight_c: FloatArray, turn_f: FloatArray) -> NDArray[np.bool_]:
+def _audible(null: Null, cell_bc: FloatArray, weight_c: FloatArray, cycle: int) -> NDArray[np.bool_]:
     """Which frequencies any of the models can have: |phi| differs from that of their mean by at most the distance."""
-    mean_c = cell_bc.mean(axis=0)
-    loud_f = np.zeros(len(turn_f))
+    mean_c, place_c = cell_bc.mean(axis=0), weight_c.astype(np.int64) % cycle
+    loud_f = np.zeros(cycle // 2)
     for g, total in enumerate(null.items_c @ null.group_cg):
         mine = null.group_cg[:, g] > 0
         apart = np.abs(cell_bc[:, mine] - mean_c[mine]).sum(axis=1).max()
-        phi_f = np.abs(mean_c[mine] @ np.exp(1j * weight_c[mine, None] * turn_f)) + apart
+        law = np.bincount(place_c[mine], weights=mean_c[mine], minlength=cycle)
+        phi_f = np.abs(np.fft.rfft(law)[1:]) + apart
         loud_f += total * np.log(np.minimum(phi_f + 1e-300, 1))
     return np.asarray(loud_f > FAINT)
