@@ -5,19 +5,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from majorant.certify.named.bootstrap import bootstrap, majority_loss
-from majorant.certify.named.claim import claim_from, named_claim, vote_odds
+from majorant.certify.named import odds
+from majorant.certify.named.bootstrap import bootstrap, drawn_items
+from majorant.certify.named.claim import claim_from, named_claim, set_margins
 from majorant.certify.named.dependence import dependence
 from majorant.certify.named.design import design, majority_codes, worker_sets
 from majorant.certify.named.differ import _places, _shuffled, workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
+from majorant.certify.named.odds import majority_losses, vote_odds
 from majorant.certify.named.panel import panel_claim
+from majorant.certify.named.verdicts import lower_limit
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
+from majorant.estimate.fit import Refits
 from majorant.merge import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin
+from majorant.theory.crews import crew_margins
 from majorant.votes import Votes
 from panels import all_patterns, fit_panel, pattern_joint, refit_of, seen
 
@@ -73,7 +78,9 @@ def test_a_refit_one_by_one_serves_as_well():
     votes, copies, fit = panel(EQUAL, n_items=2_000)
 
     def refit(weights, start):
-        return [DawidSkene().fit(votes, weights=weight_i, start=start) for weight_i in weights]
+        fits = [DawidSkene().fit(votes, weights=weight_i, start=start) for weight_i in weights]
+        prior, confusion, converged = zip(*((fit.prior, fit.confusion, fit.converged) for fit in fits), strict=True)
+        return Refits(prior_bk=np.array(prior), confusion=np.array(confusion), converged_b=np.array(converged))
 
     slow = bootstrap(votes, fit, refit, rng=0, copies=copies, n_replicates=5)
     fast = bootstrap(votes, fit, refit_of(votes), rng=0, copies=copies, n_replicates=5)
@@ -126,8 +133,8 @@ def test_too_few_votes_or_the_wrong_fit(make):
 def test_odds_of_votes_by_hand():
     votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [0, 0, 1], items="a", workers="xyz", labels="ny")
     crew = one_coin_crew([0.6, 0.6, 0.9])
-    odds = vote_odds(votes, np.array([0]), majority_codes(votes)[[0]], np.array([0.5, 0.5]), crew)
-    assert np.isclose(odds[0], 2 * np.log(1.5) - np.log(9))
+    found = vote_odds(votes, np.array([0]), majority_codes(votes)[[0]], np.array([[0.5, 0.5]]), crew[None])
+    assert np.isclose(found[0, 0], 2 * np.log(1.5) - np.log(9))
 
 
 def test_a_panel_can_lose_to_names_and_not_to_counts():
@@ -201,7 +208,51 @@ def test_classes_are_named_by_the_diagonal():
 
 
 def test_loss_without_untied_items_is_not_a_number():
-    assert np.isnan(majority_loss(np.array([[0.5, 0.5]]), np.array([-1]), np.ones(1)))
+    votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
+    models = np.array([[0.5, 0.5]]), one_coin_crew([0.7, 0.7])[None]
+    assert np.isnan(majority_losses(votes, majority_codes(votes), np.ones((1, 1)), *models)).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("shared", [False, True])
+def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monkeypatch):
+    monkeypatch.setattr(odds, "ENTRIES_AT_ONCE", 100)
+    rng = np.random.default_rng(n_classes)
+    prior, crew = rng.dirichlet(np.ones(n_classes), size=4), rng.dirichlet(np.ones(n_classes), size=(4, 6, n_classes))
+    votes = simulate(prior[0], one_coin_crew(np.full(6, 0.6), n_classes), 80, ([1, 2, 4], [1, 1, 1]), rng=rng).votes
+    majority, weight = majority_codes(votes), rng.integers(0, 3, size=(4, 80))
+    found = majority_losses(votes, majority, weight, prior, crew[:, 0] if shared else crew)
+    for b in range(4):
+        q = np.tile(prior[b], (80, 1))
+        for i, j, l in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True):
+            q[i] *= crew[b, 0 if shared else j, :, l]
+        q /= q.sum(axis=1, keepdims=True)
+        kept = np.flatnonzero(majority >= 0)
+        lost = weight[b, kept] @ (q[kept].max(axis=1) - q[kept, majority[kept]]) / weight[b, kept].sum()
+        assert np.isclose(found[b], lost)
+    assert (found > 0).all()
+
+
+def test_items_are_drawn_with_replacement_whichever_way():
+    copies = np.array([1.0, 3.0, 6.0])
+    few = drawn_items(copies, 20_000, np.random.default_rng(0))
+    many = drawn_items(10 * copies, 20_000, np.random.default_rng(0))
+    for drawn, n_items in ((few, 10), (many, 100)):
+        assert (drawn.sum(axis=1) == n_items).all()
+        np.testing.assert_allclose(drawn.mean(axis=0), n_items * copies / 10, rtol=0.03)
+        np.testing.assert_allclose(np.cov(drawn.T)[0, 1], -n_items * 0.1 * 0.3, rtol=0.1)
+
+
+def test_sets_are_certified_by_the_lower_limit_of_their_margins():
+    votes = simulate([0.5, 0.5], one_coin_crew(np.linspace(0.68, 0.8, 9)), 3_000, ([3, 4, 5], [1, 1, 1]), rng=0).votes
+    fit = DawidSkene().fit(votes)
+    replicates = bootstrap(votes, fit, refit_of(votes), rng=1)
+    sets = worker_sets(votes)
+    found = set_margins(sets, fit, replicates, 0.9)
+    margin_bs = [crew_margins(replicates.prior_bk, replicates.confusion, one.worker_sh) for one in sets]
+    wanted = np.concatenate([lower_limit(one, 0.9) > 0 for one in margin_bs])
+    assert 0.1 < wanted.mean() < 0.9
+    np.testing.assert_array_equal(found.certified_s, wanted)
 
 
 def test_a_shuffle_mixes_the_votes_of_each_item_evenly_and_no_others():

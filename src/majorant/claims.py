@@ -22,7 +22,7 @@ from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.panel import panel_claim
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Fit, Refits
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
 from majorant.interval import as_level
@@ -66,7 +66,7 @@ class _Case:
     fit: Fit
 
     @property
-    def arguments(self) -> tuple[Votes, Fit, partial[list[Fit]]]:
+    def arguments(self) -> tuple[Votes, Fit, partial[Refits]]:
         return self.votes, self.fit, partial(refit_dawid_skene, self.votes)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.named.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
-from majorant.certify.named.design import FloatArray, as_copies, majority_codes
+from majorant.certify.named.bootstrap import Refit, Replicates, bootstrap, fitted_loss, loss_estimate
+from majorant.certify.named.design import FloatArray, as_copies
 from majorant.certify.named.verdicts import (
     RARE_SHARE,
     anonymous_sentence,
@@ -95,7 +95,7 @@ def _claim(votes: Votes, fit: Fit, replicates: Replicates, copies_i: FloatArray,
     verdict = overall({verdicts[n] for n in common})
     worst = min(common, key=margin.__getitem__)
     spread = float(deviation(margin_b[worst]))
-    value = majority_loss(fit.posterior, majority_codes(votes), copies_i)
+    value = fitted_loss(votes, fit, copies_i)
     return Claim(
         kind="anonymous",
         verdict=verdict,
