@@ -7,7 +7,7 @@ import pytest
 
 from majorant.certify.named import odds
 from majorant.certify.named.bootstrap import bootstrap, drawn_items
-from majorant.certify.named.claim import claim_from, named_claim, set_margins
+from majorant.certify.named.claim import named_claim, set_margins
 from majorant.certify.named.dependence import dependence
 from majorant.certify.named.design import design, majority_codes, worker_sets
 from majorant.certify.named.differ import _places, _shuffled, workers_differ
@@ -24,7 +24,7 @@ from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin
 from majorant.theory.crews import crew_margins
 from majorant.votes import Votes
-from panels import all_patterns, fit_panel, pattern_joint, refit_of, seen
+from panels import all_patterns, case_of, fit_panel, pattern_joint, seen
 
 EQUAL, UNLIKE = one_coin_crew([0.75] * 5), one_coin_crew([0.55, 0.6, 0.6, 0.7, 0.95])
 
@@ -48,8 +48,8 @@ def test_merged_and_single_items_give_one_claim():
     votes = simulate([0.5, 0.5], UNLIKE, 600, 5, rng=1).votes
     merged = merge_equal_items(votes)
     fit, fit_m = fit_panel(votes, None), fit_panel(merged.votes, merged.weight_p)
-    one = named_claim(votes, fit, refit_of(votes), level=0.95, rng=0)
-    two = named_claim(merged.votes, fit_m, refit_of(merged.votes), level=0.95, rng=0, copies=merged.weight_p)
+    one = named_claim(case_of(votes, fit), level=0.95, rng=0)
+    two = named_claim(case_of(merged.votes, fit_m, merged.weight_p), level=0.95, rng=0)
     assert np.isclose(one.margin, two.margin, atol=1e-3)
     assert np.isclose(one.loss.value, two.loss.value, atol=1e-4)
     assert one.by_votes == two.by_votes
@@ -57,7 +57,7 @@ def test_merged_and_single_items_give_one_claim():
 
 def test_margin_is_the_crews_own_and_loss_is_worked_out_by_hand():
     votes, copies, fit = panel(UNLIKE)
-    claim = named_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies)
+    claim = named_claim(case_of(votes, fit, copies), level=0.95, rng=0)
     assert np.isclose(claim.margin, crew_margin(fit.prior, fit.confusion))
     majority = (votes.label_n.reshape(-1, 5).sum(axis=1) > 2).astype(int)
     lost = fit.posterior.max(axis=1) - fit.posterior[np.arange(len(majority)), majority]
@@ -69,7 +69,7 @@ def test_margin_is_the_crews_own_and_loss_is_worked_out_by_hand():
 
 def test_equal_workers_are_supported_for_all_items():
     votes, copies, fit = panel(EQUAL)
-    claim = named_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies)
+    claim = named_claim(case_of(votes, fit, copies), level=0.95, rng=0)
     assert (claim.verdict, claim.items_certified, claim.loss.low) == ("supported", 1.0, 0.0)
     assert claim.evidence["margin low"] > 0
 
@@ -82,8 +82,8 @@ def test_a_refit_one_by_one_serves_as_well():
         prior, confusion, converged = zip(*((fit.prior, fit.confusion, fit.converged) for fit in fits), strict=True)
         return Refits(prior_bk=np.array(prior), confusion=np.array(confusion), converged_b=np.array(converged))
 
-    slow = bootstrap(votes, fit, refit, rng=0, copies=copies, n_replicates=5)
-    fast = bootstrap(votes, fit, refit_of(votes), rng=0, copies=copies, n_replicates=5)
+    slow = bootstrap(replace(case_of(votes, fit, copies), refit=refit), rng=0, n_replicates=5)
+    fast = bootstrap(case_of(votes, fit, copies), rng=0, n_replicates=5)
     np.testing.assert_allclose(slow.confusion, fast.confusion, atol=5e-3)
     np.testing.assert_allclose(slow.loss_b, fast.loss_b, atol=1e-3)
 
@@ -91,14 +91,14 @@ def test_a_refit_one_by_one_serves_as_well():
 def test_workers_without_an_error_are_not_taken_for_perfect():
     votes, copies = seen(all_patterns(3), np.array([100, 0, 0, 0, 0, 0, 0, 100]))
     fit = fit_panel(votes, copies)
-    replicates = bootstrap(votes, fit, refit_of(votes), rng=0, copies=copies)
+    replicates = bootstrap(case_of(votes, fit, copies), rng=0)
     assert (np.quantile(replicates.confusion[:, :, 0, 1], 0.95, axis=0) > 1 / 200).all()
-    assert claim_from(votes, fit, replicates, level=0.95, copies=copies).verdict == "undecided"
+    assert named_claim(case_of(votes, fit, copies, replicates), level=0.95, rng=0).verdict == "undecided"
 
 
 def test_thin_crowds_get_no_verdict_and_no_loss():
     votes = simulate([0.5, 0.5], one_coin_crew(np.linspace(0.6, 0.9, 90)), 300, 3, rng=0).votes
-    claim = named_claim(votes, DawidSkene().fit(votes), refit_of(votes), level=0.95, rng=0)
+    claim = named_claim(case_of(votes, DawidSkene().fit(votes)), level=0.95, rng=0)
     assert (claim.verdict, claim.loss.value) == ("undecided", None)
     assert "11 votes" in claim.why
 
@@ -111,8 +111,8 @@ def test_a_crowds_margin_is_not_that_of_its_worst_set():
         items=range(3001), workers=range(12), labels=(0, 1),
     )  # fmt: skip
     fit = DawidSkene().fit(rare)
-    replicates = bootstrap(rare, fit, refit_of(rare), rng=0, n_replicates=50)
-    claim = claim_from(rare, fit, replicates, level=0.95)
+    replicates = bootstrap(case_of(rare, fit), rng=0, n_replicates=50)
+    claim = named_claim(case_of(rare, fit, replicates=replicates), level=0.95, rng=0)
     assert claim.items_certified < 1
     assert claim.margin > -1
 
@@ -120,14 +120,14 @@ def test_a_crowds_margin_is_not_that_of_its_worst_set():
 @pytest.mark.parametrize("make", [named_claim, panel_claim])
 def test_too_few_votes_or_the_wrong_fit(make):
     votes = simulate([0.5, 0.5], one_coin_crew([0.8] * 4), 50, 2, rng=0).votes
-    assert make(votes, DawidSkene().fit(votes), refit_of(votes), level=0.95, rng=0).verdict == "unidentified"
+    assert make(case_of(votes, DawidSkene().fit(votes)), level=0.95, rng=0).verdict == "unidentified"
     votes, copies, fit = panel(EQUAL, n_items=300)
     with pytest.raises(ConfigError, match="level"):
-        make(votes, fit, refit_of(votes), level=1.0, rng=0, copies=copies)
+        make(case_of(votes, fit, copies), level=1.0, rng=0)
     with pytest.raises(ConfigError, match="matri"):
-        make(votes, replace(fit, confusion=None), refit_of(votes), level=0.95, rng=0, copies=copies)
+        make(case_of(votes, replace(fit, confusion=None), copies), level=0.95, rng=0)
     with pytest.raises(ConfigError, match="copies"):
-        make(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies + 0.5)
+        make(case_of(votes, fit, copies + 0.5), level=0.95, rng=0)
 
 
 def test_odds_of_votes_by_hand():
@@ -139,14 +139,14 @@ def test_odds_of_votes_by_hand():
 
 def test_a_panel_can_lose_to_names_and_not_to_counts():
     votes, copies, fit = panel(UNLIKE)
-    anonymous = panel_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies)
+    anonymous = panel_claim(case_of(votes, fit, copies), level=0.95, rng=0)
     assert anonymous.verdict == "supported"
     assert anonymous.loss.value == 0
 
 
 def test_a_skewed_panel_loses_to_counts():
     votes, copies, fit = panel(one_coin_crew([0.6, 0.6, 0.65, 0.65, 0.6]), prior=(0.9, 0.1), n_items=50_000)
-    assert panel_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies).verdict == "refuted"
+    assert panel_claim(case_of(votes, fit, copies), level=0.95, rng=0).verdict == "refuted"
 
 
 def test_panel_or_crowd():
@@ -192,7 +192,7 @@ def merged_counts(prior, n_items, n_votes, seed=0):
 )
 def test_many_classes_supported_and_refuted(prior, n_votes, verdict):
     votes, copies = merged_counts(prior, 30_000, n_votes)
-    claim = multiclass_claim(votes, shared_fit(votes, copies), refit_of(votes), level=0.95, rng=0, copies=copies)
+    claim = multiclass_claim(case_of(votes, shared_fit(votes, copies), copies), level=0.95, rng=0)
     assert claim.verdict == verdict
     assert claim.by_votes == {n_votes: verdict}
     assert (claim.loss.low > 0) == (verdict == "refuted")
@@ -246,7 +246,7 @@ def test_items_are_drawn_with_replacement_whichever_way():
 def test_sets_are_certified_by_the_lower_limit_of_their_margins():
     votes = simulate([0.5, 0.5], one_coin_crew(np.linspace(0.68, 0.8, 9)), 3_000, ([3, 4, 5], [1, 1, 1]), rng=0).votes
     fit = DawidSkene().fit(votes)
-    replicates = bootstrap(votes, fit, refit_of(votes), rng=1)
+    replicates = bootstrap(case_of(votes, fit), rng=1)
     sets = worker_sets(votes)
     found = set_margins(sets, fit, replicates, 0.9)
     margin_bs = [crew_margins(replicates.prior_bk, replicates.confusion, one.worker_sh) for one in sets]

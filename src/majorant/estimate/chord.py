@@ -18,7 +18,7 @@ from majorant.estimate.weightings import Params, Said, Weighting, columns, em_st
 from majorant.kernels import FloatArray
 
 MOST_PARAMETERS = 1_200  # beyond, the information takes longer to invert than EM takes
-MOST_STEPS = 30
+MOST_STEPS = 60
 MEMORY = 3  # steps that the acceleration looks back on
 CLOSE = 1e-4  # standard errors, in the direction where it is worst, that may be left to the maximum
 CLOSE_SINGLE = 0.01  # the same in single precision, whose rounding leaves little less

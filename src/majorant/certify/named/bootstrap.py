@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from majorant.certify.certificate import Claim, ClaimKind
 from majorant.certify.named.design import FloatArray, as_copies, majority_codes
 from majorant.certify.named.odds import majority_losses
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit, Refits
-from majorant.interval import Estimate
+from majorant.interval import Estimate, as_level
 from majorant.randomness import as_generator
 from majorant.votes import IntArray, Votes
 
@@ -32,31 +33,63 @@ class Replicates:
     loss_b: FloatArray
 
 
-def bootstrap(
-    votes: Votes,
-    fit: Fit,
-    refit: Refit,
-    *,
-    rng: int | np.random.Generator,
-    copies: ArrayLike | None = None,
-    n_replicates: int = N_REPLICATES,
-) -> Replicates:
-    """Refit to items drawn with replacement; item i of `votes` stands for copies[i] items.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """What a claim by the bootstrap is made from: votes, a fit of them, and how to fit them again.
+
+    refit(weights, start) must fit the same votes with weighted items; `copies` says how many items each item stands
+    for, where equal items were merged (do: it makes panels cheap); `replicates` are given where the bootstrap was done
+    before.
+    """
+
+    votes: Votes
+    fit: Fit
+    refit: Refit
+    copies: ArrayLike | None = None
+    replicates: Replicates | None = None
+
+
+def identified(case: Case, level: float, *, per_worker: bool) -> bool:
+    """Whether some item has three votes; refuses a level, or a fit, that no claim can be made with."""
+    as_level(level)
+    if case.votes.votes_i.max(initial=0) < 3:
+        return False
+    wanted = 3 if per_worker else 2
+    if case.fit.confusion is None or case.fit.confusion.ndim != wanted:
+        whose = "one confusion matrix per worker" if per_worker else "one confusion matrix for all"
+        raise ConfigError(f"this claim needs {whose}; a {case.fit.method} fit has none.")
+    return True
+
+
+def unidentified(kind: ClaimKind, model: str, assumptions: tuple[str, ...]) -> Claim:
+    """The claim on votes without an item of three."""
+    why = "No item has three votes: how good votes are cannot be told from agreement."
+    return Claim(kind=kind, verdict="unidentified", why=why, model=model, assumptions=assumptions)
+
+
+def replicates_of(case: Case, rng: int | np.random.Generator) -> Replicates:
+    """The replicates of a case, drawn if there are none yet."""
+    return bootstrap(case, rng=rng) if case.replicates is None else case.replicates
+
+
+def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int = N_REPLICATES) -> Replicates:
+    """Refit to items drawn with replacement.
 
     A row of a confusion matrix with a cell of less than THIN_CELL expected votes is drawn anew around the replicate
     (Dirichlet, half a vote more in each cell): a worker without an error in the data has none in any replicate, and
     would pass for perfect.
     """
+    votes, fit = case.votes, case.fit
     if fit.confusion is None:
         raise ConfigError(f"a {fit.method} fit has no confusion matrices: certify needs them.")
-    generator, copies_i = as_generator(rng), as_copies(votes, copies)
+    generator, copies_i = as_generator(rng), as_copies(votes, case.copies)
     majority_i = majority_codes(votes)
     expected = _expected_votes(votes, fit, copies_i)
     prior, confusion, loss = [], [], []
     at_once = max(1, ENTRIES_AT_ONCE // max(1, len(votes.items)))
     for start in range(0, n_replicates, at_once):
         weight_bi = drawn_items(copies_i, min(at_once, n_replicates - start), generator)
-        again = refit(weight_bi, fit)
+        again = case.refit(weight_bi, fit)
         if again.confusion.shape[1:] != fit.confusion.shape:
             raise ConfigError("refit must give confusion matrices of the shape of the fit's.")
         prior.append(again.prior_bk)

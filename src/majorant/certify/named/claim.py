@@ -13,18 +13,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.named.bootstrap import Refit, Replicates, bootstrap, fitted_loss, loss_estimate
+from majorant.certify.named.bootstrap import (
+    Case,
+    Replicates,
+    fitted_loss,
+    identified,
+    loss_estimate,
+    replicates_of,
+    unidentified,
+)
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, majority_codes, worker_sets
 from majorant.certify.named.odds import vote_odds
-from majorant.certify.named.verdicts import RARE_SHARE, clearly_negative, deviation, lower_limit, more_items
-from majorant.errors import ConfigError
+from majorant.certify.named.verdicts import RARE_SHARE, clearly_negative, deviation, items_to_tell_margin, lower_limit
 from majorant.estimate.fit import Fit
-from majorant.interval import Estimate, as_level
+from majorant.interval import Estimate
 from majorant.theory.crews import ballot_work, crew_margins
 from majorant.votes import IntArray, Votes
 
 VOTES_PER_CLASS = 20  # that the worker behind the typical vote must have given, or workers cannot be told apart
 AFFORDABLE = 2e8  # steps that margins of more than two classes may take
+MODEL = "named workers"
 ASSUMPTIONS = (
     "each worker labels by one confusion matrix, the same on all items",
     "votes are independent given the true label",
@@ -44,35 +52,18 @@ class SetMargins:
     worker: tuple[IntArray, ...]  # the workers of each set
 
 
-def named_claim(
-    votes: Votes,
-    fit: Fit,
-    refit: Refit,
-    *,
-    level: float,
-    rng: int | np.random.Generator,
-    copies: ArrayLike | None = None,
-    replicates: Replicates | None = None,
-) -> Claim:
+def named_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> Claim:
     """Is majority vote as good as any rule, given a confusion matrix per worker?  At most `supported`.
 
-    `fit` must come from `votes` and hold one matrix per worker, refit(weights, start) must fit the same votes again
-    with weighted items; `copies` says how many items each item stands for, where equal items were merged (do: it
-    makes panels cheap); `replicates` are used where the bootstrap was done before.  Ties are left out.  Supported:
-    worker sets whose margin is above 0 at the level hold all but 1 % of the items.  Refuted: on some votes seen
-    another label than majority's is more probable at the level.
+    The fit must hold one matrix per worker.  Ties are left out.  Supported: worker sets whose margin is above 0 at the
+    level hold all but 1 % of the items.  Refuted: on some votes seen another label than majority's is more probable at
+    the level.
     """
-    as_level(level)
-    if votes.votes_i.max(initial=0) < 3:
-        why = "No item has three votes: how good each worker is cannot be told from agreement."
-        return Claim(kind="named", verdict="unidentified", why=why, model="named workers", assumptions=ASSUMPTIONS)
-    if fit.confusion is None or fit.confusion.ndim != 3:
-        raise ConfigError(f"the named claim needs one confusion matrix per worker; a {fit.method} fit has none.")
-    if (typical := typical_votes(votes, copies)) < VOTES_PER_CLASS * len(votes.labels):
+    if not identified(case, level, per_worker=True):
+        return unidentified("named", MODEL, ASSUMPTIONS)
+    if (typical := typical_votes(case.votes, case.copies)) < VOTES_PER_CLASS * len(case.votes.labels):
         return _too_thin(typical)
-    if replicates is None:
-        replicates = bootstrap(votes, fit, refit, rng=rng, copies=copies)
-    return claim_from(votes, fit, replicates, level=level, copies=copies)
+    return _claim(case, replicates_of(case, rng), level)
 
 
 def typical_votes(votes: Votes, copies: ArrayLike | None = None) -> float:
@@ -98,15 +89,11 @@ def _too_thin(typical: float) -> Claim:
     """No verdict: confusion matrices of workers with few votes fit noise, and overstate what knowing them gains."""
     why = f"Workers cannot be told apart: the worker behind the typical vote gave only {typical:.0f} votes."
     loss = Estimate(None, reason="too few votes per worker")
-    model = "named workers"
-    return Claim(kind="named", verdict="undecided", why=why, loss=loss, model=model, assumptions=ASSUMPTIONS)
+    return Claim(kind="named", verdict="undecided", why=why, loss=loss, model=MODEL, assumptions=ASSUMPTIONS)
 
 
-def claim_from(
-    votes: Votes, fit: Fit, replicates: Replicates, *, level: float, copies: ArrayLike | None = None
-) -> Claim:
-    """The named claim from replicates that exist already."""
-    copies_i = as_copies(votes, copies)
+def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
+    votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     margins = set_margins(worker_sets(votes, copies_i), fit, replicates, level)
     refuted = _refuted_votes(votes, fit, replicates, level)
     by_votes: dict[int, Verdict] = {
@@ -119,7 +106,7 @@ def claim_from(
     binding = _binding_set(margins)
     margin, margin_b = float(margins.margin_s[binding]), _margin_again(margins.worker[binding], replicates)
     loss = loss_estimate(fitted_loss(votes, fit, copies_i), replicates.loss_b, level, refuted=bool(refuted))
-    undecided = verdict == "undecided"
+    more = items_to_tell_margin(margin, float(deviation(margin_b)), float(copies_i.sum()), level)
     return Claim(
         kind="named",
         verdict=verdict,
@@ -129,9 +116,9 @@ def claim_from(
         loss=loss,
         items_certified=share,
         evidence={"margin low": float(lower_limit(margin_b, level)), "worker sets": float(len(margins.votes_s))},
-        model="named workers",
+        model=MODEL,
         assumptions=ASSUMPTIONS,
-        more_items=more_items(margin, float(deviation(margin_b)), float(copies_i.sum()), level) if undecided else None,
+        more_items=more if verdict == "undecided" else None,
     )
 
 
