@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from guarantees.levels import lowest_rate
+from guarantees.levels import ALPHA, claims, lowest_rate, verdict_counts
 from majorant.certify.named.bootstrap import Replicates, bootstrap
-from majorant.certify.named.claim import named_claim, set_margins
+from majorant.certify.named.claim import set_margins
 from majorant.certify.named.design import WorkerSets, worker_sets
 from majorant.certify.named.panel import count_cells, panel_claim
 from majorant.merge import merge_equal_items
@@ -14,26 +14,11 @@ from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin
 from majorant.theory.crew_accuracy import crew_gap
 from majorant.theory.crews import crew_margins
-from panels import all_patterns, boundary_pool, case_of, fit_panel, pattern_joint, seen
-
-ALPHA = 0.05
-
-
-def claims(rng, prior, crew, n_items, runs, claim=named_claim):
-    """The claims on `runs` panels drawn from one model."""
-    patterns, chance_p = all_patterns(len(crew)), pattern_joint(prior, crew).sum(axis=1)
-    for _ in range(runs):
-        votes, copies = seen(patterns, rng.multinomial(n_items, chance_p))
-        yield claim(case_of(votes, fit_panel(votes, copies), copies), level=1 - ALPHA, rng=rng)
+from panels import all_patterns, boundary_pool, case_of, fit_panel, pattern_joint
 
 
 def coins(*skill):
     return one_coin_crew(skill)
-
-
-def verdict_counts(found):
-    verdicts = [claim.verdict for claim in found]
-    return {verdict: verdicts.count(verdict) for verdict in ("supported", "refuted", "undecided")}
 
 
 def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
