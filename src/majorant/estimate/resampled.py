@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant.blocks import in_order
 from majorant.errors import ConfigError
 from majorant.estimate.chord import MOST_PARAMETERS, Chord, chord, settle
 from majorant.estimate.fit import Fit, Refits
@@ -15,7 +14,8 @@ from majorant.kernels import FloatArray
 from majorant.threads import thread_count
 from majorant.votes import Votes
 
-AT_ONCE = 128  # weightings that a thread works on
+AT_ONCE = 200  # weightings that a thread works on
+WORTH_THREADS = 200_000  # items x weightings; fewer take less time than it takes to start a thread
 LONGEST_LEAP = 16.0
 PRECISION = 5e-4  # EM ends when no parameter moves by more than this over the root of a cell's votes
 MAX_ITER = 600
@@ -46,14 +46,10 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
     near = None
     if params.confusion.size <= MOST_PARAMETERS:
         near = chord(matrices, weight_bi.mean(axis=0), start.posterior, params, smoothing)
-    threads = thread_count()
+    threads = thread_count() if weight_bi.size > WORTH_THREADS else 1
     size = max(1, min(AT_ONCE, -(-len(weight_bi) // threads)))
-    with ThreadPoolExecutor(threads) as pool:  # NumPy and SciPy let other threads run
-        parts = pool.map(
-            lambda first: _fit_all(matrices, weight_bi[first : first + size], params, near, smoothing),
-            range(0, len(weight_bi), size),
-        )
-        found = list(parts)
+    parts = [weight_bi[first : first + size] for first in range(0, len(weight_bi), size)]
+    found = list(in_order(lambda part_bi: _fit_all(matrices, part_bi, params, near, smoothing), parts, threads))
     confusion = np.concatenate([one.confusion for one, _ in found], axis=3).transpose(3, 0, 2, 1)
     prior_bk = np.concatenate([one.prior for one, _ in found], axis=1).T
     converged_b = np.concatenate([converged for _, converged in found])
