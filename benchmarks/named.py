@@ -10,6 +10,7 @@ from time import process_time
 
 import numpy as np
 
+import board
 from majorant.certify.named.bootstrap import Case
 from majorant.certify.named.claim import named_claim
 from majorant.estimate.dawid_skene import DawidSkene
@@ -45,6 +46,8 @@ def main() -> None:
         votes = simulate([0.5, 0.5], one_coin_crew(skill), n_items, n_votes, rng=0).votes
         fit = best_of(5, lambda: DawidSkene().fit(votes))  # noqa: B023
         whole = best_of(3, lambda: claim(votes))  # noqa: B023
+        told = (f"{whole * 1e3:.0f} ms", f"a fit, {fit * 1e3:.1f} ms")
+        board.at_most(f"named claim, {name}, 1e5 votes", *told, whole / fit, 30)
         print(f"{name:14s} {votes.n_votes:,} votes: named claim = {whole / fit:6.1f} fits of {fit * 1e3:.1f} ms")
 
 

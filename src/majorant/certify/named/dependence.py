@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.certify.certificate import Gate
+from majorant.certify.named.copying import find_copying
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, worker_sets
 from majorant.certify.named.scores import (
     NO_VOTE,
@@ -38,7 +39,8 @@ MOST_WORKERS = 40  # beyond, this is a crowd, and vote counts test its independe
 COMMON_ITEMS = 30  # that a pair must share
 SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
-REDUNDANT = 0.5  # correlation from which a worker mostly repeats the other
+REDUNDANT = 0.5  # correlation, or share of votes copied, from which a worker mostly repeats the other
+CLEAR_LEAD = 7.0  # nats by which one pair's copying must explain the votes better than any other pair's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +103,12 @@ def dependence(
         return _untested("with so few votes per item, confusion matrices can explain any dependence")
     found = _pair_results(votes, pairs, evidence)
     votes_per_item = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
-    return Dependence(
-        gate=_gate(statistic, freedom, level),
-        pairs=found,
-        n_eff=_effective(evidence, votes_per_item, level),
-        redundant=_redundant(votes, model, found, level),
-    )
+    gate = _gate(statistic, freedom, level)
+    redundant = _redundant(votes, model, found, level)
+    if not gate.passed:
+        redundant = tuple(dict.fromkeys([*redundant, *_copier(votes, copies_i, model)]))
+    n_eff = _effective(evidence, votes_per_item, level)
+    return Dependence(gate=gate, pairs=found, n_eff=n_eff, redundant=redundant)
 
 
 def _pairs(votes: Votes, copies_i: FloatArray) -> Pairs:
@@ -212,7 +214,19 @@ def _effective(evidence: _Evidence, n_votes: float, level: float) -> Estimate:
 
 def _redundant(votes: Votes, model: Model, pairs: tuple[Pair, ...], level: float) -> tuple[Hashable, ...]:
     """The weaker worker of each pair that is strongly correlated, and surely so among all pairs (Bonferroni)."""
-    skill_j = np.einsum("k,jkk->j", model.prior_k, model.confusion_jkl)
-    skill = dict(zip(votes.workers, skill_j.tolist(), strict=True))
+    skill = dict(zip(votes.workers, _skill(model).tolist(), strict=True))
     clear = [pair.workers for pair in pairs if pair.correlation >= REDUNDANT and pair.p_value * len(pairs) <= 1 - level]
     return tuple(dict.fromkeys(min(workers, key=skill.__getitem__) for workers in clear))
+
+
+def _copier(votes: Votes, copies_i: FloatArray, model: Model) -> tuple[Hashable, ...]:
+    """The weaker worker of the pair in which one clearly copies the other, also where the two are never apart."""
+    found = find_copying(label_matrix(votes), copies_i, len(model.prior_k))
+    if found is None or found.share < REDUNDANT or found.lead < CLEAR_LEAD:
+        return ()
+    return (votes.workers[min((found.copier, found.source), key=_skill(model).__getitem__)],)
+
+
+def _skill(model: Model) -> FloatArray:
+    """How often each worker is right."""
+    return np.asarray(np.einsum("k,jkk->j", model.prior_k, model.confusion_jkl))
