@@ -1,9 +1,11 @@
 """Panels as tables of patterns: every way the workers can vote is one item, and `copies` says how often it came up."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
 
+from majorant.certify.named.bootstrap import Case
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.merge import take_items
@@ -41,8 +43,9 @@ def fit_panel(votes, copies):
     return DawidSkene(max_iter=5_000).fit(votes, weights=copies)
 
 
-def refit_of(votes):
-    return lambda weights, start: refit_dawid_skene(votes, weights, start)
+def case_of(votes, fit, copies=None, replicates=None):
+    """What claims are made from, refitted as the product does."""
+    return Case(votes=votes, fit=fit, refit=partial(refit_dawid_skene, votes), copies=copies, replicates=replicates)
 
 
 def boundary_pool(rng, n_workers, low=0.65, high=0.85):

@@ -9,7 +9,7 @@ from majorant.certify.named.design import design
 from majorant.certify.named.differ import workers_differ
 from majorant.datasets import load
 from majorant.estimate.dawid_skene import DawidSkene
-from panels import refit_of
+from panels import case_of
 
 pytestmark = pytest.mark.skipif("MAJORANT_DATA" not in os.environ, reason="MAJORANT_DATA names no folder of data sets")
 
@@ -24,7 +24,7 @@ def test_real_crowds_are_crowds_of_unlike_workers(name):
 @pytest.mark.long
 def test_knowing_who_voted_gains_on_sp():
     votes = load("SP")
-    claim = named_claim(votes, DawidSkene().fit(votes), refit_of(votes), level=0.95, rng=0)
+    claim = named_claim(case_of(votes, DawidSkene().fit(votes)), level=0.95, rng=0)
     assert claim.verdict == "refuted"
     assert 0.015 < claim.loss.low < claim.loss.value < claim.loss.high < 0.035
     assert claim.items_certified < 0.05

@@ -5,21 +5,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from majorant.certify.named.bootstrap import bootstrap, majority_loss
-from majorant.certify.named.claim import claim_from, named_claim, vote_odds
+from majorant.certify.named import odds
+from majorant.certify.named.bootstrap import bootstrap, drawn_items
+from majorant.certify.named.claim import named_claim, set_margins
 from majorant.certify.named.dependence import dependence
 from majorant.certify.named.design import design, majority_codes, worker_sets
 from majorant.certify.named.differ import _places, _shuffled, workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
+from majorant.certify.named.odds import majority_losses, vote_odds
 from majorant.certify.named.panel import panel_claim
+from majorant.certify.named.verdicts import lower_limit
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
+from majorant.estimate.fit import Refits
 from majorant.merge import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin
+from majorant.theory.crews import crew_margins
 from majorant.votes import Votes
-from panels import all_patterns, fit_panel, pattern_joint, refit_of, seen
+from panels import all_patterns, case_of, fit_panel, pattern_joint, seen
 
 EQUAL, UNLIKE = one_coin_crew([0.75] * 5), one_coin_crew([0.55, 0.6, 0.6, 0.7, 0.95])
 
@@ -43,8 +48,8 @@ def test_merged_and_single_items_give_one_claim():
     votes = simulate([0.5, 0.5], UNLIKE, 600, 5, rng=1).votes
     merged = merge_equal_items(votes)
     fit, fit_m = fit_panel(votes, None), fit_panel(merged.votes, merged.weight_p)
-    one = named_claim(votes, fit, refit_of(votes), level=0.95, rng=0)
-    two = named_claim(merged.votes, fit_m, refit_of(merged.votes), level=0.95, rng=0, copies=merged.weight_p)
+    one = named_claim(case_of(votes, fit), level=0.95, rng=0)
+    two = named_claim(case_of(merged.votes, fit_m, merged.weight_p), level=0.95, rng=0)
     assert np.isclose(one.margin, two.margin, atol=1e-3)
     assert np.isclose(one.loss.value, two.loss.value, atol=1e-4)
     assert one.by_votes == two.by_votes
@@ -52,7 +57,7 @@ def test_merged_and_single_items_give_one_claim():
 
 def test_margin_is_the_crews_own_and_loss_is_worked_out_by_hand():
     votes, copies, fit = panel(UNLIKE)
-    claim = named_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies)
+    claim = named_claim(case_of(votes, fit, copies), level=0.95, rng=0)
     assert np.isclose(claim.margin, crew_margin(fit.prior, fit.confusion))
     majority = (votes.label_n.reshape(-1, 5).sum(axis=1) > 2).astype(int)
     lost = fit.posterior.max(axis=1) - fit.posterior[np.arange(len(majority)), majority]
@@ -64,7 +69,7 @@ def test_margin_is_the_crews_own_and_loss_is_worked_out_by_hand():
 
 def test_equal_workers_are_supported_for_all_items():
     votes, copies, fit = panel(EQUAL)
-    claim = named_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies)
+    claim = named_claim(case_of(votes, fit, copies), level=0.95, rng=0)
     assert (claim.verdict, claim.items_certified, claim.loss.low) == ("supported", 1.0, 0.0)
     assert claim.evidence["margin low"] > 0
 
@@ -73,10 +78,12 @@ def test_a_refit_one_by_one_serves_as_well():
     votes, copies, fit = panel(EQUAL, n_items=2_000)
 
     def refit(weights, start):
-        return [DawidSkene().fit(votes, weights=weight_i, start=start) for weight_i in weights]
+        fits = [DawidSkene().fit(votes, weights=weight_i, start=start) for weight_i in weights]
+        prior, confusion, converged = zip(*((fit.prior, fit.confusion, fit.converged) for fit in fits), strict=True)
+        return Refits(prior_bk=np.array(prior), confusion=np.array(confusion), converged_b=np.array(converged))
 
-    slow = bootstrap(votes, fit, refit, rng=0, copies=copies, n_replicates=5)
-    fast = bootstrap(votes, fit, refit_of(votes), rng=0, copies=copies, n_replicates=5)
+    slow = bootstrap(replace(case_of(votes, fit, copies), refit=refit), rng=0, n_replicates=5)
+    fast = bootstrap(case_of(votes, fit, copies), rng=0, n_replicates=5)
     np.testing.assert_allclose(slow.confusion, fast.confusion, atol=5e-3)
     np.testing.assert_allclose(slow.loss_b, fast.loss_b, atol=1e-3)
 
@@ -84,14 +91,14 @@ def test_a_refit_one_by_one_serves_as_well():
 def test_workers_without_an_error_are_not_taken_for_perfect():
     votes, copies = seen(all_patterns(3), np.array([100, 0, 0, 0, 0, 0, 0, 100]))
     fit = fit_panel(votes, copies)
-    replicates = bootstrap(votes, fit, refit_of(votes), rng=0, copies=copies)
+    replicates = bootstrap(case_of(votes, fit, copies), rng=0)
     assert (np.quantile(replicates.confusion[:, :, 0, 1], 0.95, axis=0) > 1 / 200).all()
-    assert claim_from(votes, fit, replicates, level=0.95, copies=copies).verdict == "undecided"
+    assert named_claim(case_of(votes, fit, copies, replicates), level=0.95, rng=0).verdict == "undecided"
 
 
 def test_thin_crowds_get_no_verdict_and_no_loss():
     votes = simulate([0.5, 0.5], one_coin_crew(np.linspace(0.6, 0.9, 90)), 300, 3, rng=0).votes
-    claim = named_claim(votes, DawidSkene().fit(votes), refit_of(votes), level=0.95, rng=0)
+    claim = named_claim(case_of(votes, DawidSkene().fit(votes)), level=0.95, rng=0)
     assert (claim.verdict, claim.loss.value) == ("undecided", None)
     assert "11 votes" in claim.why
 
@@ -104,8 +111,8 @@ def test_a_crowds_margin_is_not_that_of_its_worst_set():
         items=range(3001), workers=range(12), labels=(0, 1),
     )  # fmt: skip
     fit = DawidSkene().fit(rare)
-    replicates = bootstrap(rare, fit, refit_of(rare), rng=0, n_replicates=50)
-    claim = claim_from(rare, fit, replicates, level=0.95)
+    replicates = bootstrap(case_of(rare, fit), rng=0, n_replicates=50)
+    claim = named_claim(case_of(rare, fit, replicates=replicates), level=0.95, rng=0)
     assert claim.items_certified < 1
     assert claim.margin > -1
 
@@ -113,33 +120,33 @@ def test_a_crowds_margin_is_not_that_of_its_worst_set():
 @pytest.mark.parametrize("make", [named_claim, panel_claim])
 def test_too_few_votes_or_the_wrong_fit(make):
     votes = simulate([0.5, 0.5], one_coin_crew([0.8] * 4), 50, 2, rng=0).votes
-    assert make(votes, DawidSkene().fit(votes), refit_of(votes), level=0.95, rng=0).verdict == "unidentified"
+    assert make(case_of(votes, DawidSkene().fit(votes)), level=0.95, rng=0).verdict == "unidentified"
     votes, copies, fit = panel(EQUAL, n_items=300)
     with pytest.raises(ConfigError, match="level"):
-        make(votes, fit, refit_of(votes), level=1.0, rng=0, copies=copies)
+        make(case_of(votes, fit, copies), level=1.0, rng=0)
     with pytest.raises(ConfigError, match="matri"):
-        make(votes, replace(fit, confusion=None), refit_of(votes), level=0.95, rng=0, copies=copies)
+        make(case_of(votes, replace(fit, confusion=None), copies), level=0.95, rng=0)
     with pytest.raises(ConfigError, match="copies"):
-        make(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies + 0.5)
+        make(case_of(votes, fit, copies + 0.5), level=0.95, rng=0)
 
 
 def test_odds_of_votes_by_hand():
     votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [0, 0, 1], items="a", workers="xyz", labels="ny")
     crew = one_coin_crew([0.6, 0.6, 0.9])
-    odds = vote_odds(votes, np.array([0]), majority_codes(votes)[[0]], np.array([0.5, 0.5]), crew)
-    assert np.isclose(odds[0], 2 * np.log(1.5) - np.log(9))
+    found = vote_odds(votes, np.array([0]), majority_codes(votes)[[0]], np.array([[0.5, 0.5]]), crew[None])
+    assert np.isclose(found[0, 0], 2 * np.log(1.5) - np.log(9))
 
 
 def test_a_panel_can_lose_to_names_and_not_to_counts():
     votes, copies, fit = panel(UNLIKE)
-    anonymous = panel_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies)
+    anonymous = panel_claim(case_of(votes, fit, copies), level=0.95, rng=0)
     assert anonymous.verdict == "supported"
     assert anonymous.loss.value == 0
 
 
 def test_a_skewed_panel_loses_to_counts():
     votes, copies, fit = panel(one_coin_crew([0.6, 0.6, 0.65, 0.65, 0.6]), prior=(0.9, 0.1), n_items=50_000)
-    assert panel_claim(votes, fit, refit_of(votes), level=0.95, rng=0, copies=copies).verdict == "refuted"
+    assert panel_claim(case_of(votes, fit, copies), level=0.95, rng=0).verdict == "refuted"
 
 
 def test_panel_or_crowd():
@@ -185,7 +192,7 @@ def merged_counts(prior, n_items, n_votes, seed=0):
 )
 def test_many_classes_supported_and_refuted(prior, n_votes, verdict):
     votes, copies = merged_counts(prior, 30_000, n_votes)
-    claim = multiclass_claim(votes, shared_fit(votes, copies), refit_of(votes), level=0.95, rng=0, copies=copies)
+    claim = multiclass_claim(case_of(votes, shared_fit(votes, copies), copies), level=0.95, rng=0)
     assert claim.verdict == verdict
     assert claim.by_votes == {n_votes: verdict}
     assert (claim.loss.low > 0) == (verdict == "refuted")
@@ -201,7 +208,51 @@ def test_classes_are_named_by_the_diagonal():
 
 
 def test_loss_without_untied_items_is_not_a_number():
-    assert np.isnan(majority_loss(np.array([[0.5, 0.5]]), np.array([-1]), np.ones(1)))
+    votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
+    models = np.array([[0.5, 0.5]]), one_coin_crew([0.7, 0.7])[None]
+    assert np.isnan(majority_losses(votes, majority_codes(votes), np.ones((1, 1)), *models)).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("shared", [False, True])
+def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monkeypatch):
+    monkeypatch.setattr(odds, "ENTRIES_AT_ONCE", 100)
+    rng = np.random.default_rng(n_classes)
+    prior, crew = rng.dirichlet(np.ones(n_classes), size=4), rng.dirichlet(np.ones(n_classes), size=(4, 6, n_classes))
+    votes = simulate(prior[0], one_coin_crew(np.full(6, 0.6), n_classes), 80, ([1, 2, 4], [1, 1, 1]), rng=rng).votes
+    majority, weight = majority_codes(votes), rng.integers(0, 3, size=(4, 80))
+    found = majority_losses(votes, majority, weight, prior, crew[:, 0] if shared else crew)
+    for b in range(4):
+        q = np.tile(prior[b], (80, 1))
+        for i, j, l in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True):
+            q[i] *= crew[b, 0 if shared else j, :, l]
+        q /= q.sum(axis=1, keepdims=True)
+        kept = np.flatnonzero(majority >= 0)
+        lost = weight[b, kept] @ (q[kept].max(axis=1) - q[kept, majority[kept]]) / weight[b, kept].sum()
+        assert np.isclose(found[b], lost)
+    assert (found > 0).all()
+
+
+def test_items_are_drawn_with_replacement_whichever_way():
+    copies = np.array([1.0, 3.0, 6.0])
+    few = drawn_items(copies, 20_000, np.random.default_rng(0))
+    many = drawn_items(10 * copies, 20_000, np.random.default_rng(0))
+    for drawn, n_items in ((few, 10), (many, 100)):
+        assert (drawn.sum(axis=1) == n_items).all()
+        np.testing.assert_allclose(drawn.mean(axis=0), n_items * copies / 10, rtol=0.03)
+        np.testing.assert_allclose(np.cov(drawn.T)[0, 1], -n_items * 0.1 * 0.3, rtol=0.1)
+
+
+def test_sets_are_certified_by_the_lower_limit_of_their_margins():
+    votes = simulate([0.5, 0.5], one_coin_crew(np.linspace(0.68, 0.8, 9)), 3_000, ([3, 4, 5], [1, 1, 1]), rng=0).votes
+    fit = DawidSkene().fit(votes)
+    replicates = bootstrap(case_of(votes, fit), rng=1)
+    sets = worker_sets(votes)
+    found = set_margins(sets, fit, replicates, 0.9)
+    margin_bs = [crew_margins(replicates.prior_bk, replicates.confusion, one.worker_sh) for one in sets]
+    wanted = np.concatenate([lower_limit(one, 0.9) > 0 for one in margin_bs])
+    assert 0.1 < wanted.mean() < 0.9
+    np.testing.assert_array_equal(found.certified_s, wanted)
 
 
 def test_a_shuffle_mixes_the_votes_of_each_item_evenly_and_no_others():

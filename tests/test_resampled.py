@@ -7,27 +7,94 @@ import pytest
 
 from crowds import random_votes
 from majorant.errors import ConfigError
+from majorant.estimate.chord import _as_shares, _packed, _unpacked, chord
 from majorant.estimate.dawid_skene import DawidSkene
-from majorant.estimate.resampled import refit_dawid_skene
+from majorant.estimate.resampled import _params, refit_dawid_skene
+from majorant.estimate.weightings import em_step, said, weighting
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
+from majorant.theory import crew_margin
+from majorant.theory.crews import crew_margins
 from majorant.votes import Votes
+from panels import all_patterns, boundary_pool, fit_panel, pattern_joint, seen
+
+
+def resampled(votes, copies, n_replicates, seed=7):
+    """Weights as a bootstrap draws them."""
+    n_items = int(copies.sum())
+    return np.random.default_rng(seed).multinomial(n_items, copies / n_items, size=n_replicates)
+
+
+def crowd(n_classes, n_items=400):
+    crew = one_coin_crew([0.6, 0.7, 0.8, 0.75, 0.9, 0.65], n_classes)
+    prior = np.arange(2, n_classes + 2) / np.arange(2, n_classes + 2).sum()
+    return simulate(prior, crew, n_items, ([3, 5], [0.5, 0.5]), rng=3).votes
+
+
+@pytest.mark.parametrize("newton", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_each_fit_is_the_estimators(n_classes, newton, monkeypatch):
+    monkeypatch.setattr("majorant.estimate.chord.CLOSE", 1e-6)
+    monkeypatch.setattr("majorant.estimate.resampled.PRECISION", 1e-6)
+    monkeypatch.setattr("majorant.estimate.resampled.MAX_ITER", 3_000)
+    monkeypatch.setattr("majorant.estimate.resampled.MOST_PARAMETERS", 1_000 if newton else 0)
+    votes = crowd(n_classes)
+    fit = DawidSkene(tol=1e-9).fit(votes)
+    weight_bi = resampled(votes, np.ones(400), 6)
+    found = refit_dawid_skene(votes, weight_bi, fit)
+    assert found.converged_b.all()
+    for weight_i, prior_k, confusion_jkl in zip(weight_bi, found.prior_bk, found.confusion, strict=True):
+        wanted = DawidSkene(tol=1e-9, max_iter=20_000).fit(votes, weights=weight_i, start=fit)
+        np.testing.assert_allclose(confusion_jkl, wanted.confusion, atol=1e-5)
+        np.testing.assert_allclose(prior_k, wanted.prior, atol=1e-5)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_each_fit_is_the_estimators(n_classes, monkeypatch):
-    monkeypatch.setattr("majorant.estimate.resampled.PRECISION", 1e-6)
-    monkeypatch.setattr("majorant.estimate.resampled.MAX_ITER", 3_000)
-    crew = one_coin_crew([0.6, 0.7, 0.8, 0.75, 0.9, 0.65], n_classes)
-    votes = simulate(np.full(n_classes, 1 / n_classes), crew, 400, ([3, 5], [0.5, 0.5]), rng=3).votes
-    fit = DawidSkene(tol=1e-9).fit(votes)
-    weight_bi = np.random.default_rng(0).multinomial(400, np.full(400, 1 / 400), size=6).astype(float)
-    for weight_i, found in zip(weight_bi, refit_dawid_skene(votes, weight_bi, fit), strict=True):
-        wanted = DawidSkene(tol=1e-9, max_iter=20_000).fit(votes, weights=weight_i, start=fit)
-        np.testing.assert_allclose(found.confusion, wanted.confusion, atol=1e-5)
-        np.testing.assert_allclose(found.prior, wanted.prior, atol=1e-5)
-        np.testing.assert_allclose(found.posterior, wanted.posterior, atol=1e-4)
-        assert found.converged
+def test_the_information_is_minus_the_derivative_of_ems_residual(n_classes):
+    votes = crowd(n_classes)
+    fit = DawidSkene(tol=1e-11, max_iter=20_000).fit(votes)
+    matrices, params, weight_i = said(votes, 1, shared=False), _params(fit), np.ones(400)
+    near = chord(matrices, weight_i, fit.posterior, params, 0.01)
+    weights = weighting(matrices, weight_i[None])
+
+    def residual(share_p):
+        plain = em_step(matrices, weights, _unpacked(share_p[:, None], params), 0.01)
+        return near.count_p * (_packed(plain)[:, 0] - share_p)
+
+    share_p, step = _packed(params)[:, 0], 1e-6
+    by_share = [(residual(share_p + d) - residual(share_p - d)) / (2 * step) for d in step * np.eye(len(share_p))]
+    by_odds = np.transpose(by_share) @ _as_shares(params, np.eye(len(share_p)))
+    np.testing.assert_allclose(near.inverse_pp @ -by_odds, np.eye(len(share_p)), atol=1e-5)
+
+
+@pytest.mark.parametrize(("n_workers", "n_items"), [(3, 500), (3, 10_000), (5, 500), (5, 10_000)])
+def test_the_bootstrap_is_that_of_fits_run_to_the_end(n_workers, n_items):
+    rng = np.random.default_rng([n_workers, n_items])
+    prior, crew = boundary_pool(rng, n_workers)
+    votes, copies = seen(all_patterns(n_workers), rng.multinomial(n_items, pattern_joint(prior, crew).sum(axis=1)))
+    fit, weight_bi = fit_panel(votes, copies), resampled(votes, copies, 100)
+    found = refit_dawid_skene(votes, weight_bi, fit)
+    slow = [DawidSkene(tol=1e-9, max_iter=50_000).fit(votes, weights=weight_i, start=fit) for weight_i in weight_bi]
+    margin_b = crew_margins(found.prior_bk, found.confusion, np.arange(n_workers)[None])[:, 0]
+    wanted_b = np.array([crew_margin(one.prior, one.confusion) for one in slow])
+    off_b = np.abs(margin_b - wanted_b) / wanted_b.std()
+    print(f"{n_workers} workers, {n_items} items: off by at most {off_b.max():.4f} deviations")
+    assert np.quantile(off_b, 0.95) < 0.02
+    levels = [0.05, 0.1, 0.5, 0.9, 0.95]
+    np.testing.assert_allclose(np.quantile(margin_b, levels), np.quantile(wanted_b, levels), atol=0.02 * wanted_b.std())
+
+
+def test_single_precision_is_close_enough(monkeypatch):
+    votes = simulate([0.4, 0.6], one_coin_crew(np.linspace(0.6, 0.9, 30)), 6_000, 3, rng=1).votes
+    fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(6_000), 40)
+    monkeypatch.setattr("majorant.estimate.chord.CLOSE", 1e-9)
+    exact = refit_dawid_skene(votes, weight_bi, fit)
+    monkeypatch.undo()
+    monkeypatch.setattr("majorant.estimate.weightings.MANY", 0)
+    found = refit_dawid_skene(votes, weight_bi, fit)
+    for a, b in ((found.confusion, exact.confusion), (found.prior_bk, exact.prior_bk)):
+        assert not np.array_equal(a, b)
+        assert np.sqrt(((a - b) ** 2 / b.var(axis=0)).mean()) < 0.01
 
 
 def test_a_shared_matrix_is_that_of_one_worker_who_gave_all_votes():
@@ -38,20 +105,30 @@ def test_a_shared_matrix_is_that_of_one_worker_who_gave_all_votes():
     fit = DawidSkene(tol=1e-9).fit(alone)
     weights = np.random.default_rng(0).integers(0, 3, size=(2, 300))
     one = refit_dawid_skene(alone, weights, fit)
-    shared = replace(fit, confusion=fit.confusion[0])
-    for a, b in zip(one, refit_dawid_skene(votes, weights, shared), strict=True):
-        np.testing.assert_allclose(a.confusion[0], b.confusion, atol=1e-12)
-        np.testing.assert_allclose(a.posterior, b.posterior, atol=1e-12)
+    shared = refit_dawid_skene(votes, weights, replace(fit, confusion=fit.confusion[0]))
+    np.testing.assert_allclose(one.confusion[:, 0], shared.confusion, atol=1e-12)
+    np.testing.assert_allclose(one.prior_bk, shared.prior_bk, atol=1e-12)
 
 
 def test_chunks_of_weightings_change_nothing(monkeypatch):
-    votes = random_votes(np.random.default_rng(5))
-    fit = DawidSkene().fit(votes)
-    weights = np.random.default_rng(0).integers(0, 3, size=(5, len(votes.items)))
+    votes = crowd(2)
+    fit, weights = DawidSkene().fit(votes), resampled(votes, np.ones(400), 5)
     together = refit_dawid_skene(votes, weights, fit)
-    monkeypatch.setattr("majorant.estimate.resampled.ENTRIES_AT_ONCE", 1)
-    for a, b in zip(together, refit_dawid_skene(votes, weights, fit), strict=True):
-        np.testing.assert_allclose(a.confusion, b.confusion, atol=1e-12)
+    monkeypatch.setattr("majorant.estimate.resampled.AT_ONCE", 1)
+    monkeypatch.setattr("majorant.estimate.weightings.ITEMS_PER_BLOCK", 7)
+    apart = refit_dawid_skene(votes, weights, fit)
+    np.testing.assert_allclose(together.confusion, apart.confusion, atol=1e-9)
+
+
+def test_a_fit_at_no_maximum_is_left_to_em():
+    votes = random_votes(np.random.default_rng(5))
+    fit = DawidSkene(max_iter=1).fit(votes)
+    flat = replace(fit, posterior=np.full_like(fit.posterior, 1 / fit.posterior.shape[1]))
+    matrices = said(votes, 1, shared=False)
+    assert chord(matrices, np.ones(len(votes.items)), flat.posterior, _params(flat), 0.01) is None
+    found = refit_dawid_skene(votes, np.ones((1, len(votes.items))), flat)
+    wanted = DawidSkene(tol=1e-9, max_iter=20_000).fit(votes, start=fit)
+    np.testing.assert_allclose(found.confusion[0], wanted.confusion, atol=0.02)
 
 
 def test_weights_of_the_wrong_shape_are_refused():

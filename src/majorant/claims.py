@@ -14,8 +14,8 @@ from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
 from majorant.certify.certificate import Certificate, Claim, Gate
 from majorant.certify.gold.cells import GoldCells, cells_of, gold_rows
 from majorant.certify.gold.claim import claim_from_cells
-from majorant.certify.named.bootstrap import Replicates, bootstrap
-from majorant.certify.named.claim import VOTES_PER_CLASS, named_claim, typical
+from majorant.certify.named.bootstrap import Case, bootstrap
+from majorant.certify.named.claim import VOTES_PER_CLASS, named_claim, typical_votes
 from majorant.certify.named.count_gate import count_gate
 from majorant.certify.named.dependence import Dependence, dependence
 from majorant.certify.named.design import Design, design
@@ -28,7 +28,6 @@ from majorant.estimate.fit import Fit
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
 from majorant.interval import as_level
-from majorant.kernels import FloatArray
 from majorant.merge import merge_equal_items, take_items
 from majorant.randomness import as_generator
 from majorant.site import Countable, MemorySite
@@ -60,19 +59,6 @@ class Material:
     item_p: IntArray | None  # the codes of the items in the sample, None for all
     n_items: int  # of which the sample was drawn
     gold: GoldCells | None  # of all items, where gold is known of one that has a vote
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Case:
-    """The votes as the claims about workers see them: equal items merged where that pays."""
-
-    votes: Votes
-    copies_i: FloatArray | None
-    fit: Fit
-
-    @property
-    def arguments(self) -> tuple[Votes, Fit, partial[list[Fit]]]:
-        return self.votes, self.fit, partial(refit_dawid_skene, self.votes)
 
 
 def certify(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Certificate:
@@ -131,7 +117,7 @@ def sample_codes(site: Countable, votes_jl: NDArray[np.int64], *, rng: np.random
 
     Items are drawn by their names, so they are the same ones wherever the votes lie.
     """
-    share = sampled_share(site.votes.n_votes, site.votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
+    share = sampled_share(site.votes.n_votes, site.votes.shape[2], typical_votes(votes_jl.sum(axis=1).astype(float)))
     if site.whole is None:  # no more than memory should hold
         share = min(share, MOST_TAKEN / max(site.votes.n_votes, 1))
     return None if share >= 1 else site.draw(share, int(rng.integers(2**32)))
@@ -172,35 +158,37 @@ def inquire_from(material: Material, *, level: float, rng: np.random.Generator) 
     """The certificate from what was gathered, wherever the votes lie."""
     case, shape = _case(material.sample), design(material.sample)
     panel = case if shape.kind == "panel" else None
-    shared_errors, replicates = None, None
+    shared_errors = None
     if panel is not None:
-        shared_errors = dependence(panel.votes, panel.fit, rng=rng, level=level, copies=panel.copies_i)
+        shared_errors = dependence(panel.votes, panel.fit, rng=rng, level=level, copies=panel.copies)
         if panel.votes.votes_i.max(initial=0) >= 3:
-            replicates = bootstrap(*panel.arguments, rng=rng, copies=panel.copies_i)  # one for both claims
+            case = panel = replace(panel, replicates=bootstrap(panel, rng=rng))  # one for both claims
     gate = None if shared_errors is None else shared_errors.gate
-    anonymous = _anonymous(material, panel, replicates, gate, level, rng)
-    named = None if case is None else _named(material, case, replicates, anonymous, gate, level, rng)
+    anonymous = _anonymous(material, panel, gate, level, rng)
+    named = None if case is None else _named(material, case, anonymous, gate, level, rng)
     gold = None if material.gold is None else claim_from_cells(material.gold, material.sample.labels, level=level)
     why = " ".join([anonymous.why, *([named.why] if named is not None else [])])
     certificate = Certificate(level=level, why=why, anonymous=anonymous, named=named, gold=gold)
     return Inquiry(certificate, shape, shared_errors, None if case is None else case.fit)
 
 
-def _case(votes: Votes) -> _Case | None:
-    """The named fit, or None where there is nothing to fit: no second class, no overlap, too many workers."""
+def _case(votes: Votes) -> Case | None:
+    """The votes, equal items merged where that pays, and their named fit.
+
+    None where there is nothing to fit: no second class, no overlap, too many workers.
+    """
     _, n_workers, n_classes = votes.shape
     if n_classes < 2 or n_workers < 2 or n_workers * n_classes**2 > MOST_ENTRIES:
         return None
     merged = merge_equal_items(votes)
-    if merged is None:
-        return _Case(votes, None, DawidSkene().fit(votes))
-    return _Case(merged.votes, merged.weight_p, DawidSkene().fit(merged.votes, weights=merged.weight_p))
+    rows, copies = (votes, None) if merged is None else (merged.votes, merged.weight_p)
+    fit = DawidSkene().fit(rows, weights=copies)
+    return Case(votes=rows, fit=fit, refit=partial(refit_dawid_skene, rows), copies=copies)
 
 
 def _anonymous(
     material: Material,
-    panel: _Case | None,
-    replicates: Replicates | None,
+    panel: Case | None,
     gate: Gate | None,
     level: float,
     rng: np.random.Generator,
@@ -212,28 +200,28 @@ def _anonymous(
         return Claim(kind="anonymous", verdict="unidentified", why=why)
     if panel is not None:
         try:
-            claim = panel_claim(*panel.arguments, level=level, rng=rng, copies=panel.copies_i, replicates=replicates)
+            claim = panel_claim(panel, level=level, rng=rng)
             return _gated(_of_sample(claim, material), gate)
         except ConfigError:  # too many ways for the votes to fall: treat the panel as a crowd
             pass
     if material.histograms is not None:
         return anonymous_claim(as_histograms(material.histograms), level, rng)
-    shared, refit = SharedConfusion().fit(sample), partial(refit_dawid_skene, sample)
-    claim = multiclass_claim(sample, shared, refit, level=level, rng=rng)
+    shared = SharedConfusion().fit(sample)
+    case = Case(votes=sample, fit=shared, refit=partial(refit_dawid_skene, sample))
+    claim = multiclass_claim(case, level=level, rng=rng)
     return _gated(_of_sample(claim, material), count_gate(sample, align(shared)))
 
 
 def _named(
     material: Material,
-    case: _Case,
-    replicates: Replicates | None,
+    case: Case,
     anonymous: Claim,
     gate: Gate | None,
     level: float,
     rng: np.random.Generator,
 ) -> Claim:
     """The claim about all rules, with whether workers differ at all; it needs independent votes as well."""
-    claim = named_claim(*case.arguments, level=level, rng=rng, copies=case.copies_i, replicates=replicates)
+    claim = named_claim(case, level=level, rng=rng)
     claim = replace(claim, gates=(*claim.gates, workers_differ(material.sample, rng=rng)))
     if gate is None and anonymous.gates:
         gate = anonymous.gates[0]  # of a crowd: independence as the counts show it

@@ -7,7 +7,7 @@ from scipy.special import betaln
 from majorant.certify.anonymous.counts import certify_counts
 from majorant.certify.anonymous.evidence import contradictions, ratio_cut, weigh
 from majorant.certify.anonymous.gates import independence_gate
-from majorant.certify.anonymous.independent import main_sizes, overall, verdict_of
+from majorant.certify.anonymous.independent import main_sizes, verdict_by_evidence_against, verdict_of
 from majorant.certify.anonymous.likelihood import Cells, flatten
 from majorant.certify.anonymous.loss import binomial_loss, binomial_region, loss_interval
 from majorant.certify.anonymous.search import suprema
@@ -36,7 +36,7 @@ def verdicts(crowd, runs, seed, level=1 - ALPHA):
     bar = -np.log1p(-level)
     rows = zip(found.log_e_bh, found.ratio_bh, found.log_against_bh, found.log_against_b, strict=True)
     return [
-        overall(
+        verdict_by_evidence_against(
             [verdict_of(e >= bar, *two, level) for e, *two in zip(e_h, ratio_h, against_h, strict=True)], against, level
         )
         for e_h, ratio_h, against_h, against in rows

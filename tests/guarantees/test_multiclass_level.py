@@ -12,7 +12,7 @@ from majorant.estimate.dawid_skene import DawidSkene
 from majorant.theory import majority_margin
 from majorant.votes import Votes
 from oracles.margins import count_patterns
-from panels import refit_of, seen
+from panels import case_of, seen
 
 ALPHA = 0.05
 NOISE = np.array([[0.7, 0.2, 0.1], [0.15, 0.75, 0.1], [0.1, 0.2, 0.7]])
@@ -49,7 +49,7 @@ def assert_level(n_votes, n_items, runs):
         votes, copies = seen(patterns, rng.multinomial(n_items, given_pk @ prior))
         fit = DawidSkene(max_iter=5_000).fit(votes, weights=copies)
         shared = replace(fit, confusion=fit.confusion[0])
-        claim = multiclass_claim(votes, shared, refit_of(votes), level=1 - ALPHA, rng=rng, copies=copies)
+        claim = multiclass_claim(case_of(votes, shared, copies), level=1 - ALPHA, rng=rng)
         verdicts.append(claim.verdict)
         missed += claim.loss.low > 1e-9
     counts = {name: verdicts.count(name) for name in ("supported", "refuted")}

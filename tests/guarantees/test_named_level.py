@@ -3,39 +3,22 @@
 import numpy as np
 import pytest
 
-from guarantees.levels import lowest_rate
+from guarantees.levels import ALPHA, claims, lowest_rate, verdict_counts
 from majorant.certify.named.bootstrap import Replicates, bootstrap
-from majorant.certify.named.claim import claim_from, set_margins
+from majorant.certify.named.claim import set_margins
 from majorant.certify.named.design import WorkerSets, worker_sets
-from majorant.certify.named.panel import count_cells, panel_claim_from
+from majorant.certify.named.panel import count_cells, panel_claim
 from majorant.merge import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin
 from majorant.theory.crew_accuracy import crew_gap
 from majorant.theory.crews import crew_margins
-from panels import all_patterns, boundary_pool, fit_panel, pattern_joint, refit_of, seen
-
-ALPHA = 0.05
-
-
-def claims(rng, prior, crew, n_items, runs, claim=claim_from):
-    """The claims on `runs` panels drawn from one model."""
-    patterns, chance_p = all_patterns(len(crew)), pattern_joint(prior, crew).sum(axis=1)
-    for _ in range(runs):
-        votes, copies = seen(patterns, rng.multinomial(n_items, chance_p))
-        fit = fit_panel(votes, copies)
-        replicates = bootstrap(votes, fit, refit_of(votes), rng=rng, copies=copies)
-        yield claim(votes, fit, replicates, level=1 - ALPHA, copies=copies)
+from panels import all_patterns, boundary_pool, case_of, fit_panel, pattern_joint
 
 
 def coins(*skill):
     return one_coin_crew(skill)
-
-
-def verdict_counts(found):
-    verdicts = [claim.verdict for claim in found]
-    return {verdict: verdicts.count(verdict) for verdict in ("supported", "refuted", "undecided")}
 
 
 def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
@@ -140,7 +123,7 @@ def test_the_count_margin_of_a_panel_is_that_of_all_its_ballots():
 def assert_panel_level(n_workers, n_items, cell, runs):
     rng = np.random.default_rng([n_workers, n_items, cell, 7])
     prior, crew = anonymous_boundary(rng, n_workers)
-    found = list(claims(rng, prior, crew, n_items, runs, claim=panel_claim_from))
+    found = list(claims(rng, prior, crew, n_items, runs, claim=panel_claim))
     count = verdict_counts(found)
     missed = sum(claim.loss.low > 1e-9 for claim in found)
     print(f"panel, {n_workers} workers, {n_items} items, cell {cell}: {count}, loss missed {missed}")
@@ -168,7 +151,7 @@ def certified_sets(seed, n_items=20_000):
     merged = merge_equal_items(simulate(prior, crew, n_items, 3, rng=rng).votes)
     votes, copies = merged.votes, merged.weight_p
     fit = fit_panel(votes, copies)
-    replicates = bootstrap(votes, fit, refit_of(votes), rng=rng, copies=copies)
+    replicates = bootstrap(case_of(votes, fit, copies), rng=rng)
     [sets] = worker_sets(votes, copies)
     return set_margins((sets,), fit, replicates, 1 - ALPHA).certified_s, crew_margins(prior, crew, sets.worker_sh)
 

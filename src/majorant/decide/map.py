@@ -114,12 +114,10 @@ def _replicates(votes: Votes, fit: Fit, rng: np.random.Generator) -> FloatArray 
     weight_bi = rng.multinomial(n_items, copies_i / n_items, size=REPLICATES)
     votes_j = np.bincount(votes.worker_n, minlength=len(votes.workers))
     mean_j = votes_j / votes_j.sum()
-    found = []
-    for again in refit_dawid_skene(small, weight_bi, fit):
-        assert again.confusion is not None
-        mean_kl = np.tensordot(mean_j, again.confusion, axes=1) if again.confusion.ndim == 3 else again.confusion
-        found.append([again.prior[0], mean_kl[0, 0], mean_kl[1, 1]])
-    return np.array(found)
+    again = refit_dawid_skene(small, weight_bi, fit)
+    shared = again.confusion.ndim == 3
+    mean_bkl = again.confusion if shared else np.einsum("j,bjkl->bkl", mean_j, again.confusion)
+    return np.stack([again.prior_bk[:, 0], mean_bkl[:, 0, 0], mean_bkl[:, 1, 1]], axis=1)
 
 
 def _two_panels(

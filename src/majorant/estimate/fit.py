@@ -104,6 +104,18 @@ class Fit:
         return self.online(self.posterior)
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Refits:
+    """What was learned from the same votes under many weightings b of their items."""
+
+    prior_bk: FloatArray
+    confusion: FloatArray  # (B, workers, classes, labels), or (B, classes, labels) where all share one
+    converged_b: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+
 def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """For each row its first best class, and how many classes share the best score (within TIE_TOLERANCE)."""
     n_items, n_classes = score_ik.shape

@@ -22,9 +22,9 @@ from majorant.certify.anonymous.gates import GATE_LEVEL, Refit, fit_p_value, fre
 from majorant.certify.anonymous.independent import (
     Finding,
     find_independent,
+    items_still_missing,
     main_sizes,
-    more_items,
-    overall,
+    verdict_by_evidence_against,
 )
 from majorant.certify.anonymous.likelihood import Cells, Histograms, Sides, flatten, sides
 from majorant.certify.anonymous.loss import Region, loss_interval, untied_accuracy, untied_loss
@@ -64,7 +64,7 @@ def join(findings: dict[int, Finding], histograms: Histograms, level: float) -> 
     each = list(findings.values())
     by_votes = {h: finding.by_votes[h] for h, finding in findings.items()}
     against = sum(finding.evidence["e_value_against"] for finding in each) / len(each)
-    verdict = overall(by_votes.values(), float(np.log(against)), level)
+    verdict = verdict_by_evidence_against(by_votes.values(), float(np.log(against)), level)
     worst = min(each, key=lambda finding: finding.margin)
     losses = np.array([[f.loss.value, f.loss.low, f.loss.high] for f in each], dtype=float)
     value, low, high = (float(end) for end in share @ losses)
@@ -116,7 +116,7 @@ def _finding(
     ratio_p, near_p5 = _ratios(cells, items_c, null, psi_5, value)
     ratio_h = {h: float(ratio_p[null.votes_p == h].min()) for h in sizes}
     by_votes: dict[int, Verdict] = {h: "supported" if r > ratio_cut(level) else "undecided" for h, r in ratio_h.items()}
-    verdict = overall(by_votes.values(), -np.inf, level)
+    verdict = verdict_by_evidence_against(by_votes.values(), -np.inf, level)
     margin = float((-null.sign_p * beta_log_odds(psi_5, null.votes_p, null.zeros_p)).min())
     n_items, ratio = float(items_c.sum()), min(ratio_h.values())
     loss = _loss(cells, items_c, psi_5, [near_p5[ratio_p.argmin()]], level)
@@ -142,7 +142,7 @@ def _finding(
             "majority_accuracy": right,
             "best_accuracy": right + (loss.value or 0.0),
         },
-        more_items=more_items(verdict, items_needed(ratio / n_items, level), n_items),
+        more_items=items_still_missing(verdict, items_needed(ratio / n_items, level), n_items),
     )
 
 

@@ -68,7 +68,7 @@ def find_independent(histograms: Histograms, level: float, rng: np.random.Genera
         h: verdict_of(h in proved.sizes, evidence.ratio_bh[0, s], evidence.log_against_bh[0, s], level)
         for s, h in enumerate(sizes)
     }
-    verdict = overall(by_votes.values(), float(evidence.log_against_b[0]), level)
+    verdict = verdict_by_evidence_against(by_votes.values(), float(evidence.log_against_b[0]), level)
     margin, handicap = margin_and_handicap(theta_3, sizes)
     items_h = np.zeros(max(histograms) + 1)
     items_h[list(histograms)] = [items_k.sum() for items_k in histograms.values()]
@@ -86,7 +86,7 @@ def find_independent(histograms: Histograms, level: float, rng: np.random.Genera
         loss=loss,
         items_certified=proved.share,
         evidence=_numbers(evidence, theta_3, level) | accuracies | plan,
-        more_items=more_items(verdict, needed, float(items_h.sum())),
+        more_items=items_still_missing(verdict, needed, float(items_h.sum())),
     )
     return finding, theta_3
 
@@ -104,7 +104,7 @@ def verdict_of(proved: bool, ratio: float, log_against: float, level: float) -> 
     return "refuted" if log_against >= -np.log1p(-level) else "undecided"
 
 
-def overall(verdicts: Iterable[Verdict], log_against: float, level: float) -> Verdict:
+def verdict_by_evidence_against(verdicts: Iterable[Verdict], log_against: float, level: float) -> Verdict:
     """The verdict for the data set: proved or supported if it is for every number of votes that counts."""
     found = set(verdicts)
     if found <= {"proved"}:
@@ -143,11 +143,13 @@ def plan_items(
     return information, items_needed(information, level, split=margin <= 0)
 
 
-def more_items(verdict: Verdict, needed: float, n_items: float) -> int | None:
+def items_still_missing(verdict: Verdict, needed: float, n_items: float) -> int | None:
     """Further items that would decide; 0 where the verdict stands, None where no number would do.
 
-    >>> more_items("undecided", 392.1, 100), more_items("proved", 392.1, 100), more_items("undecided", np.inf, 100)
-    (293, 0, None)
+    >>> items_still_missing("undecided", 392.1, 100), items_still_missing("proved", 392.1, 100)
+    (293, 0)
+    >>> items_still_missing("undecided", np.inf, 100) is None
+    True
     """
     if verdict in ("proved", "supported", "refuted"):
         return 0

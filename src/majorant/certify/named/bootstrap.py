@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from majorant.certify.certificate import Claim, ClaimKind
 from majorant.certify.named.design import FloatArray, as_copies, majority_codes
+from majorant.certify.named.odds import majority_losses
 from majorant.errors import ConfigError
-from majorant.estimate.fit import Fit
-from majorant.interval import Estimate
+from majorant.estimate.fit import Fit, Refits
+from majorant.interval import Estimate, as_level
 from majorant.randomness import as_generator
 from majorant.votes import IntArray, Votes
 
-Refit = Callable[[FloatArray, Fit], Sequence[Fit]]  # (weights (B, items), where to start) -> B fits of the same votes
+Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
 N_REPLICATES = 200
-ENTRIES_AT_ONCE = 4_000_000  # of the posteriors held at a time
+ENTRIES_AT_ONCE = 20_000_000  # of the weights held at a time
+FEW_COPIES = 8  # items that an item stands for on average, up to which they are drawn one by one
 THIN_CELL = 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
 
 
@@ -30,56 +33,92 @@ class Replicates:
     loss_b: FloatArray
 
 
-def bootstrap(
-    votes: Votes,
-    fit: Fit,
-    refit: Refit,
-    *,
-    rng: int | np.random.Generator,
-    copies: ArrayLike | None = None,
-    n_replicates: int = N_REPLICATES,
-) -> Replicates:
-    """Refit to items drawn with replacement; item i of `votes` stands for copies[i] items.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """What a claim by the bootstrap is made from: votes, a fit of them, and how to fit them again.
+
+    refit(weights, start) must fit the same votes with weighted items; `copies` says how many items each item stands
+    for, where equal items were merged (do: it makes panels cheap); `replicates` are given where the bootstrap was done
+    before.
+    """
+
+    votes: Votes
+    fit: Fit
+    refit: Refit
+    copies: ArrayLike | None = None
+    replicates: Replicates | None = None
+
+
+def identified(case: Case, level: float, *, per_worker: bool) -> bool:
+    """Whether some item has three votes; refuses a level, or a fit, that no claim can be made with."""
+    as_level(level)
+    if case.votes.votes_i.max(initial=0) < 3:
+        return False
+    wanted = 3 if per_worker else 2
+    if case.fit.confusion is None or case.fit.confusion.ndim != wanted:
+        whose = "one confusion matrix per worker" if per_worker else "one confusion matrix for all"
+        raise ConfigError(f"this claim needs {whose}; a {case.fit.method} fit has none.")
+    return True
+
+
+def unidentified(kind: ClaimKind, model: str, assumptions: tuple[str, ...]) -> Claim:
+    """The claim on votes without an item of three."""
+    why = "No item has three votes: how good votes are cannot be told from agreement."
+    return Claim(kind=kind, verdict="unidentified", why=why, model=model, assumptions=assumptions)
+
+
+def replicates_of(case: Case, rng: int | np.random.Generator) -> Replicates:
+    """The replicates of a case, drawn if there are none yet."""
+    return bootstrap(case, rng=rng) if case.replicates is None else case.replicates
+
+
+def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int = N_REPLICATES) -> Replicates:
+    """Refit to items drawn with replacement.
 
     A row of a confusion matrix with a cell of less than THIN_CELL expected votes is drawn anew around the replicate
     (Dirichlet, half a vote more in each cell): a worker without an error in the data has none in any replicate, and
     would pass for perfect.
     """
+    votes, fit = case.votes, case.fit
     if fit.confusion is None:
         raise ConfigError(f"a {fit.method} fit has no confusion matrices: certify needs them.")
-    generator, copies_i = as_generator(rng), as_copies(votes, copies)
-    n_items = int(copies_i.sum())
+    generator, copies_i = as_generator(rng), as_copies(votes, case.copies)
     majority_i = majority_codes(votes)
     expected = _expected_votes(votes, fit, copies_i)
     prior, confusion, loss = [], [], []
-    at_once = max(1, ENTRIES_AT_ONCE // fit.posterior.size)
+    at_once = max(1, ENTRIES_AT_ONCE // max(1, len(votes.items)))
     for start in range(0, n_replicates, at_once):
-        size = min(at_once, n_replicates - start)
-        weight_bi = generator.multinomial(n_items, copies_i / n_items, size=size).astype(float)
-        for again, weight_i in zip(refit(weight_bi, fit), weight_bi, strict=True):
-            if again.confusion is None or again.confusion.shape != fit.confusion.shape:
-                raise ConfigError("refit must give confusion matrices of the shape of the fit's.")
-            prior.append(again.prior)
-            confusion.append(_redraw_thin_rows(again.confusion, expected, generator))
-            loss.append(majority_loss(again.posterior, majority_i, weight_i))
-    return Replicates(prior_bk=np.array(prior), confusion=np.array(confusion), loss_b=np.array(loss))
+        weight_bi = drawn_items(copies_i, min(at_once, n_replicates - start), generator)
+        again = case.refit(weight_bi, fit)
+        if again.confusion.shape[1:] != fit.confusion.shape:
+            raise ConfigError("refit must give confusion matrices of the shape of the fit's.")
+        prior.append(again.prior_bk)
+        loss.append(majority_losses(votes, majority_i, weight_bi, again.prior_bk, again.confusion))
+        confusion.append(_redraw_thin_rows(again.confusion, expected, generator))
+    return Replicates(prior_bk=np.concatenate(prior), confusion=np.concatenate(confusion), loss_b=np.concatenate(loss))
 
 
-def majority_loss(posterior_ik: FloatArray, majority_i: IntArray, weight_i: FloatArray) -> float:
-    """Mean of max_k q_ik - q_i,majority over untied items: what majority gives away if the model is right.
+def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) -> IntArray:
+    """How often each item comes up when all are drawn with replacement, (draws, items); item i stands for copies_i[i].
 
-    >>> round(majority_loss(np.array([[.9, .1], [.3, .7]]), np.array([0, 0]), np.ones(2)), 3)
-    0.2
+    >>> drawn_items(np.array([1., 3.]), 2, np.random.default_rng(0)).sum(axis=1).tolist()
+    [4, 4]
     """
-    kept = np.flatnonzero(majority_i >= 0)
-    total = weight_i[kept].sum()
-    if not total:
-        return np.nan
-    best_i = posterior_ik[:, 0].copy()
-    for k in range(1, posterior_ik.shape[1]):
-        np.maximum(best_i, posterior_ik[:, k], out=best_i)
-    lost_i = best_i[kept] - posterior_ik[kept, majority_i[kept]]
-    return float((weight_i[kept] * lost_i).sum() / total)
+    n_items, n_rows = int(copies_i.sum()), len(copies_i)
+    if n_items > FEW_COPIES * n_rows:
+        return rng.multinomial(n_items, copies_i / n_items, size=n_draws)
+    row_n = np.repeat(np.arange(n_rows), copies_i.astype(np.int64))
+    weight_bi = np.empty((n_draws, n_rows), dtype=np.int32)
+    for weight_i in weight_bi:
+        weight_i[:] = np.bincount(row_n[rng.integers(n_items, size=n_items, dtype=np.uint32)], minlength=n_rows)
+    return weight_bi
+
+
+def fitted_loss(votes: Votes, fit: Fit, copies_i: FloatArray) -> float:
+    """What majority gives away by the fit; NaN if every item is tied."""
+    assert fit.confusion is not None
+    models = fit.prior[None], fit.confusion[None]
+    return float(majority_losses(votes, majority_codes(votes), copies_i[None], *models)[0])
 
 
 def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bool) -> Estimate:

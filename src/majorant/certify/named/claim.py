@@ -7,24 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.named.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
+from majorant.certify.named.bootstrap import (
+    Case,
+    Replicates,
+    fitted_loss,
+    identified,
+    loss_estimate,
+    replicates_of,
+    unidentified,
+)
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, majority_codes, worker_sets
-from majorant.certify.named.verdicts import RARE_SHARE, clearly_negative, deviation, lower_limit, more_items
-from majorant.errors import ConfigError
+from majorant.certify.named.odds import vote_odds
+from majorant.certify.named.verdicts import RARE_SHARE, clearly_negative, deviation, items_to_tell_margin, lower_limit
 from majorant.estimate.fit import Fit
-from majorant.interval import Estimate, as_level
-from majorant.theory.checks import safe_log
-from majorant.theory.crews import crew_margins
+from majorant.interval import Estimate
+from majorant.theory.crews import ballot_work, crew_margins
 from majorant.votes import IntArray, Votes
 
-SETS_AT_ONCE = 4_096
 VOTES_PER_CLASS = 20  # that the worker behind the typical vote must have given, or workers cannot be told apart
-ASSIGNMENTS = 10_000  # margins of more than two classes that are tried, each many assignment problems
+AFFORDABLE = 2e8  # steps that margins of more than two classes may take
+MODEL = "named workers"
 ASSUMPTIONS = (
     "each worker labels by one confusion matrix, the same on all items",
     "votes are independent given the true label",
@@ -35,50 +43,27 @@ ASSUMPTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SetMargins:
-    """The margin of each worker set at the fit, its lower limit, and its bootstrap deviation."""
+    """The margin of each worker set at the fit, and whether majority vote is supported as optimal for it."""
 
     votes_s: IntArray
     items_s: FloatArray
-    margin_s: FloatArray
-    low_s: FloatArray  # certified where > 0; -inf where not tried
-    deviation_s: FloatArray
+    margin_s: FloatArray  # -inf where not tried
+    certified_s: NDArray[np.bool_]
     worker: tuple[IntArray, ...]  # the workers of each set
 
-    @property
-    def certified_s(self) -> NDArray[np.bool_]:
-        """Whether majority vote is supported as optimal for the set."""
-        return self.low_s > 0
 
-
-def named_claim(
-    votes: Votes,
-    fit: Fit,
-    refit: Refit,
-    *,
-    level: float,
-    rng: int | np.random.Generator,
-    copies: ArrayLike | None = None,
-    replicates: Replicates | None = None,
-) -> Claim:
+def named_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> Claim:
     """Is majority vote as good as any rule, given a confusion matrix per worker?  At most `supported`.
 
-    `fit` must come from `votes` and hold one matrix per worker, refit(weights, start) must fit the same votes again
-    with weighted items; `copies` says how many items each item stands for, where equal items were merged (do: it
-    makes panels cheap); `replicates` are used where the bootstrap was done before.  Ties are left out.  Supported:
-    worker sets whose margin is above 0 at the level hold all but 1 % of the items.  Refuted: on some votes seen
-    another label than majority's is more probable at the level.
+    The fit must hold one matrix per worker.  Ties are left out.  Supported: worker sets whose margin is above 0 at the
+    level hold all but 1 % of the items.  Refuted: on some votes seen another label than majority's is more probable at
+    the level.
     """
-    as_level(level)
-    if votes.votes_i.max(initial=0) < 3:
-        why = "No item has three votes: how good each worker is cannot be told from agreement."
-        return Claim(kind="named", verdict="unidentified", why=why, model="named workers", assumptions=ASSUMPTIONS)
-    if fit.confusion is None or fit.confusion.ndim != 3:
-        raise ConfigError(f"the named claim needs one confusion matrix per worker; a {fit.method} fit has none.")
-    if (typical := typical_votes(votes, copies)) < VOTES_PER_CLASS * len(votes.labels):
+    if not identified(case, level, per_worker=True):
+        return unidentified("named", MODEL, ASSUMPTIONS)
+    if (typical := typical_votes(case.votes, case.copies)) < VOTES_PER_CLASS * len(case.votes.labels):
         return _too_thin(typical)
-    if replicates is None:
-        replicates = bootstrap(votes, fit, refit, rng=rng, copies=copies)
-    return claim_from(votes, fit, replicates, level=level, copies=copies)
+    return _claim(case, replicates_of(case, rng), level)
 
 
 def typical_votes(votes: Votes, copies: ArrayLike | None = None) -> float:
@@ -104,15 +89,11 @@ def _too_thin(typical: float) -> Claim:
     """No verdict: confusion matrices of workers with few votes fit noise, and overstate what knowing them gains."""
     why = f"Workers cannot be told apart: the worker behind the typical vote gave only {typical:.0f} votes."
     loss = Estimate(None, reason="too few votes per worker")
-    model = "named workers"
-    return Claim(kind="named", verdict="undecided", why=why, loss=loss, model=model, assumptions=ASSUMPTIONS)
+    return Claim(kind="named", verdict="undecided", why=why, loss=loss, model=MODEL, assumptions=ASSUMPTIONS)
 
 
-def claim_from(
-    votes: Votes, fit: Fit, replicates: Replicates, *, level: float, copies: ArrayLike | None = None
-) -> Claim:
-    """The named claim from replicates that exist already."""
-    copies_i = as_copies(votes, copies)
+def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
+    votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     margins = set_margins(worker_sets(votes, copies_i), fit, replicates, level)
     refuted = _refuted_votes(votes, fit, replicates, level)
     by_votes: dict[int, Verdict] = {
@@ -123,10 +104,9 @@ def claim_from(
     verdict = _verdict(margins.certified_s, margins.items_s, everything, refuted=bool(refuted))
     share = float(margins.items_s[margins.certified_s].sum() / margins.items_s.sum())
     binding = _binding_set(margins)
-    margin, spread = float(margins.margin_s[binding]), float(margins.deviation_s[binding])
-    value = majority_loss(fit.posterior, majority_codes(votes), copies_i)
-    loss = loss_estimate(value, replicates.loss_b, level, refuted=bool(refuted))
-    undecided = verdict == "undecided"
+    margin, margin_b = float(margins.margin_s[binding]), _margin_again(margins.worker[binding], replicates)
+    loss = loss_estimate(fitted_loss(votes, fit, copies_i), replicates.loss_b, level, refuted=bool(refuted))
+    more = items_to_tell_margin(margin, float(deviation(margin_b)), float(copies_i.sum()), level)
     return Claim(
         kind="named",
         verdict=verdict,
@@ -135,58 +115,64 @@ def claim_from(
         margin=margin,
         loss=loss,
         items_certified=share,
-        evidence={"margin low": float(margins.low_s[binding]), "worker sets": float(len(margins.votes_s))},
-        model="named workers",
+        evidence={"margin low": float(lower_limit(margin_b, level)), "worker sets": float(len(margins.votes_s))},
+        model=MODEL,
         assumptions=ASSUMPTIONS,
-        more_items=more_items(margin, spread, float(copies_i.sum()), level) if undecided else None,
+        more_items=more if verdict == "undecided" else None,
     )
 
 
 def set_margins(sets: tuple[WorkerSets, ...], fit: Fit, replicates: Replicates, level: float) -> SetMargins:
-    """The exact margin of every worker set at the fit and in every replicate, and its lower limit.
+    """The exact margin of every worker set at the fit, and whether its lower limit by the replicates is above 0.
 
-    With more than two classes only as many sets are tried, the commonest first, as ASSIGNMENTS allows.
+    With more than two classes only as many sets are tried, the commonest first, as AFFORDABLE allows.
     """
-    parts = [
-        _margins_of(one.worker_sh[start : start + SETS_AT_ONCE], fit, replicates, level, _affordable(fit, replicates))
-        for one in sets
-        for start in range(0, len(one.worker_sh), SETS_AT_ONCE)
-    ]
-    margin_s, low_s, deviation_s = (np.concatenate(column) for column in zip(*parts, strict=True))
+    assert fit.confusion is not None
+    margin, certified = [], []
+    for one in sets:
+        tried_sh = one.worker_sh[: _affordable(one, replicates)]
+        missing = len(one.worker_sh) - len(tried_sh)
+        margin_s = crew_margins(fit.prior, fit.confusion, tried_sh)
+        margin.append(np.append(margin_s, np.full(missing, -np.inf)))
+        certified.append(np.append(_certified(tried_sh, replicates, level), np.zeros(missing, dtype=bool)))
     return SetMargins(
         votes_s=np.concatenate([np.full(len(one.items_s), one.n_votes) for one in sets]),
         items_s=np.concatenate([one.items_s for one in sets]),
-        margin_s=margin_s,
-        low_s=low_s,
-        deviation_s=deviation_s,
+        margin_s=np.concatenate(margin),
+        certified_s=np.concatenate(certified),
         worker=tuple(worker_h for one in sets for worker_h in one.worker_sh),
     )
 
 
-def _affordable(fit: Fit, replicates: Replicates) -> int:
-    return SETS_AT_ONCE if len(fit.prior) == 2 else ASSIGNMENTS // len(replicates.prior_bk)
+def _affordable(sets: WorkerSets, replicates: Replicates) -> int:
+    n_replicates, n_classes = replicates.prior_bk.shape
+    if n_classes == 2:
+        return len(sets.worker_sh)
+    return int(AFFORDABLE // (n_replicates * ballot_work(n_classes, sets.n_votes)))
 
 
-def _margins_of(
-    worker_sh: IntArray, fit: Fit, replicates: Replicates, level: float, at_most: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Margin at the fit, lower limit and deviation of each set; sets beyond `at_most` are not tried.
+def _certified(worker_sh: IntArray, replicates: Replicates, level: float) -> NDArray[np.bool_]:
+    """Whether the lower limit of each set's margin is above 0.
 
-    With more than two classes a margin costs many assignment problems: a set whose margin at the fit is not above 0
-    cannot be certified, so it is not followed through the replicates, and its own margin stands as its limit.
+    It is if few enough replicates are not: `lower_limit` takes one of them, so those at 0 or below are counted, and a
+    set with too many is not followed further.  Sets near the boundary need all replicates, most need few.
     """
-    assert fit.confusion is not None
-    tried_sh = worker_sh[:at_most]
-    known, where = np.unique(tried_sh, return_inverse=True)  # only these workers need to be looked at
-    crew_sh = where.reshape(tried_sh.shape)
-    margin_s = crew_margins(fit.prior, fit.confusion[known], crew_sh)
-    followed = np.flatnonzero((margin_s > 0) | (len(fit.prior) == 2))
-    low_s, deviation_s = margin_s.copy(), np.full(len(margin_s), np.inf)
-    if len(followed):
-        margin_bs = crew_margins(replicates.prior_bk, replicates.confusion[:, known], crew_sh[followed])
-        low_s[followed], deviation_s[followed] = lower_limit(margin_bs, level), deviation(margin_bs)
-    missing = np.full(len(worker_sh) - len(tried_sh), -np.inf)
-    return np.append(margin_s, missing), np.append(low_s, missing), np.append(deviation_s, -missing)
+    n_replicates = len(replicates.prior_bk)
+    allowed = int(lower_limit(np.arange(float(n_replicates)), level))
+    against_s, open_s = np.zeros(len(worker_sh), dtype=np.int64), np.arange(len(worker_sh))
+    edges = [0, *range(allowed + 1, n_replicates, 2 * allowed + 10), n_replicates]
+    for start, stop in pairwise(edges):
+        models = replicates.prior_bk[start:stop], replicates.confusion[start:stop]
+        against_s[open_s] += (crew_margins(*models, worker_sh[open_s]) <= 0).sum(axis=0)
+        open_s = open_s[against_s[open_s] <= allowed]
+        if not len(open_s):
+            break
+    return against_s <= allowed
+
+
+def _margin_again(worker_h: IntArray, replicates: Replicates) -> FloatArray:
+    """The margin of one set in each replicate."""
+    return crew_margins(replicates.prior_bk, replicates.confusion, worker_h[None])[:, 0]
 
 
 def _verdict(
@@ -210,40 +196,12 @@ def _refuted_votes(votes: Votes, fit: Fit, replicates: Replicates, level: float)
     assert fit.confusion is not None
     majority_i = majority_codes(votes)
     item = np.flatnonzero(majority_i >= 0)
-    odds_i = vote_odds(votes, item, majority_i[item], fit.prior, fit.confusion)
+    odds_i = vote_odds(votes, item, majority_i[item], fit.prior[None], fit.confusion[None])[0]
     chosen = item[odds_i < 0]
-    odds_bi = np.array(
-        [
-            vote_odds(votes, chosen, majority_i[chosen], prior_k, confusion_jkl)
-            for prior_k, confusion_jkl in zip(replicates.prior_bk, replicates.confusion, strict=True)
-        ]
-    )
+    odds_bi = vote_odds(votes, chosen, majority_i[chosen], replicates.prior_bk, replicates.confusion)
     negative_i = clearly_negative(odds_i[odds_i < 0], odds_bi, len(item), level)
     n_votes, n_patterns = np.unique(votes.votes_i[chosen[negative_i]], return_counts=True)
     return dict(zip(n_votes.tolist(), n_patterns.tolist(), strict=True))
-
-
-def vote_odds(
-    votes: Votes, item: IntArray, label: IntArray, prior_k: FloatArray, confusion_jkl: FloatArray
-) -> FloatArray:
-    """The log-odds of each item's `label` against the best other class, given who voted what.
-
-    >>> votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
-    >>> crew = np.array([[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]])
-    >>> vote_odds(votes, np.array([0]), np.array([0]), np.array([.5, .5]), crew).round(3).tolist()
-    [1.792]
-    """
-    from scipy.sparse import csr_array
-
-    _, n_workers, n_classes = votes.shape
-    column_n = votes.worker_n * np.int64(n_classes) + votes.label_n
-    shape = (len(votes.items), n_workers * n_classes)
-    said: csr_array = csr_array((np.ones(votes.n_votes), column_n, votes.offsets_i), shape=shape)
-    table_ck = np.maximum(safe_log(confusion_jkl), -1e9).transpose(0, 2, 1).reshape(-1, n_classes)
-    score_ik = said[item] @ table_ck + np.maximum(safe_log(prior_k), -1e9)
-    own_i = score_ik[np.arange(len(item)), label]
-    score_ik[np.arange(len(item)), label] = -np.inf
-    return np.asarray(own_i - score_ik.max(axis=1, initial=-np.inf))
 
 
 def _sentence(verdict: Verdict, share: float, refuted: Mapping[int, int], level: float) -> str:

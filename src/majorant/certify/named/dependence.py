@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.certify.certificate import Gate
+from majorant.certify.named.copying import find_copying
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, worker_sets
 from majorant.certify.named.scores import (
     NO_VOTE,
@@ -38,7 +39,8 @@ MOST_WORKERS = 40  # beyond, this is a crowd, and vote counts test its independe
 COMMON_ITEMS = 30  # that a pair must share
 SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
-REDUNDANT = 0.5  # correlation from which a worker mostly repeats the other
+REDUNDANT = 0.5  # correlation, or share of votes copied, from which a worker mostly repeats the other
+CLEAR_LEAD = 7.0  # nats by which one pair's copying must explain the votes better than any other pair's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +103,12 @@ def dependence(
         return _untested("with so few votes per item, confusion matrices can explain any dependence")
     found = _pair_results(votes, pairs, evidence)
     votes_per_item = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
-    return Dependence(
-        gate=_gate(statistic, freedom, level),
-        pairs=found,
-        n_eff=_effective(evidence, votes_per_item, level),
-        redundant=_redundant(votes, model, found, level),
-    )
+    gate = _gate(statistic, freedom, level)
+    redundant = _redundant(votes, model, found, level)
+    if not gate.passed:
+        redundant = tuple(dict.fromkeys([*redundant, *_copier(votes, copies_i, model)]))
+    n_eff = _effective(evidence, votes_per_item, level)
+    return Dependence(gate=gate, pairs=found, n_eff=n_eff, redundant=redundant)
 
 
 def _pairs(votes: Votes, copies_i: FloatArray) -> Pairs:
@@ -163,9 +165,9 @@ def _statistic(evidence: _Evidence) -> tuple[float, int]:
 
 
 def _gate(statistic: float, freedom: int, level: float) -> Gate:
-    from scipy.stats import chi2
+    from scipy.special import chdtrc
 
-    p_value = float(chi2.sf(statistic, freedom))
+    p_value = float(chdtrc(freedom, statistic))
     passed = p_value > 1 - level
     found = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
     text = f"{found} (p = {p_value:.2g}, score test of all pairs given the true label)."
@@ -179,7 +181,7 @@ def _untested(reason: str) -> Dependence:
 
 def _pair_results(votes: Votes, pairs: Pairs, evidence: _Evidence) -> tuple[Pair, ...]:
     """Each pair's correlation by one step from independence, and its p-value, where the data can tell."""
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     left_q = np.diag(evidence.information_qq)
     told = left_q > UNTOLD * evidence.raw_q
@@ -187,7 +189,7 @@ def _pair_results(votes: Votes, pairs: Pairs, evidence: _Evidence) -> tuple[Pair
         Pair(
             workers=(votes.workers[a], votes.workers[b]),
             correlation=float(np.clip(score / left, -1, 1)),
-            p_value=float(2 * norm.sf(abs(score) / np.sqrt(left))),
+            p_value=float(2 * ndtr(-abs(score) / np.sqrt(left))),
         )
         for (a, b), score, left, tell in zip(pairs, evidence.score_q, left_q, told, strict=True)
         if tell
@@ -197,13 +199,13 @@ def _pair_results(votes: Votes, pairs: Pairs, evidence: _Evidence) -> tuple[Pair
 
 def _effective(evidence: _Evidence, n_votes: float, level: float) -> Estimate:
     """n / (1 + (n - 1) rho), rho the one correlation for all pairs that the votes bear out best."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     information = float(evidence.information_qq.sum())
     if information <= UNTOLD * evidence.raw_q.sum():
         return Estimate(None, reason="a correlation common to all pairs looks like other confusion matrices")
     rho = float(evidence.score_q.sum()) / information
-    width = float(norm.ppf((1 + level) / 2)) / np.sqrt(information)
+    width = float(ndtri((1 + level) / 2)) / np.sqrt(information)
     value, high, low = (
         n_votes / (1 + (n_votes - 1) * float(np.clip(one, 0, 1))) for one in (rho, rho - width, rho + width)
     )
@@ -212,7 +214,19 @@ def _effective(evidence: _Evidence, n_votes: float, level: float) -> Estimate:
 
 def _redundant(votes: Votes, model: Model, pairs: tuple[Pair, ...], level: float) -> tuple[Hashable, ...]:
     """The weaker worker of each pair that is strongly correlated, and surely so among all pairs (Bonferroni)."""
-    skill_j = np.einsum("k,jkk->j", model.prior_k, model.confusion_jkl)
-    skill = dict(zip(votes.workers, skill_j.tolist(), strict=True))
+    skill = dict(zip(votes.workers, _skill(model).tolist(), strict=True))
     clear = [pair.workers for pair in pairs if pair.correlation >= REDUNDANT and pair.p_value * len(pairs) <= 1 - level]
     return tuple(dict.fromkeys(min(workers, key=skill.__getitem__) for workers in clear))
+
+
+def _copier(votes: Votes, copies_i: FloatArray, model: Model) -> tuple[Hashable, ...]:
+    """The weaker worker of the pair in which one clearly copies the other, also where the two are never apart."""
+    found = find_copying(label_matrix(votes), copies_i, len(model.prior_k))
+    if found is None or found.share < REDUNDANT or found.lead < CLEAR_LEAD:
+        return ()
+    return (votes.workers[min((found.copier, found.source), key=_skill(model).__getitem__)],)
+
+
+def _skill(model: Model) -> FloatArray:
+    """How often each worker is right."""
+    return np.asarray(np.einsum("k,jkk->j", model.prior_k, model.confusion_jkl))

@@ -5,27 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.named.bootstrap import Refit, Replicates, bootstrap, loss_estimate, majority_loss
-from majorant.certify.named.design import FloatArray, as_copies, majority_codes
+from majorant.certify.named.bootstrap import (
+    Case,
+    Replicates,
+    fitted_loss,
+    identified,
+    loss_estimate,
+    replicates_of,
+    unidentified,
+)
+from majorant.certify.named.design import FloatArray, as_copies
 from majorant.certify.named.verdicts import (
     RARE_SHARE,
     anonymous_sentence,
     clearly_negative,
     deviation,
+    items_to_tell_margin,
     lower_limit,
-    more_items,
-    overall,
+    weakest_verdict,
 )
-from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
-from majorant.interval import as_level
 from majorant.tally import Patterns, by_votes, counts, distinct_counts, tied
 from majorant.theory.checks import safe_log
 from majorant.theory.margin import majority_margins
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray
 
 MODEL = "independent votes"
 ASSUMPTIONS = (
@@ -37,31 +42,17 @@ ASSUMPTIONS = (
 )
 
 
-def multiclass_claim(
-    votes: Votes,
-    fit: Fit,
-    refit: Refit,
-    *,
-    level: float,
-    rng: int | np.random.Generator,
-    copies: ArrayLike | None = None,
-) -> Claim:
+def multiclass_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> Claim:
     """Is majority vote as good as any rule that ignores who voted, for two or more classes?  At most `supported`.
 
-    `fit` must hold one confusion matrix (K, K) for all votes, at the best of several starts; refit(weights, start) must
-    fit the same votes with weighted items.  Ties are left out.  Supported: for every number of votes with at least
-    1 % of the items, the exact margin is above 0 at the level.  Refuted: for some vote counts seen, another label than
-    majority's is more probable at the level.
+    The fit must hold one confusion matrix (K, K) for all votes, at the best of several starts.  Ties are left out.
+    Supported: for every number of votes with at least 1 % of the items, the exact margin is above 0 at the level.
+    Refuted: for some vote counts seen, another label than majority's is more probable at the level.
     """
-    as_level(level)
-    if votes.votes_i.max(initial=0) < 3:
-        why = "No item has three votes: the confusion matrix cannot be told from agreement."
-        return Claim(kind="anonymous", verdict="unidentified", why=why, model=MODEL, assumptions=ASSUMPTIONS)
-    if fit.confusion is None or fit.confusion.ndim != 2:
-        raise ConfigError(f"the anonymous claim needs one confusion matrix for all; a {fit.method} fit has none.")
-    aligned, copies_i = align(fit), as_copies(votes, copies)
-    replicates = bootstrap(votes, aligned, refit, rng=rng, copies=copies_i)
-    return _claim(votes, aligned, replicates, copies_i, level)
+    if not identified(case, level, per_worker=False):
+        return unidentified("anonymous", MODEL, ASSUMPTIONS)
+    aligned = replace(case, fit=align(case.fit))
+    return _claim(aligned, replicates_of(aligned, rng), level)
 
 
 def align(fit: Fit) -> Fit:
@@ -80,7 +71,8 @@ def align(fit: Fit) -> Fit:
     return replace(fit, posterior=fit.posterior[:, order_k], prior=fit.prior[order_k], confusion=fit.confusion[order_k])
 
 
-def _claim(votes: Votes, fit: Fit, replicates: Replicates, copies_i: FloatArray, level: float) -> Claim:
+def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
+    votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     assert fit.confusion is not None
     items = np.bincount(votes.votes_i, weights=copies_i)
     present = [int(n) for n in np.flatnonzero(items) if n > 0]
@@ -92,10 +84,10 @@ def _claim(votes: Votes, fit: Fit, replicates: Replicates, copies_i: FloatArray,
         n: "refuted" if n in refuted else "supported" if low[n] > 0 else "undecided" for n in present
     }
     common = [n for n in present if items[n] >= RARE_SHARE * items[1:].sum()]
-    verdict = overall({verdicts[n] for n in common})
+    verdict = weakest_verdict({verdicts[n] for n in common})
     worst = min(common, key=margin.__getitem__)
-    spread = float(deviation(margin_b[worst]))
-    value = majority_loss(fit.posterior, majority_codes(votes), copies_i)
+    more = items_to_tell_margin(margin[worst], float(deviation(margin_b[worst])), float(copies_i.sum()), level)
+    value = fitted_loss(votes, fit, copies_i)
     return Claim(
         kind="anonymous",
         verdict=verdict,
@@ -107,7 +99,7 @@ def _claim(votes: Votes, fit: Fit, replicates: Replicates, copies_i: FloatArray,
         evidence={"margin low": low[worst]},
         model=MODEL,
         assumptions=ASSUMPTIONS,
-        more_items=more_items(margin[worst], spread, float(copies_i.sum()), level) if verdict == "undecided" else None,
+        more_items=more if verdict == "undecided" else None,
     )
 
 

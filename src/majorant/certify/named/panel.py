@@ -6,27 +6,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.named.bootstrap import Refit, Replicates, bootstrap, loss_estimate
-from majorant.certify.named.claim import ASSUMPTIONS
+from majorant.certify.named.bootstrap import Case, Replicates, identified, loss_estimate, replicates_of, unidentified
+from majorant.certify.named.claim import ASSUMPTIONS, MODEL
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, worker_sets
 from majorant.certify.named.verdicts import (
     RARE_SHARE,
     anonymous_sentence,
     clearly_negative,
     deviation,
+    items_to_tell_margin,
     lower_limit,
-    more_items,
-    overall,
+    weakest_verdict,
 )
 from majorant.errors import ConfigError
-from majorant.estimate.fit import Fit
-from majorant.interval import as_level
 from majorant.theory.checks import safe_log
 from majorant.theory.crews import count_distribution
-from majorant.votes import Votes
 
 MOST_CELLS = 20_000  # vote counts, before those that do not add up are left out
 
@@ -51,37 +48,20 @@ class Cells(NamedTuple):
         return np.where(np.isnan(odds_bc), np.inf, odds_bc)
 
 
-def panel_claim(
-    votes: Votes,
-    fit: Fit,
-    refit: Refit,
-    *,
-    level: float,
-    rng: int | np.random.Generator,
-    copies: ArrayLike | None = None,
-    replicates: Replicates | None = None,
-) -> Claim:
+def panel_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> Claim:
     """Is majority vote as good as any rule that ignores who voted, for a panel of unlike workers?  At most `supported`.
 
     The counts of a fixed panel are Poisson-binomial given the class; the margin of each count, and what majority
-    loses, are exact for the fitted confusion matrices, and uncertain by the bootstrap over items.  Arguments as in
-    `named_claim`; the shares of the worker sets are taken as they are.
+    loses, are exact for the fitted confusion matrices, one per worker, and uncertain by the bootstrap over items.  The
+    shares of the worker sets are taken as they are.
     """
-    as_level(level)
-    if votes.votes_i.max(initial=0) < 3:
-        why = "No item has three votes: how good the workers are cannot be told from agreement."
-        return Claim(kind="anonymous", verdict="unidentified", why=why, model="named workers", assumptions=ASSUMPTIONS)
-    if fit.confusion is None or fit.confusion.ndim != 3:
-        raise ConfigError(f"a panel needs one confusion matrix per worker; a {fit.method} fit has none.")
-    if replicates is None:
-        replicates = bootstrap(votes, fit, refit, rng=rng, copies=copies)
-    return panel_claim_from(votes, fit, replicates, level=level, copies=copies)
+    if not identified(case, level, per_worker=True):
+        return unidentified("anonymous", MODEL, ASSUMPTIONS)
+    return _claim(case, replicates_of(case, rng), level)
 
 
-def panel_claim_from(
-    votes: Votes, fit: Fit, replicates: Replicates, *, level: float, copies: ArrayLike | None = None
-) -> Claim:
-    """The anonymous claim of a panel from replicates that exist already."""
+def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
+    votes, fit, copies = case.votes, case.fit, case.copies
     assert fit.confusion is not None
     sets, n_items = worker_sets(votes, copies), float(as_copies(votes, copies)[votes.votes_i > 0].sum())
     point = Replicates(prior_bk=fit.prior[None], confusion=fit.confusion[None], loss_b=np.empty(0))
@@ -91,10 +71,11 @@ def panel_claim_from(
         one.n_votes: _verdict(one, many, n_cells, level) for one, many in zip(at_fit, again, strict=True)
     }
     common = [cells for cells in at_fit if cells.items >= RARE_SHARE * n_items]
-    verdict = overall([by_votes[cells.n_votes] for cells in common])
+    verdict = weakest_verdict([by_votes[cells.n_votes] for cells in common])
     worst = min(common, key=lambda cells: float(cells.odds_bc.min(initial=np.inf)))
     margin = float(worst.odds_bc.min(initial=np.inf))
     margin_b = next(cells for cells in again if cells.n_votes == worst.n_votes).odds_bc.min(axis=1, initial=np.inf)
+    more = items_to_tell_margin(margin, float(deviation(margin_b)), n_items, level)
     return Claim(
         kind="anonymous",
         verdict=verdict,
@@ -104,9 +85,9 @@ def panel_claim_from(
         loss=loss_estimate(float(_loss(at_fit)[0]), _loss(again), level, refuted=verdict == "refuted"),
         items_certified=_certified_share(at_fit, again, level),
         evidence={"margin low": float(lower_limit(margin_b, level))},
-        model="named workers",
+        model=MODEL,
         assumptions=ASSUMPTIONS,
-        more_items=more_items(margin, float(deviation(margin_b)), n_items, level) if verdict == "undecided" else None,
+        more_items=more if verdict == "undecided" else None,
     )
 
 

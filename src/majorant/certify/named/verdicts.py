@@ -14,10 +14,10 @@ FloatArray = NDArray[np.float64]
 RARE_SHARE = 0.01  # of the items: what holds no more cannot keep the data set from a verdict
 
 
-def overall(verdicts: Collection[Verdict]) -> Verdict:
+def weakest_verdict(verdicts: Collection[Verdict]) -> Verdict:
     """The verdict on all parts together: refuted if one is, supported if all are.
 
-    >>> overall(["supported", "undecided"]), overall(["supported", "refuted"])
+    >>> weakest_verdict(["supported", "undecided"]), weakest_verdict(["supported", "refuted"])
     ('undecided', 'refuted')
     """
     if "refuted" in verdicts:
@@ -49,17 +49,17 @@ def deviation(value_b: FloatArray) -> FloatArray:
     return np.where(finite, np.where(finite, value_b, 0.0).std(axis=0, ddof=1), np.inf)
 
 
-def more_items(margin: float, deviation: float, n_items: float, level: float) -> int | None:
+def items_to_tell_margin(margin: float, deviation: float, n_items: float, level: float) -> int | None:
     """Further items with which a margin this large would be told from 0 with probability .8; None if it is not > 0.
 
-    >>> more_items(.2, .1, 1000, .95)
+    >>> items_to_tell_margin(.2, .1, 1000, .95)
     546
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     if not margin > 0 or not 0 < deviation < np.inf:
         return None
-    needed = n_items * ((norm.ppf(level) + norm.ppf(0.8)) * deviation / margin) ** 2
+    needed = n_items * ((ndtri(level) + ndtri(0.8)) * deviation / margin) ** 2
     return max(0, ceil(needed - n_items)) if needed < 1e12 else None
 
 
@@ -69,7 +69,7 @@ def clearly_negative(value_p: FloatArray, value_bp: FloatArray, n_tried: int, le
     >>> clearly_negative(np.array([-1.]), np.array([[-1.3], [-.7], [-1.]]), 10, .95).tolist()
     [True]
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     deviation_p = deviation(value_bp)
-    return np.asarray(value_p + norm.ppf(1 - (1 - level) / max(n_tried, 1)) * deviation_p < 0)
+    return np.asarray(value_p + ndtri(1 - (1 - level) / max(n_tried, 1)) * deviation_p < 0)

@@ -1,0 +1,139 @@
+"""One EM step of Dawid and Skene's model for many weightings of the same items at once.
+
+Weightings are columns: a table of log-odds with a column each is gathered over the votes of the items, block of items
+by block, so that a block's arrays stay in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.blocks import vote_columns
+from majorant.kernels import FloatArray
+from majorant.votes import Votes
+
+T = TypeVar("T", bound=tuple[Any, ...])
+ITEMS_PER_BLOCK = 1_024
+MANY = 1_000_000  # items x weightings from which single precision is used; see `Said`
+NO_ODDS = 80.0  # log-odds beyond which nothing changes, and short of which exp does not overflow
+
+
+class Params(NamedTuple):
+    """Confusions (J, L, K, B) and class probabilities (K, B) of every weighting b, or of all of them (B = 1)."""
+
+    confusion: FloatArray
+    prior: FloatArray
+
+
+class Said(NamedTuple):
+    """Who said what, items x (worker, label), as a whole and in blocks, each with its transpose.
+
+    Blocks of very many items and weightings are in single precision: a rounding of 1e-7 in each posterior moves a sum
+    of n votes by 1e-7 n at most, which is nothing against the chance deviation of root n that weightings stand for.
+    """
+
+    whole: Any
+    blocks: tuple[tuple[Any, Any], ...]
+
+    @property
+    def single(self) -> bool:
+        """Whether the blocks are in single precision."""
+        return any(block.dtype == np.float32 for block, _ in self.blocks)
+
+
+class Weighting(NamedTuple):
+    """How often each item counts, (items of the block, B) for each block, and what follows for votes and items."""
+
+    weights: tuple[NDArray[Any], ...]  # in the precision of the blocks
+    votes_cb: FloatArray  # by (worker, label)
+    items_b: FloatArray
+
+
+def said(votes: Votes, n_weightings: int, *, shared: bool) -> Said:
+    """The votes as sparse matrices; one worker stands for all if they share a confusion."""
+    from scipy.sparse import csr_array
+
+    n_items, n_workers, n_classes = votes.shape
+    column_n = votes.label_n if shared else vote_columns(votes)
+    n_columns = n_classes if shared else n_workers * n_classes
+    dtype = np.float32 if n_items * n_weightings > MANY else np.float64
+
+    def matrix(start: int, stop: int, dtype: Any) -> Any:
+        first, last = votes.offsets_i[start], votes.offsets_i[stop]
+        offsets_i = (votes.offsets_i[start : stop + 1] - first).astype(column_n.dtype)
+        entries = (np.ones(last - first, dtype), column_n[first:last], offsets_i)
+        return csr_array(entries, shape=(stop - start, n_columns))
+
+    edges = [*range(0, n_items, ITEMS_PER_BLOCK), n_items]
+    blocks = [matrix(start, stop, dtype) for start, stop in pairwise(edges)]
+    return Said(matrix(0, n_items, float), tuple((block, block.T) for block in blocks))
+
+
+def weighting(said: Said, weight_bi: NDArray[Any]) -> Weighting:
+    """Rows of weights, (B, items), as the columns that an EM step needs."""
+    weights, votes_cb, start = [], np.zeros((said.whole.shape[1], len(weight_bi))), 0
+    for block, transpose in said.blocks:
+        stop = start + block.shape[0]
+        weight_ib = np.ascontiguousarray(weight_bi[:, start:stop].T, dtype=block.dtype)
+        votes_cb += transpose @ weight_ib
+        weights.append(weight_ib)
+        start = stop
+    return Weighting(tuple(weights), votes_cb, weight_bi.sum(axis=1, dtype=float))
+
+
+def some(weighting: Weighting, kept_b: NDArray[np.bool_]) -> Weighting:
+    """Some of the weightings."""
+    weights = tuple(weight_ib[:, kept_b] for weight_ib in weighting.weights)
+    return Weighting(weights, weighting.votes_cb[:, kept_b], weighting.items_b[kept_b])
+
+
+def columns(arrays: T, kept_b: NDArray[np.bool_]) -> T:
+    """Some of the weightings, the last axis of each array of a (named) tuple."""
+    return type(arrays)(*(part[..., kept_b] for part in arrays))
+
+
+def em_step(said: Said, weighting: Weighting, params: Params, smoothing: float) -> Params:
+    """The next parameters of every weighting, with `smoothing` imaginary votes in each cell and items in each class."""
+    n_workers, n_labels, n_classes, _ = params.confusion.shape
+    log_table = np.log(params.confusion).reshape(-1, *params.confusion.shape[2:])
+    odds_kcb = [log_table[:, k] - log_table[:, 0] for k in range(1, n_classes)]
+    start_kb = np.log(params.prior[1:]) - np.log(params.prior[0])
+    n_weightings = len(weighting.items_b)
+    count = np.zeros((n_workers * n_labels, n_classes, n_weightings))
+    items_kb = np.zeros((n_classes, n_weightings))
+    dtype = said.blocks[0][0].dtype
+    odds_kcb, start_kb = [odds_cb.astype(dtype) for odds_cb in odds_kcb], start_kb.astype(dtype)
+    for (block, transpose), weight_ib in zip(said.blocks, weighting.weights, strict=True):
+        score_kib = [block @ odds_cb + start_b for odds_cb, start_b in zip(odds_kcb, start_kb, strict=True)]
+        for k, part_ib in enumerate(_weighted_posterior(score_kib, weight_ib), start=1):
+            count[:, k] += transpose @ part_ib
+            items_kb[k] += part_ib.sum(axis=0)
+    count[:, 0] = np.maximum(weighting.votes_cb - count[:, 1:].sum(axis=1), 0.0)
+    items_kb[0] = np.maximum(weighting.items_b - items_kb[1:].sum(axis=0), 0.0)
+    count += smoothing
+    items_kb += smoothing
+    count = count.reshape(n_workers, n_labels, n_classes, n_weightings)
+    return Params(count / count.sum(axis=1, keepdims=True), items_kb / items_kb.sum(axis=0))
+
+
+def _weighted_posterior(score_kib: list[FloatArray], weight_ib: FloatArray) -> Sequence[FloatArray]:
+    """Weight times P(class k), for all classes but the first, from log-odds against the first, which are used up."""
+    if len(score_kib) == 1:
+        odds_ib = np.negative(score_kib[0], out=score_kib[0])
+        np.minimum(odds_ib, NO_ODDS, out=odds_ib)
+        np.exp(odds_ib, out=odds_ib)
+        odds_ib += 1
+        return [weight_ib / odds_ib]
+    top_ib = np.maximum(np.maximum.reduce(score_kib), 0)
+    total_ib = np.exp(-top_ib)
+    for score_ib in score_kib:
+        score_ib -= top_ib
+        np.exp(score_ib, out=score_ib)
+        total_ib += score_ib
+    share_ib = weight_ib / total_ib
+    return [score_ib * share_ib for score_ib in score_kib]
