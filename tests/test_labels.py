@@ -25,9 +25,9 @@ def test_a_row_says_label_confidence_runner_up_margin_votes_and_tie():
     votes = small()
     table = label_table(votes, Majority().fit(votes))
     assert table["item"] == ["a", "b", "silent", "d"]
-    assert table["label"] == ["l1", None, None, "l2"]
+    assert list(table["label"]) == ["l1", None, None, "l2"]
     np.testing.assert_allclose(table["confidence"], [2 / 3, 0.5, np.nan, 1], atol=1e-9)
-    assert table["runner_up"] == ["l0", "l2", None, None]
+    assert list(table["runner_up"]) == ["l0", "l2", None, None]
     np.testing.assert_allclose(table["margin"], [1 / 3, 0, np.nan, 1], atol=1e-9)
     assert table["votes"].tolist() == [3, 2, 0, 2]
     assert table["tied"].tolist() == [False, True, False, False]
@@ -42,7 +42,7 @@ def test_a_broken_tie_names_the_other_as_runner_up():
 def test_one_class_has_no_runner_up():
     votes = Votes.from_codes([0], [0], [0], items="a", workers="x", labels=["only"])
     table = label_table(votes, Majority().fit(votes))
-    assert (table["label"], table["runner_up"], table["margin"].tolist()) == (["only"], [None], [1.0])
+    assert (list(table["label"]), list(table["runner_up"]), table["margin"].tolist()) == (["only"], [None], [1.0])
 
 
 def test_accuracy_on_gold_takes_ties_in_expectation_and_leaves_out_silent_items():

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
@@ -15,10 +12,9 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.kernels import Block, FloatArray
-from majorant.threads import thread_count
+from majorant.threads import in_order, thread_count
 from majorant.votes import IntArray, Votes
 
-S = TypeVar("S")
 T = TypeVar("T")
 ITEMS_PER_BLOCK = 1 << 16  # fewer, and the calls of a block cost as much as its work; more, and it leaves the cache
 
@@ -74,24 +70,6 @@ class MemoryEngine:
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
         """What `fn` says of each item."""
         return np.concatenate(list(self.map_blocks(fn)))
-
-
-def in_order(fn: Callable[[S], T], things: Sequence[S], threads: int, *, ahead: int = 0) -> Iterator[T]:
-    """What `fn` returns for each thing, in their order, by threads; few results wait at a time."""
-    if threads == 1 or len(things) == 1:
-        yield from map(fn, things)
-        return
-    pool, under_way = _pool(threads), deque[Future[T]]()
-    try:
-        for thing in things:
-            under_way.append(pool.submit(fn, thing))
-            if len(under_way) > threads + ahead:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
-    finally:
-        for future in under_way:
-            future.cancel()
 
 
 def in_memory(
@@ -206,9 +184,3 @@ def as_weights(weights: ArrayLike, n_items: int) -> FloatArray:
     if len(bad):
         raise ConfigError(f"weights[{bad[0]}] is {weight_i[bad[0]]}: a weight must be finite and not negative.")
     return weight_i
-
-
-@lru_cache(maxsize=4)
-def _pool(threads: int) -> ThreadPoolExecutor:
-    """One pool per size for the whole process: starting threads costs more than a small block's work."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="majorant")

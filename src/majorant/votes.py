@@ -15,6 +15,27 @@ from majorant.errors import DataError
 IntArray = NDArray[np.integer[Any]]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Named(Sequence[Any]):
+    """A column as codes and the values that they stand for; -1 stands for None.
+
+    >>> list(Named(np.array([1, -1, 0]), ("no", "yes")))
+    ['yes', None, 'no']
+    """
+
+    code_n: IntArray
+    values: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.code_n)
+
+    def __getitem__(self, n: Any) -> Any:
+        if isinstance(n, slice):
+            return Named(self.code_n[n], self.values)
+        code = int(self.code_n[n])
+        return None if code < 0 else self.values[code]
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Votes:
     """Vote n says: worker worker_n[n] gave label label_n[n] to item item_n[n].

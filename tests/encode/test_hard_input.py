@@ -153,7 +153,7 @@ def test_a_million_labels_are_the_wrong_column(tmp_path):
 
     n = 1_000_000
     table = pa.table({"item": range(n), "worker": ["w"] * n, "label": [f"free text {k}" for k in range(n)]})
-    pq.write_table(table, tmp_path / "votes.parquet")
+    pq.write_table(table, tmp_path / "votes.parquet", row_group_size=100_000)
     seen = []
     path = str(tmp_path / "votes.parquet")
     refused(path, "'label'", "1,000 different labels", "'free text 1000'", "--label NAME", progress=seen.append)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from majorant.estimate.fit import NO_LABEL, Fit, Ties
 from majorant.estimate.majority import Majority
 from majorant.site import Part, Site, rows_alone
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray, Named, Votes
 
 CHANGES = ("no", "yes", "tie settled", "tie opened")
 DIGITS = 9  # probabilities in files; the digits beyond are rounding
@@ -34,13 +34,13 @@ def label_table(
     voted_i = fit.votes_i > 0
     return {
         "item": list(votes.items),
-        "label": fit.values(label_i),
+        "label": Named(label_i, fit.label_values),
         "confidence": np.where(voted_i, confidence_i.round(DIGITS), np.nan),
-        "runner_up": fit.values(np.where(voted_i & (next_i > 0), second_i, NO_LABEL)),
+        "runner_up": Named(np.where(voted_i & (next_i > 0), second_i, NO_LABEL), fit.label_values),
         "margin": np.where(voted_i, (confidence_i - next_i).round(DIGITS), np.nan),
         "votes": fit.votes_i,
         "tied": fit.tied_i,
-        "changed": [CHANGES[c] for c in changes(votes, fit)],
+        "changed": Named(changes(votes, fit), CHANGES),
     }
 
 

@@ -61,7 +61,9 @@ def read(
     choice = Choice.of(
         columns, item=item, worker=worker, label=label, gold=gold, status=status, seconds=seconds, slice=by
     )
-    how = Opening(choice=choice, encoding=encoding, delimiter=delimiter, format=format, wide=wide, threads=threads)
+    how = Opening(
+        choice=choice, encoding=encoding, delimiter=delimiter, format=format, wide=wide, threads=threads, coded=True
+    )
     with open_table(source, how) as table:
         if gold_file is not None and "gold" in table.columns:
             _refuse_two_golds(table.columns["gold"])

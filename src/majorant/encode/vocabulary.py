@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from majorant.encode.hashing import HashTable
 from majorant.errors import DataError
 from majorant.load.frames import kind_key
-from majorant.load.table import ArrowArray, Column, Hashed, Objects, Plain, arrow_view, numpy_view
+from majorant.load.table import ArrowArray, Column, Hashed, Objects, Plain, arrow_view, dictionary_codes, numpy_view
 
 Codes = NDArray[np.int32]
 Known = Any  # an Arrow array, or a list of Python values where types differ
@@ -89,15 +89,12 @@ class Coder:
             remap[order] = np.arange(len(order), dtype=np.int32)
             return remap[column.code_n], [column.values[code] for code in order]
         try:
-            encoded = plain_text(column).dictionary_encode()
+            encoded = column if pa.types.is_dictionary(column.type) else plain_text(column).dictionary_encode()
         except pa.ArrowNotImplementedError:
             raise DataError(
                 f"{self.source}: column {self.column!r} holds {column.type}, not single values. Give one row per vote."
             ) from None
-        code_n = numpy_view(encoded.indices, np.int32)
-        if encoded.indices.null_count:
-            code_n = np.where(numpy_view(encoded.indices.is_valid(), np.bool_), code_n, np.int32(-1))
-        return code_n, encoded.dictionary
+        return dictionary_codes(encoded), plain_text(encoded.dictionary)
 
     def merge(self) -> None:
         """Make the waiting values known and put the final codes into their parts."""
@@ -121,9 +118,6 @@ class Coder:
         import pyarrow as pa
 
         n_known = len(self)
-        if n_known == 0 and len(pieces) == 1:
-            self.known = pieces[0]
-            return np.arange(len(pieces[0]), dtype=np.int32)
         encoded = pa.concat_arrays(pieces if self.known is None else [self.known, *pieces]).dictionary_encode()
         self.known = encoded.dictionary
         codes: Codes = numpy_view(encoded.indices, np.int32)[n_known:]

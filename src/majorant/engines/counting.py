@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.blocks import in_order
 from majorant.engines.memory import spell
 from majorant.engines.spill import Report, silent
 from majorant.engines.sql import as_worker_counts, worker_query
@@ -16,7 +15,7 @@ from majorant.engines.store import GROUP_FILE, StoredVotes
 from majorant.errors import ConfigError
 from majorant.load.scan import path_literal
 from majorant.tally import Patterns, distinct_counts, label_counts
-from majorant.threads import thread_count
+from majorant.threads import in_order, thread_count
 from majorant.votes import IntArray, Votes
 
 ROWS_KEPT = 1 << 18  # rows of counts that wait before equal ones are put together

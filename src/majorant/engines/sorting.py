@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.blocks import in_order
 from majorant.encode.labels import Labelled
 from majorant.encode.notes import LISTED, Coverage
 from majorant.engines.names import PER_GROUP
 from majorant.engines.records import Records, items_of
 from majorant.engines.settling import Settled, Settler
 from majorant.engines.spill import Report, Spilled, silent
-from majorant.threads import thread_count
+from majorant.threads import in_order, thread_count
 
 BYTES_PER_ROW = 120  # of a bucket while it is settled
 MOST_ROWS = 1 << 24  # of a row group

@@ -11,13 +11,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from majorant.blocks import add_up, in_order
+from majorant.blocks import add_up
 from majorant.engines.memory import BASE, require
 from majorant.engines.names import no_room
 from majorant.engines.spill import Report, silent
 from majorant.engines.store import StoredVotes
 from majorant.kernels import Block, FloatArray
-from majorant.threads import thread_count
+from majorant.threads import in_order, thread_count
 from majorant.votes import IntArray
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.blocks import add_up, in_order
+from majorant.blocks import add_up
 from majorant.engines.checkpoint import Checkpoint
 from majorant.engines.counting import stored_patterns, stored_votes_by_worker
 from majorant.engines.spill import Report, silent
@@ -25,7 +25,7 @@ from majorant.lots import AT_ONCE, drawn
 from majorant.output import Columns
 from majorant.site import LABELS, LabelFiles, Part, Table
 from majorant.tally import Patterns, counts
-from majorant.threads import thread_count
+from majorant.threads import in_order, thread_count
 from majorant.votes import IntArray, Votes
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ import numpy as np
 from majorant.errors import ConfigError
 from majorant.estimate.em import Prepared
 from majorant.estimate.fit import Fit
-from majorant.estimate.tables import Counts, Tables, expect, share_counts
+from majorant.estimate.tables import Counts, Tables, expect, share_counts, sum_of_logs
 from majorant.kernels import FloatArray, shares
 from majorant.theory.checks import safe_log
 from majorant.votes import Votes
@@ -50,7 +50,7 @@ def smoothing_log_prior(params: ConfusionParams, smoothing: float) -> float:
     """The log-density, up to a constant, of the Dirichlet prior behind `smoothing`."""
     if smoothing == 0:
         return 0.0
-    return smoothing * float(np.log(params.confusion_jkl).sum() + np.log(params.prior_k).sum())
+    return smoothing * (sum_of_logs(params.confusion_jkl) + sum_of_logs(params.prior_k))
 
 
 def start_counts(start: Fit | None, votes: Votes, prepared: Prepared) -> Counts:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.blocks import in_order
 from majorant.errors import ConfigError
 from majorant.estimate.chord import MOST_PARAMETERS, Chord, chord, settle
 from majorant.estimate.fit import Fit, Refits
 from majorant.estimate.weightings import Params, Said, Weighting, columns, em_step, said, some, weighting
 from majorant.kernels import FloatArray
-from majorant.threads import thread_count
+from majorant.threads import in_order, thread_count
 from majorant.votes import Votes
 
 AT_ONCE = 200  # weightings that a thread works on

@@ -2,8 +2,8 @@
 
 The table holds log P(label | class) for each (worker, label), a row each, and latent class, a column each.  Latent
 classes are the user's classes, or finer ones (G = classes * subtypes, subtypes of one class side by side).  With two
-of them the pass works in log-odds: one column, one exponential per item, and the sums of the first class follow by
-subtraction from the totals.
+of them the pass works in log-odds: one column, one exponential per item, one array in which all happens, and the sums
+of the first class follow by subtraction from the totals.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import numpy as np
 
 from majorant.blocks import Engine
 from majorant.kernels import Block, FloatArray, gather, scatter, shares, softmax_rows, weighted_sum
+from majorant.votes import IntArray
 
-LOG_CHUNK = 512  # a product of this many numbers between 1 and 2 cannot overflow
+LOG_CHUNK = 32  # a product of this many numbers seldom overflows: their logarithms would have to be 22 in the mean
+TINY = float(np.finfo(float).tiny)
 
 
 class Tables(NamedTuple):
@@ -32,8 +34,15 @@ class Tables(NamedTuple):
         )
 
 
+class Odds(NamedTuple):
+    """Two classes: how much each vote, by (worker, label), and the prior speak against class 1, in nats."""
+
+    vote_c: FloatArray
+    prior: float
+
+
 class Sums(NamedTuple):
-    """What one pass adds up; with log-odds the vote sums are those of class 1, the evidence is relative to class 0."""
+    """What one pass adds up; with log-odds the vote sums are those of class 1, the evidence is relative to class 1."""
 
     votes_cg: FloatArray
     items_g: FloatArray
@@ -71,10 +80,12 @@ def count_totals(engine: Engine) -> Totals:
 
 def expect(engine: Engine, tables: Tables, totals: Totals) -> Counts:
     """One E step over all blocks: the expected counts under `tables`, and the evidence for them."""
-    sums = engine.map_sum(lambda block: _odds_step(block, tables) if tables.as_odds else _step(block, tables))
     if not tables.as_odds:
+        sums = engine.map_sum(lambda block: _step(block, tables))
         return Counts(_by_worker(sums.votes_cg, totals), sums.items_g, sums.evidence)
-    base = totals.votes_c @ tables.log_vote_cg[:, 0] + totals.items * tables.log_prior_g[0]
+    odds = _odds(tables)
+    sums = engine.map_sum(lambda block: _odds_step(block, odds))
+    base = totals.votes_c @ tables.log_vote_cg[:, 1] + totals.items * tables.log_prior_g[1]
     return _with_first_class(sums, totals, sums.evidence + base)
 
 
@@ -102,7 +113,7 @@ def vote_shares(block: Block, totals: Totals) -> FloatArray:
 def posterior(block: Block, tables: Tables) -> FloatArray:
     """The probability of each latent class for each item of a block, (items, G); a known class is certain."""
     if tables.as_odds:
-        second_i, _ = _odds(block, tables)
+        second_i = _second(_inverse(_against(block, _odds(tables))), block.gold_i)
         return np.stack([1 - second_i, second_i], axis=1)
     return _posterior(block, tables)[0]
 
@@ -124,35 +135,64 @@ def _posterior(block: Block, tables: Tables) -> tuple[FloatArray, FloatArray]:
     return softmax_rows(score_ig)
 
 
-def _odds_step(block: Block, tables: Tables) -> Sums:
-    second_i, evidence = _odds(block, tables)
-    items = weighted_sum(block, second_i)
-    return Sums(scatter(block, second_i), np.asarray(items), evidence)
+def _odds(tables: Tables) -> Odds:
+    first_c, second_c = tables.log_vote_cg.T
+    return Odds(first_c - second_c, float(tables.log_prior_g[0] - tables.log_prior_g[1]))
 
 
-def _odds(block: Block, tables: Tables) -> tuple[FloatArray, float]:
-    """The probability of class 1 for each item, and the evidence of the block relative to class 0."""
-    odds_i = gather(block, tables.log_vote_cg[:, 1] - tables.log_vote_cg[:, 0])
-    odds_i += tables.log_prior_g[1] - tables.log_prior_g[0]
-    small_i = np.exp(-np.abs(odds_i))
-    total_i = 1.0 + small_i
-    second_i = np.where(odds_i >= 0, 1.0, small_i)
-    second_i /= total_i
+def _odds_step(block: Block, odds: Odds) -> Sums:
     if block.gold_i is None and block.weight_i is None:
-        return second_i, float(np.maximum(odds_i, 0).sum() + sum_of_logs(total_i))
-    evidence_i = np.maximum(odds_i, 0) + np.log(total_i)
+        inverse_i = _inverse(_against(block, odds))
+        evidence = sum_of_logs(inverse_i)
+        if np.isinf(evidence):
+            evidence = float(np.logaddexp(0.0, _against(block, odds)).sum())
+        second_i = _second(inverse_i, None)
+        return Sums(scatter(block, second_i), np.asarray(second_i.sum()), evidence)
+    against_i = _against(block, odds)
+    evidence_i = np.logaddexp(0.0, against_i)
     if block.gold_i is not None:
-        known = block.gold_i >= 0
-        second_i[known] = block.gold_i[known]
-        evidence_i[known] = np.where(block.gold_i[known] == 1, odds_i[known], 0.0)
-    return second_i, float(weighted_sum(block, evidence_i))
+        evidence_i = np.where(block.gold_i < 0, evidence_i, np.where(block.gold_i == 1, 0.0, against_i))
+    second_i = _second(_inverse(against_i), block.gold_i)
+    return Sums(scatter(block, second_i), weighted_sum(block, second_i), float(weighted_sum(block, evidence_i)))
 
 
-def sum_of_logs(value_i: FloatArray) -> float:
-    """The sum of the logarithms of numbers between 1 and 2, by one logarithm for each chunk's product."""
-    whole = len(value_i) // LOG_CHUNK * LOG_CHUNK
-    products = np.multiply.reduce(value_i[:whole].reshape(LOG_CHUNK, -1), axis=0)
-    return float(np.log(products).sum() + np.log(np.multiply.reduce(value_i[whole:])))
+def _against(block: Block, odds: Odds) -> FloatArray:
+    """The log-odds of each item against class 1."""
+    against_i = gather(block, odds.vote_c)
+    against_i += odds.prior
+    return against_i
+
+
+def _inverse(against_i: FloatArray) -> FloatArray:
+    """One over the probability of class 1, in place; infinite where that is below 1e-308."""
+    with np.errstate(over="ignore"):
+        np.exp(against_i, out=against_i)
+    against_i += 1.0
+    return against_i
+
+
+def _second(inverse_i: FloatArray, gold_i: IntArray | None) -> FloatArray:
+    """The probability of class 1 from one over it, in place; a known class is certain."""
+    second_i = np.divide(1.0, inverse_i, out=inverse_i)
+    if gold_i is not None:
+        known = gold_i >= 0
+        second_i[known] = gold_i[known]
+    return second_i
+
+
+def sum_of_logs(value: FloatArray) -> float:
+    """The sum of logarithms, by one for each chunk's product; for numbers all of at least 1, or all between 0 and 1.
+
+    >>> round(sum_of_logs(np.full(100, np.e)), 9), round(sum_of_logs(np.full(100, 1e-300)) / float(np.log(1e-300)), 9)
+    (100.0, 100.0)
+    """
+    value_n = value.ravel()
+    whole = len(value_n) // LOG_CHUNK * LOG_CHUNK
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        product_m = np.multiply.reduce(value_n[:whole].reshape(LOG_CHUNK, -1), axis=0)
+        if not (product_m.min(initial=1.0) >= TINY and product_m.max(initial=1.0) < np.inf):
+            return float(np.log(value_n).sum())
+        return float(np.log(product_m).sum() + np.log(value_n[whole:]).sum())
 
 
 def _by_worker(votes_cg: FloatArray, totals: Totals) -> FloatArray:
@@ -161,7 +201,9 @@ def _by_worker(votes_cg: FloatArray, totals: Totals) -> FloatArray:
 
 
 def _with_first_class(sums: Sums, totals: Totals, evidence: float) -> Counts:
-    first_c = np.maximum(totals.votes_c - sums.votes_cg, 0.0)
-    votes_cg = np.stack([first_c, sums.votes_cg], axis=1)
+    votes_jgl = np.empty((totals.n_workers, 2, totals.n_labels))
+    shape = (totals.n_workers, totals.n_labels)
+    np.maximum((totals.votes_c - sums.votes_cg).reshape(shape), 0.0, out=votes_jgl[:, 0])
+    votes_jgl[:, 1] = sums.votes_cg.reshape(shape)
     items = float(sums.items_g)
-    return Counts(_by_worker(votes_cg, totals), np.array([max(totals.items - items, 0.0), items]), evidence)
+    return Counts(votes_jgl, np.array([max(totals.items - items, 0.0), items]), evidence)

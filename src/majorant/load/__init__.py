@@ -15,7 +15,7 @@ from majorant.load.files import File, find_files, identify
 from majorant.load.frames import open_frame
 from majorant.load.json_text import open_json
 from majorant.load.parquet import open_parquet
-from majorant.load.table import Part, Rows, Table, column_length
+from majorant.load.table import Column, NotCodedError, Part, Rows, Table, column_length, from_row
 from majorant.load.wide import wide_parts, wide_roles
 
 
@@ -29,6 +29,7 @@ class Opening:
     format: str | None = None
     wide: bool = False
     threads: int | None = None
+    coded: bool = False  # text comes coded where a reader does that at once, else with hashes
 
 
 @contextmanager
@@ -89,7 +90,7 @@ def _table(source: Any, every: Sequence[Rows], how: Opening) -> Table:
         format="; ".join(formats) + (", wide" if how.wide else ""),
         columns=columns,
         ignored=ignored,
-        parts=(part for rows, roles in zip(every, found, strict=True) for part in _parts(rows, roles, how.wide)),
+        parts=(part for rows, roles in zip(every, found, strict=True) for part in _parts(rows, roles, how)),
     )
 
 
@@ -104,16 +105,36 @@ def _roles(rows: Rows, how: Opening) -> dict[str, int]:
     return find_roles(rows.names, how.choice, rows.source)
 
 
-def _parts(rows: Rows, roles: dict[str, int], wide: bool) -> Iterator[Part]:
-    if wide:
+def _parts(rows: Rows, roles: dict[str, int], how: Opening) -> Iterator[Part]:
+    if how.wide:
         yield from wide_parts(rows, roles)
         return
     first = rows.first_row
     hashed = [role in ("item", "worker") for role in roles].index(False)  # ids come first, and may be many
-    for columns in rows.stream(list(roles.values()), hashed):
+    positions = list(roles.values())
+    streams = _coded_first(rows, positions, hashed) if how.coded else rows.stream(positions, hashed)
+    for columns in streams:
         n_rows = column_length(columns[0])
         yield Part(
             source=rows.source, unit=rows.unit, first_row=first, n_rows=n_rows,
             columns=dict(zip(roles, columns, strict=True)),
         )  # fmt: skip
         first += n_rows
+
+
+def _coded_first(rows: Rows, positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+    """The columns with codes as far as the reader can, and from there on by the reader that refuses nothing."""
+    done = 0
+    if rows.coded is not None:
+        try:
+            for columns in rows.coded(positions):
+                yield columns
+                done += column_length(columns[0])
+            return
+        except NotCodedError:
+            pass
+    for columns in rows.stream(positions, hashed):
+        n_rows = column_length(columns[0])
+        if n_rows > done:
+            yield [from_row(column, done) for column in columns] if done else columns
+        done = max(done - n_rows, 0)

@@ -15,6 +15,7 @@ from majorant.load.columns import Choice, find_roles, looks_like_header
 from majorant.load.files import File, as_utf8
 from majorant.load.scan import BATCH_ROWS, batches, hashed_columns, literal, path_literal, wanted
 from majorant.load.table import ArrowArray, Column, Rows
+from majorant.load.unquoted import Layout, coded_slices
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 SPELT = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
@@ -61,6 +62,11 @@ def open_delimited(file: File, choice: Choice, stack: ExitStack, *, delimiter: s
     def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
         return _stream(file, dialect, len(names), positions, hashed, header=header, stack=stack, threads=threads)
 
+    def coded(positions: Sequence[int]) -> Iterator[list[Column]]:
+        layout = Layout(dialect.delimiter, dialect.quote, len(names), tuple(positions), header=header)
+        return coded_slices(file.path, layout, threads)
+
+    plain = file.encoding == "utf-8" and not file.packing and dialect.delimiter.isascii() and b"\n" in file.head
     packed = f", {file.packing}" if file.packing else ""
     spelt = DELIMITERS.get(dialect.delimiter, f"{dialect.delimiter!r}")
     code = file.encoding.upper().replace("UTF-8-SIG", "UTF-8 with a byte-order mark")
@@ -70,6 +76,7 @@ def open_delimited(file: File, choice: Choice, stack: ExitStack, *, delimiter: s
         kind="text",
         format=f"CSV, {spelt}-separated, {'header' if header else 'no header'}, {code}{packed}",
         stream=stream,
+        coded=coded if plain else None,
         first_row=2 if header else 1,
         named=header,
     )
@@ -82,8 +89,7 @@ def _head_lines(file: File) -> list[str]:
     except (OSError, EOFError):
         rest = True  # damaged further on: the scan will say where
     text = file.head.decode(file.encoding, errors="replace")
-    lines = text.splitlines(keepends=True) if "\n" not in text else text.split("\n")
-    lines = [line if line.endswith("\r") or "\n" not in text else line + "\n" for line in lines]
+    lines = list(io.StringIO(text, newline=""))  # lines may end in several ways
     return lines[:-1] if rest and len(lines) > 1 else lines
 
 

@@ -29,6 +29,10 @@ class Hashed:
     check_n: NDArray[np.uint32]
 
 
+class NotCodedError(Exception):
+    """A source cannot go on handing its columns over with codes; nobody but the one who asked for them sees this."""
+
+
 Plain = ArrowArray | Objects
 Column = Plain | Hashed
 
@@ -47,6 +51,8 @@ class Rows:
     format: str
     # Positions of columns -> those columns, batch by batch; the first `hashed` of them as Hashed if that is cheap.
     stream: Callable[[Sequence[int], int], Iterator[list[Column]]]
+    # Positions of columns -> the same, text as Arrow dictionaries in order of appearance; NotCodedError where it ends.
+    coded: Callable[[Sequence[int]], Iterator[list[Column]]] | None = None
     first_row: int = 1  # what the user would call the first row
     unit: str = "row"
     named: bool = True  # False: columns have positions only
@@ -84,6 +90,13 @@ def column_length(column: Column) -> int:
     return len(column.code_n) if isinstance(column, Objects) else len(column)
 
 
+def from_row(column: Column, start: int) -> Column:
+    """A column without its first entries."""
+    if isinstance(column, Hashed):
+        return Hashed(column.values.slice(start), column.key_n[start:], column.check_n[start:])
+    return Objects(column.code_n[start:], column.values) if isinstance(column, Objects) else column.slice(start)
+
+
 def numpy_view(array: ArrowArray, dtype: type[Any]) -> NDArray[Any]:
     """The numbers (or truth values) of an Arrow array without nulls; Arrow's own to_numpy would import pandas."""
     if dtype is np.bool_:
@@ -92,6 +105,23 @@ def numpy_view(array: ArrowArray, dtype: type[Any]) -> NDArray[Any]:
     if not len(array):
         return np.empty(0, dtype=dtype)
     return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * np.dtype(dtype).itemsize)
+
+
+def dictionary_codes(array: ArrowArray) -> NDArray[np.int32]:
+    """The codes of an Arrow dictionary array, -1 where nothing stands."""
+    code_n: NDArray[np.int32] = numpy_view(array.indices, np.int32)
+    if array.indices.null_count:
+        return np.where(numpy_view(array.indices.is_valid(), np.bool_), code_n, np.int32(-1))
+    return code_n
+
+
+def coded_column(code_n: NDArray[np.int32], values: ArrowArray) -> ArrowArray:
+    """An Arrow dictionary array; a code of -1 means that nothing stands there."""
+    import pyarrow as pa
+
+    given = np.packbits(code_n >= 0, bitorder="little") if len(code_n) and code_n.min() < 0 else None
+    buffers = [None if given is None else pa.py_buffer(given), pa.py_buffer(np.maximum(code_n, 0))]
+    return pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.int32(), len(code_n), buffers), values)
 
 
 def arrow_view(index_n: NDArray[np.intp]) -> ArrowArray:
