@@ -20,6 +20,7 @@ from majorant.certify.named.design import Design, design
 from majorant.certify.named.differ import workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.panel import panel_claim
+from majorant.certify.split.weigh import with_e_values
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit
@@ -163,6 +164,7 @@ def _anonymous(
     if panel is not None:
         try:
             claim = panel_claim(*panel.arguments, level=level, rng=rng, copies=panel.copies_i, replicates=replicates)
+            claim = with_e_values(claim, panel.votes, rng=rng.spawn(1)[0], copies=panel.copies_i)
             return _gated(_of_sample(claim, material), gate)
         except ConfigError:  # too many ways for the votes to fall: treat the panel as a crowd
             pass
@@ -170,6 +172,7 @@ def _anonymous(
         return anonymous_claim(as_histograms(material.histograms), level, rng)
     shared, refit = SharedConfusion().fit(sample), partial(refit_dawid_skene, sample)
     claim = multiclass_claim(sample, shared, refit, level=level, rng=rng)
+    claim = with_e_values(claim, sample, rng=rng.spawn(1)[0])
     return _gated(_of_sample(claim, material), count_gate(sample, align(shared)))
 
 
@@ -184,6 +187,8 @@ def _named(
 ) -> Claim:
     """The claim about all rules, with whether workers differ at all; it needs independent votes as well."""
     claim = named_claim(*case.arguments, level=level, rng=rng, copies=case.copies_i, replicates=replicates)
+    if replicates is not None:  # a panel
+        claim = with_e_values(claim, case.votes, rng=rng.spawn(1)[0], copies=case.copies_i)
     claim = replace(claim, gates=(*claim.gates, workers_differ(material.sample, rng=rng)))
     if gate is None and anonymous.gates:
         gate = anonymous.gates[0]  # of a crowd: independence as the counts show it
