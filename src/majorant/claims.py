@@ -22,6 +22,7 @@ from majorant.certify.named.design import Design, design
 from majorant.certify.named.differ import workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.panel import panel_claim
+from majorant.certify.split.weigh import with_e_values
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit
@@ -201,6 +202,7 @@ def _anonymous(
     if panel is not None:
         try:
             claim = panel_claim(panel, level=level, rng=rng)
+            claim = with_e_values(claim, panel.votes, rng=rng.spawn(1)[0], copies=panel.copies)
             return _gated(_of_sample(claim, material), gate)
         except ConfigError:  # too many ways for the votes to fall: treat the panel as a crowd
             pass
@@ -209,6 +211,7 @@ def _anonymous(
     shared = SharedConfusion().fit(sample)
     case = Case(votes=sample, fit=shared, refit=partial(refit_dawid_skene, sample))
     claim = multiclass_claim(case, level=level, rng=rng)
+    claim = with_e_values(claim, sample, rng=rng.spawn(1)[0])
     return _gated(_of_sample(claim, material), count_gate(sample, align(shared)))
 
 
@@ -222,6 +225,8 @@ def _named(
 ) -> Claim:
     """The claim about all rules, with whether workers differ at all; it needs independent votes as well."""
     claim = named_claim(case, level=level, rng=rng)
+    if case.replicates is not None:  # a panel
+        claim = with_e_values(claim, case.votes, rng=rng.spawn(1)[0], copies=case.copies)
     claim = replace(claim, gates=(*claim.gates, workers_differ(material.sample, rng=rng)))
     if gate is None and anonymous.gates:
         gate = anonymous.gates[0]  # of a crowd: independence as the counts show it

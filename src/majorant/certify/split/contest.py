@@ -1,0 +1,153 @@
+"""Contests: votes that majority gives to one class, and a rival that must not be as likely.
+
+Majority is optimal iff the odds are above 0 in every contest.  Only the close ones are listed, in which one vote moved
+from the winner to the rival would be no win: where these are won, so are the others (docs/theory/split.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.certify.named.design import WorkerSets
+from majorant.certify.split.table import LOG_ZERO, Models, log_sum
+from majorant.theory.checks import FloatArray
+
+IntArray = NDArray[np.int64]
+
+
+class _Row(NamedTuple):
+    winner: int
+    rival: int
+    ballot_rf: FloatArray
+    log_share_r: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contests:
+    """In contest q majority names winner_q on each of the ballots r, which come from worker sets of these shares."""
+
+    winner_q: IntArray
+    rival_q: IntArray
+    ballot_qrf: FloatArray
+    log_share_qr: FloatArray  # LOG_ZERO where the contest has fewer ballots
+
+    def __len__(self) -> int:
+        return len(self.winner_q)
+
+    def take(self, index: IntArray) -> Contests:
+        """The contests at these places."""
+        return Contests(self.winner_q[index], self.rival_q[index], self.ballot_qrf[index], self.log_share_qr[index])
+
+
+def count_contests(n_classes: int, sizes: Iterable[int]) -> Contests:
+    """Voters alike, items with so many votes: a contest for each close count and rival.
+
+    >>> contests = count_contests(3, [3])
+    >>> contests.winner_q[:2].tolist(), contests.rival_q[:2].tolist(), contests.ballot_qrf[:2, 0].tolist()
+    ([2, 2], [0, 1], [[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
+    """
+    rows = []
+    for n_votes in sizes:
+        for n in product(range(n_votes + 1), repeat=n_classes):
+            if sum(n) == n_votes:
+                rows += [_Row(c, j, np.array([n], float), np.zeros(1)) for c, j in _close(n)]
+    return _contests(rows)
+
+
+def ballot_contests(n_classes: int, n_workers: int, sets: Sequence[WorkerSets]) -> Contests:
+    """Named workers, rules that know who voted: a contest for each close ballot of each set, and rival."""
+    rows = []
+    for one in sets:
+        for worker_h in one.worker_sh:
+            ballot_rf, count_rl = _ballots(n_classes, n_workers, worker_h)
+            for ballot_f, n in zip(ballot_rf, count_rl, strict=True):
+                rows += [_Row(c, j, ballot_f[None], np.zeros(1)) for c, j in _close(n)]
+    return _contests(rows)
+
+
+def panel_contests(n_classes: int, n_workers: int, sets: Sequence[WorkerSets]) -> Contests:
+    """Named workers, rules that ignore who voted: all ballots with the same counts are one contest for each rival."""
+    rows = []
+    for one in sets:
+        each = [_ballots(n_classes, n_workers, worker_h) for worker_h in one.worker_sh]
+        ballot_rf, count_rl = (np.concatenate(column) for column in zip(*each, strict=True))
+        log_share_r = np.repeat(np.log(one.items_s / one.items_s.sum()), len(each[0][0]))
+        for n in np.unique(count_rl, axis=0):
+            same = (count_rl == n).all(axis=1)
+            rivals = [(c, j) for c in _winner(n) for j in range(n_classes) if j != c]
+            rows += [_Row(c, j, ballot_rf[same], log_share_r[same]) for c, j in rivals]
+    return _contests(rows)
+
+
+def _ballots(n_classes: int, n_workers: int, worker_h: IntArray) -> tuple[FloatArray, IntArray]:
+    """Every ballot of these workers, as votes by (worker, label), and its counts."""
+    label_rh = np.array(list(product(range(n_classes), repeat=len(worker_h))))
+    ballot_rf = np.zeros((len(label_rh), n_workers * n_classes))
+    np.add.at(ballot_rf, (np.arange(len(label_rh))[:, None], worker_h * n_classes + label_rh), 1)
+    return ballot_rf, ballot_rf.reshape(len(label_rh), n_workers, n_classes).sum(axis=1).astype(np.int64)
+
+
+def _winner(n: Sequence[int] | IntArray) -> list[int]:
+    """The class with most votes, none where there is a tie."""
+    top = np.flatnonzero(np.asarray(n) == max(n))
+    return [int(top[0])] if len(top) == 1 else []
+
+
+def _close(n: Sequence[int] | IntArray) -> list[tuple[int, int]]:
+    """(winner, rival): one vote less for the winner and one more for the rival would be no win."""
+    found = []
+    for c in _winner(n):
+        for j in range(len(n)):
+            moved = np.array(n)
+            moved[[c, j]] += [-1, 1]
+            if j != c and _winner(moved) != [c]:
+                found.append((c, j))
+    return found
+
+
+def _contests(rows: list[_Row]) -> Contests:
+    most = max(len(row.ballot_rf) for row in rows)
+    ballot_qrf = np.zeros((len(rows), most, rows[0].ballot_rf.shape[1]))
+    log_share_qr = np.full((len(rows), most), LOG_ZERO)
+    for q, row in enumerate(rows):
+        ballot_qrf[q, : len(row.ballot_rf)], log_share_qr[q, : len(row.ballot_rf)] = row.ballot_rf, row.log_share_r
+    winner_q, rival_q = (np.array([row[at] for row in rows], dtype=np.int64) for at in (0, 1))
+    return Contests(winner_q, rival_q, ballot_qrf, log_share_qr)
+
+
+def class_logs(contests: Contests, models: Models) -> FloatArray:
+    """log P(class k, ballots of contest q) under every model, (B, K, Q)."""
+    n_contests, n_ballots, _ = contests.ballot_qrf.shape
+    flat_bkr = models.log_table_bkf @ contests.ballot_qrf.reshape(n_contests * n_ballots, -1).T
+    shaped = flat_bkr.reshape(*flat_bkr.shape[:2], n_contests, n_ballots)
+    given_bkq = shaped[..., 0] if n_ballots == 1 else log_sum(shaped + contests.log_share_qr, axis=3)
+    return np.asarray(models.log_prior_bk[:, :, None] + given_bkq)
+
+
+def odds(contests: Contests, class_bkq: FloatArray) -> FloatArray:
+    """log P(winner, ballots) - log P(rival, ballots), (B, Q), from `class_logs`.
+
+    Where the winner cannot produce the ballots they are -inf: such a model is the limit of models with odds below 0.
+    """
+    q = np.arange(len(contests))
+    winner_bq = class_bkq[:, contests.winner_q, q]
+    return np.where(winner_bq < LOG_ZERO / 2, -np.inf, winner_bq - class_bkq[:, contests.rival_q, q])
+
+
+def margins(contests: Contests, models: Models) -> FloatArray:
+    """The smallest odds of each model, its classes named in the way that makes it largest: optimal iff > 0.
+
+    >>> from majorant.certify.split.table import model
+    >>> swapped = model(np.array([.5, .5]), np.array([[.2, .8], [.8, .2]]))
+    >>> margins(count_contests(2, [3]), swapped).round(3).tolist()
+    [1.386]
+    """
+    class_bkq = class_logs(contests, models)
+    orders = permutations(range(class_bkq.shape[1]))
+    return np.asarray(np.max([odds(contests, class_bkq[:, list(order)]).min(axis=1) for order in orders], axis=0))

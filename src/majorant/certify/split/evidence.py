@@ -1,0 +1,78 @@
+"""Split e-values for and against majority vote being optimal, any number of classes, voters alike or named.
+
+Valid at every number of items if the searches find the largest likelihoods: docs/theory/split.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from majorant.certify.anonymous.evidence import SPLITS, TRAIN_SHARE
+from majorant.certify.split.contest import Contests, margins
+from majorant.certify.split.optimal import TOWARDS_SAFE, optimal
+from majorant.certify.split.search import likeliest, not_optimal
+from majorant.certify.split.table import Models, Table, log_likelihood
+from majorant.theory.checks import FloatArray
+
+PSEUDO = 0.5  # votes of each label and items of each class that training adds: no test item is ruled out
+
+
+class Weight(NamedTuple):
+    """What the votes say for and against majority being optimal in every contest; logarithms of e-values."""
+
+    log_e: float  # against "not optimal"
+    log_against: float  # against "optimal"
+    ratio: float  # nats by which the likeliest model beats every one in which majority is not optimal
+    margin: float  # at the likeliest model, in nats
+
+
+def weigh_contests(table: Table, items_p: FloatArray, contests: Contests, rng: np.random.Generator) -> Weight:
+    """The split e-values of one table of votes.
+
+    Each item goes to training with probability TRAIN_SHARE in each of SPLITS splits; the e-value is the mean over the
+    splits of the likelihood ratio of the test items, training's model against the likeliest of the null.  Against
+    "optimal" it is only worked out where the likeliest model speaks against it, and 0 elsewhere, as is safe.
+    """
+    train_sp = rng.binomial(items_p.astype(np.int64), TRAIN_SHARE, size=(SPLITS, len(items_p))).astype(float)
+    test_sp = items_p - train_sp
+    learnt = _smoothed(likeliest(table, train_sp)[0], table, train_sp)
+    value_s = log_likelihood(table, test_sp, learnt)
+    null_b, _ = not_optimal(table, np.concatenate([test_sp, items_p[None]]), contests)
+    top, top_b = likeliest(table, items_p[None])
+    margin = float(margins(contests, top)[0])
+    log_e = _log_mean(value_s - null_b[:-1])
+    log_against = _log_against(table, test_sp, contests, value_s) if margin < 0 else -np.inf
+    return Weight(log_e, log_against, max(0.0, float(top_b[0] - null_b[-1])), margin)
+
+
+def _log_against(table: Table, test_sp: FloatArray, contests: Contests, value_s: FloatArray) -> float:
+    """log of the e-value against "optimal"; once it is below 1, further climbs could only make it smaller."""
+    top, _ = likeliest(table, test_sp)
+    best_s = np.full(len(test_sp), -np.inf)
+    for share in TOWARDS_SAFE:
+        each = [optimal(table, test_sp[s], contests, top.take(np.array([s])), share) for s in range(len(test_sp))]
+        best_s = np.maximum(best_s, each)
+        found = np.isfinite(best_s)  # a climb that failed has no voice
+        log_against = _log_mean(np.where(found, value_s - np.where(found, best_s, 0.0), -np.inf))
+        if log_against < 0:
+            break
+    return log_against
+
+
+def _log_mean(log_s: FloatArray) -> float:
+    return float(np.logaddexp.reduce(log_s) - np.log(len(log_s)))
+
+
+def _smoothed(models: Models, table: Table, items_bp: FloatArray) -> Models:
+    """The models with PSEUDO more votes in every cell of every voter's matrix, and as many items in each class."""
+    n_classes = table.n_classes
+    votes_ph = table.said_pf.reshape(len(table.said_pf), -1, n_classes).sum(axis=2)
+    prior_bk = np.exp(models.log_prior_bk)
+    weight_bkh = prior_bk[:, :, None] * (items_bp @ votes_ph)[:, None, :]
+    table_bkhl = np.exp(models.log_table_bkf).reshape(*weight_bkh.shape, n_classes)
+    table_bkhl = (table_bkhl * weight_bkh[..., None] + PSEUDO) / (weight_bkh[..., None] + PSEUDO * n_classes)
+    items_bk = prior_bk * items_bp.sum(axis=1, keepdims=True) + PSEUDO
+    log_prior_bk = np.log(items_bk / items_bk.sum(axis=1, keepdims=True))
+    return Models(log_prior_bk, np.log(table_bkhl).reshape(models.log_table_bkf.shape))

@@ -1,0 +1,274 @@
+"""Contests, climbs and suprema of split e-values, against theory, other code and brute search."""
+
+import numpy as np
+import pytest
+
+from majorant.certify.anonymous.evidence import contradictions, opposite
+from majorant.certify.anonymous.likelihood import flatten
+from majorant.certify.anonymous.search import suprema
+from majorant.certify.certificate import Claim
+from majorant.certify.named.design import WorkerSets
+from majorant.certify.split import search
+from majorant.certify.split.climb import climb, em_step
+from majorant.certify.split.contest import ballot_contests, class_logs, count_contests, margins, odds, panel_contests
+from majorant.certify.split.evidence import weigh_contests
+from majorant.certify.split.optimal import optimal
+from majorant.certify.split.search import likeliest, not_optimal
+from majorant.certify.split.table import Models, log_likelihood, model
+from majorant.certify.split.weigh import ASSUMPTION, vote_table, with_e_values
+from majorant.simulate.crowd import simulate
+from majorant.theory import crew_margin, majority_margin
+from split_models import NOISE, crowd, one_coins, panel, pattern_chances
+
+SKILLED = 0.6 * np.eye(3) + 0.4 / 3
+KINDS = {
+    "crowd": lambda: crowd(3, 3),
+    "named": lambda: panel(2, 3, named=True),
+    "panel": lambda: panel(2, 3, named=False),
+}
+
+
+def random_models(rng, table, size, mixing=(0.0, 0.9), spread=0.7):
+    """Models of all kinds: any prior, voters from random to nearly always right, some beyond certainty."""
+    n_classes, n_voters = table.n_classes, table.n_voters
+    prior = rng.dirichlet(np.ones(n_classes), size=size)
+    noise = rng.dirichlet(np.full(n_classes, spread), size=(size, n_classes, n_voters)) + 1e-12
+    share = rng.uniform(*mixing, size=(size, 1, 1, 1))
+    confusion = share * np.eye(n_classes)[:, None, :] + (1 - share) * noise / noise.sum(axis=3, keepdims=True)
+    return Models(np.log(prior + 1e-12), np.log(confusion).reshape(size, n_classes, -1))
+
+
+def drawn(kind, prior, confusion, n_items, seed=0):
+    table, _, orders_p = kind
+    chance_p = pattern_chances(table, orders_p, prior, confusion)
+    return np.random.default_rng(seed).multinomial(n_items, chance_p).astype(float)
+
+
+@pytest.mark.parametrize(("n_classes", "n_votes"), [(2, 3), (2, 4), (3, 1), (3, 2), (3, 3), (3, 4), (3, 5), (4, 3)])
+def test_close_counts_alone_tell_whether_majority_is_optimal(n_classes, n_votes):
+    table, contests, _ = crowd(n_classes, n_votes)
+    drawn_models = random_models(np.random.default_rng(n_votes), table, 300)
+    smallest = odds(contests, class_logs(contests, drawn_models)).min(axis=1)
+    exact = [
+        majority_margin(np.exp(prior_k) / np.exp(prior_k).sum(), np.exp(table_kl), n_votes)
+        for prior_k, table_kl in zip(*drawn_models, strict=True)
+    ]
+    assert 5 < np.sum(np.array(exact) > 0) < 290
+    assert ((smallest > 0) == (np.array(exact) > 0)).all()
+
+
+@pytest.mark.parametrize(("n_classes", "n_workers"), [(2, 3), (2, 4), (2, 5), (3, 3), (3, 4)])
+def test_close_ballots_alone_tell_whether_majority_is_optimal(n_classes, n_workers):
+    table, contests, _ = panel(n_classes, n_workers, named=True)
+    drawn_models = random_models(np.random.default_rng(n_workers), table, 150, mixing=(0.4, 0.8), spread=10)
+    smallest = odds(contests, class_logs(contests, drawn_models)).min(axis=1)
+    confusion_bhkl = np.exp(drawn_models.log_table_bkf).reshape(-1, n_classes, n_workers, n_classes).swapaxes(1, 2)
+    prior_bk = np.exp(drawn_models.log_prior_bk)
+    exact = [crew_margin(prior_k / prior_k.sum(), crew) for prior_k, crew in zip(prior_bk, confusion_bhkl, strict=True)]
+    assert 5 < np.sum(np.array(exact) > 0) < 145
+    assert ((smallest > 0) == (np.array(exact) > 0)).all()
+
+
+def test_a_panels_contest_adds_up_its_ballots_and_worker_sets():
+    sets = [WorkerSets(n_votes=2, worker_sh=np.array([[0, 1], [1, 2]]), items_s=np.array([30.0, 10.0]))]
+    contests = panel_contests(2, 3, sets)
+    crew = one_coins(0.9, 0.8, 0.6)
+    [found] = odds(contests, class_logs(contests, model(np.array([0.3, 0.7]), crew)))
+    right, wrong = 0.75 * 0.9 * 0.8 + 0.25 * 0.8 * 0.6, 0.75 * 0.1 * 0.2 + 0.25 * 0.2 * 0.4
+    by_hand = {0: np.log(0.3 * right / (0.7 * wrong)), 1: np.log(0.7 * right / (0.3 * wrong))}
+    assert len(contests) == 2
+    np.testing.assert_allclose(found, [by_hand[c] for c in contests.winner_q])
+    assert len(ballot_contests(2, 3, sets)) == 4  # two unanimous ballots of each set
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_climbs_rise_and_end_where_the_contest_is_even(name):
+    table, contests, _ = KINDS[name]()
+    rng = np.random.default_rng(1)
+    start, n = random_models(rng, table, 40), 40
+    items_bp = rng.multinomial(400, np.full(len(table.said_pf), 1 / len(table.said_pf)), size=n).astype(float)
+    some = contests.take(rng.integers(len(contests), size=n))
+    now = em_step(table, items_bp, start, some)
+    for _ in range(30):
+        then = em_step(table, items_bp, now, some)
+        assert np.abs(odds(some, class_logs(some, then))[np.arange(n), np.arange(n)]).max() < 1e-6
+        if name != "panel":  # the moved ballots of a sum are those of the step before
+            assert (log_likelihood(table, items_bp, then) >= log_likelihood(table, items_bp, now) - 1e-7).all()
+        now = then
+    _, value_b = climb(table, items_bp, start, some)
+    assert (value_b >= log_likelihood(table, items_bp, now) - 0.05).mean() > 0.9
+
+
+TABLES = {
+    "clear": ([0.4, 0.3, 0.3], SKILLED, 2_000),
+    "edge": ([0.65, 0.2, 0.15], NOISE[3], 2_000),
+    "beyond": ([0.85, 0.1, 0.05], SKILLED, 1_000),
+    "one class": ([1, 0, 0], NOISE[3], 500),
+    "two classes": ([0.5, 0.5, 0], NOISE[3], 500),
+    "nearly certain": ([0.4, 0.3, 0.3], 0.97 * np.eye(3) + 0.01, 400),
+}
+PANEL_TABLES = {
+    "clear": ([0.5, 0.5], one_coins(0.75, 0.8, 0.8), 2_000),
+    "unlike": ([0.5, 0.5], one_coins(0.6, 0.65, 0.9), 2_000),
+    "skewed": ([0.85, 0.15], one_coins(0.7, 0.75, 0.8), 1_000),
+    "one class": ([1, 0], one_coins(0.7, 0.75, 0.8), 500),
+    "nearly certain": ([0.5, 0.5], one_coins(0.98, 0.99, 0.97), 300),
+}
+CASES = [("crowd", case) for case in TABLES]
+CASES += [(name, case) for name in ("named", "panel") for case in PANEL_TABLES]
+
+
+def table_of(name, case):
+    kind = KINDS[name]()
+    prior, confusion, n_items = (TABLES if name == "crowd" else PANEL_TABLES)[case]
+    return kind, drawn(kind, prior, confusion, n_items)
+
+
+def brute_start(rng, table, items_p, contests, wanted, size=20_000):
+    """The best of many random models within a set, and what a random walk from it finds: slow, and knows no EM."""
+    models = random_models(rng, table, size)
+    value = np.where(
+        wanted(margins(contests, models)), log_likelihood(table, np.tile(items_p, (size, 1)), models), -np.inf
+    )
+    best, top = models.take(np.array([value.argmax()])), value.max()
+    step = 0.5
+    for _ in range(250):
+        near = Models(*(part + step * rng.normal(size=(100, *part.shape[1:])) for part in best))
+        near = normalised(near, table.n_classes)
+        value = np.where(
+            wanted(margins(contests, near)), log_likelihood(table, np.tile(items_p, (100, 1)), near), -np.inf
+        )
+        if value.max() > top:
+            best, top = near.take(np.array([value.argmax()])), value.max()
+        else:
+            step = max(step * 0.95, 1e-4)
+    return top  # fmt: skip
+
+
+def normalised(models, n_classes):
+    shaped = models.log_table_bkf.reshape(*models.log_prior_bk.shape, -1, n_classes)
+    shaped = shaped - np.logaddexp.reduce(shaped, axis=3, keepdims=True)
+    prior = models.log_prior_bk - np.logaddexp.reduce(models.log_prior_bk, axis=1, keepdims=True)
+    return Models(prior, shaped.reshape(models.log_table_bkf.shape))
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_no_random_search_finds_a_likelier_model(name, case):
+    (table, contests, _), items_p = table_of(name, case)
+    rng = np.random.default_rng(7)
+    null, where = not_optimal(table, items_p[None], contests)
+    assert np.isclose(log_likelihood(table, items_p[None], where)[0], null[0])
+    assert margins(contests, where)[0] <= 1e-6
+    assert brute_start(rng, table, items_p, contests, lambda m: m <= 0) <= null[0] + 0.02
+    top, top_b = likeliest(table, items_p[None])
+    best = max(optimal(table, items_p, contests, top, share) for share in (0.0, 0.5, 1.0))
+    assert best <= top_b[0] + 1e-6
+    assert brute_start(rng, table, items_p, contests, lambda m: m >= 0) <= best + 0.02
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_differential_evolution_finds_no_likelier_model(name, case):
+    from scipy.optimize import differential_evolution
+
+    (table, contests, _), items_p = table_of(name, case)
+    n_classes, n_features = table.n_classes, table.said_pf.shape[1]
+
+    def loss(logit_xs):
+        models = normalised(
+            Models(logit_xs[:n_classes].T.copy(), logit_xs[n_classes:].T.reshape(-1, n_classes, n_features)), n_classes
+        )
+        margin = margins(contests, models)
+        value = log_likelihood(table, np.tile(items_p, (len(margin), 1)), models)
+        return np.where(margin <= 0, -value, 1e7 * (1 + margin))
+
+    found = differential_evolution(
+        loss, [(-12, 12)] * (n_classes + n_classes * n_features), vectorized=True, updating="deferred",
+        maxiter=1_500, popsize=8, rng=0, tol=1e-10, polish=False,
+    )  # fmt: skip
+    assert -found.fun <= not_optimal(table, items_p[None], contests)[0][0] + 0.02
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_many_more_starts_find_no_likelier_model(name, case, monkeypatch):
+    (table, contests, _), items_p = table_of(name, case)
+    few = not_optimal(table, items_p[None], contests)[0][0]
+    for constant, value in (("N_RANDOM", 60), ("KEPT", 300), ("SHORT", 20), ("SEED", 1)):
+        monkeypatch.setattr(search, constant, value)
+    assert not_optimal(table, items_p[None], contests)[0][0] <= few + 0.02
+
+
+@pytest.mark.parametrize("n_votes", [3, 4, 5])
+def test_two_classes_agree_with_the_search_over_histograms(n_votes):
+    table, contests, orders_p = crowd(2, n_votes)
+    rng = np.random.default_rng(n_votes)
+    models = [([0.6, 0.4], [[0.8, 0.2], [0.25, 0.75]]), ([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]]),
+              ([0.9, 0.1], [[0.7, 0.3], [0.3, 0.7]]), ([1, 0], [[0.7, 0.3], [0.3, 0.7]])]  # fmt: skip
+    items_bp = np.array([rng.multinomial(900, pattern_chances(table, orders_p, *one)) for one in models], dtype=float)
+    items_bp = np.concatenate([items_bp, [np.where((table.said_pf == 0).any(axis=1), 450.0, 0)]])  # unanimous
+    cells, _ = flatten({n_votes: np.zeros(n_votes + 1)})
+    by_zeros_bc = items_bp[:, np.argsort(table.said_pf[:, 0])]
+    value_bs, _ = suprema(cells, by_zeros_bc, contradictions([n_votes]))
+    np.testing.assert_allclose(not_optimal(table, items_bp, contests)[0], value_bs.max(axis=1), atol=0.02)
+    within_bs, _ = suprema(cells, by_zeros_bc, opposite(contradictions([n_votes])))
+    top, _ = likeliest(table, items_bp)
+    for b in (1, 2):  # optimal, and beyond one side only
+        best = max(optimal(table, items_bp[b], contests, top.take(np.array([b])), share) for share in (0.0, 0.5, 1.0))
+        assert np.isclose(best, within_bs[b].min(), atol=0.02)
+
+
+def test_votes_that_never_differ_certify_nothing():
+    for kind in (crowd(3, 3), panel(2, 3, named=True)):
+        table, contests, _ = kind
+        unanimous = np.sort(table.said_pf.reshape(len(table.said_pf), -1, table.n_classes).sum(axis=1))[:, -1] == 3
+        items_p = np.where(unanimous, 2_500.0, 0.0)
+        found = weigh_contests(table, items_p, contests, np.random.default_rng(0))
+        assert found.log_e < np.log(20)
+        assert found.ratio < 0.05
+        assert found.log_against < np.log(20)
+
+
+def test_more_contests_never_raise_the_e_value():
+    table, contests, _ = KINDS["crowd"]()
+    items_bp = np.array([drawn(KINDS["crowd"](), *TABLES[case]) for case in ("clear", "edge")])
+    few = not_optimal(table, items_bp, contests.take(np.arange(len(contests) // 2)))[0]
+    assert (not_optimal(table, items_bp, contests)[0] >= few - 1e-6).all()
+    both = not_optimal(table, items_bp, count_contests(3, [3, 5]))[0]
+    assert (both >= not_optimal(table, items_bp, contests)[0] - 1e-3).all()
+
+
+def claim(kind, model_name):
+    return Claim(kind=kind, verdict="supported", why="", margin=1.0, model=model_name, evidence={"margin low": 0.5})
+
+
+def test_claims_gain_evidence_and_keep_their_verdict():
+    votes = simulate([0.4, 0.3, 0.3], SKILLED, 2_000, 5, rng=0).votes
+    found = with_e_values(claim("anonymous", "independent votes"), votes, rng=np.random.default_rng(0))
+    table, items_p = vote_table(votes, named=False)
+    again = weigh_contests(table, items_p, count_contests(3, [5]), np.random.default_rng(0))
+    assert found.evidence["e_value"] == pytest.approx(np.exp(again.log_e))
+    assert found.evidence["margin low"] == 0.5
+    assert (found.verdict, found.assumptions) == ("supported", (ASSUMPTION,))
+
+
+def test_a_panels_claims_are_weighed_by_ballots_of_its_common_sets():
+    one = simulate([0.5, 0.5], one_coins(0.8, 0.8, 0.8), 3_000, 3, rng=0).votes
+    named, anonymous = (
+        with_e_values(claim(kind, "named workers"), one, rng=np.random.default_rng(0))
+        for kind in ("named", "anonymous")
+    )
+    assert named.evidence["likelihood_ratio"] < anonymous.evidence["likelihood_ratio"]  # more rules to beat
+    table, items_p = vote_table(one, named=True)
+    assert table.said_pf.shape == (8, 6)
+    assert items_p.sum() == 3_000
+
+
+def test_too_many_patterns_or_classes_leave_a_claim_as_it_was():
+    many = simulate([0.25] * 4, 0.6 * np.eye(4) + 0.1, 300, 9, rng=0).votes
+    five = simulate([0.2] * 5, 0.5 * np.eye(5) + 0.1, 300, 3, rng=0).votes
+    for votes in (many, five):
+        before = claim("anonymous", "independent votes")
+        assert with_e_values(before, votes, rng=np.random.default_rng(0)) is before
+    unknown = Claim(kind="anonymous", verdict="unidentified", why="", model="independent votes")
+    assert with_e_values(unknown, five, rng=np.random.default_rng(0)) is unknown
