@@ -15,7 +15,7 @@ from majorant.certify.certificate import Certificate, Claim, Gate
 from majorant.certify.gold.cells import GoldCells, cells_of, gold_rows
 from majorant.certify.gold.claim import claim_from_cells
 from majorant.certify.named.bootstrap import Case, bootstrap
-from majorant.certify.named.claim import VOTES_PER_CLASS, named_claim, typical_votes
+from majorant.certify.named.claim import VOTES_PER_CLASS, named_claim, typical
 from majorant.certify.named.count_gate import count_gate
 from majorant.certify.named.dependence import Dependence, dependence
 from majorant.certify.named.design import Design, design
@@ -118,7 +118,7 @@ def sample_codes(site: Countable, votes_jl: NDArray[np.int64], *, rng: np.random
 
     Items are drawn by their names, so they are the same ones wherever the votes lie.
     """
-    share = sampled_share(site.votes.n_votes, site.votes.shape[2], typical_votes(votes_jl.sum(axis=1).astype(float)))
+    share = sampled_share(site.votes.n_votes, site.votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
     if site.whole is None:  # no more than memory should hold
         share = min(share, MOST_TAKEN / max(site.votes.n_votes, 1))
     return None if share >= 1 else site.draw(share, int(rng.integers(2**32)))
