@@ -19,7 +19,7 @@ from majorant.votes import Votes
 
 MOST_CLASSES = 4
 MOST_WAYS = 5_000  # in which votes can fall, before those that do not count are left out
-MOST_WORK = 3_000  # contests times distinct patterns: about a second
+MOST_WORK = 4_500  # contests times distinct patterns (or labels of all voters): about a second
 LARGEST_LOG = 700.0  # whose exponential is a number
 ASSUMPTION = "for the e-value: a search over models found the likeliest in which majority vote is not optimal"
 
@@ -48,7 +48,7 @@ def _weight(claim: Claim, votes: Votes, copies_i: FloatArray, rng: np.random.Gen
     if contests is None:
         return None
     table, items_p = vote_table(votes, copies_i, named=claim.model == "named workers")
-    if len(contests) * len(items_p) > MOST_WORK:
+    if len(contests) * max(table.said_pf.shape) > MOST_WORK:
         return None
     return weigh_contests(table, items_p, contests, rng)
 

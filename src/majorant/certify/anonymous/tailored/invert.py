@@ -37,8 +37,7 @@ BATCH_WORK = 1 << 17
 FIRST_SIDE = 4.0
 HOPELESS = 3.0  # standard deviations: with a margin statistic so far out, no neighbour of the suspect will stand
 ANGLES = np.arange(8) * np.pi / 4
-RING = np.stack([np.cos(ANGLES), np.sin(ANGLES)])[:, None] * np.array([[1.5], [3.0]])  # standard errors around it
-RING = RING.reshape(2, -1)
+RING = np.concatenate([size * np.stack([np.cos(ANGLES), np.sin(ANGLES)]) for size in (1.5, 3.0)], axis=1)  # in errors
 LARGE = 8.0  # standard errors across, roughly: a box too large for its derivatives to place it well
 MANY = 64  # open boxes that make a search for a model that stands worth its price
 WIDE = 4.5  # slope of a box too large for its derivatives to tell anything
@@ -82,8 +81,8 @@ def some_stands(null: Null, error: float, suspect_3: FloatArray) -> bool:
 
     Which models are asked does not matter for validity: each that stands is a reason not to certify.
     """
-    levels, inside = Levels.of(null, error), np.array([[WIDEST - 0.1], [-WIDEST + 0.1]])
-    x, y = min(suspect_3[0], inside[0, 0]), max(suspect_3[1], inside[1, 0])
+    levels, most = Levels.of(null, error), WIDEST - 0.1
+    x, y = min(suspect_3[0], most), max(suspect_3[1], -most)
     if y >= x:
         return False
     depth = float(edge_part(null, x) - edge_part(null, y)) - suspect_3[2]
@@ -94,8 +93,10 @@ def some_stands(null: Null, error: float, suspect_3: FloatArray) -> bool:
     if far_out(null, here)[0] > HOPELESS:
         return False
     score_2c, mass_c = here.score_bic[0, :2], null.total_c * here.cell_bc[0]
-    axes = np.linalg.pinv(np.linalg.cholesky((score_2c * mass_c) @ score_2c.T + 1e-6 * np.eye(2))).T
-    x, y = np.clip(point_i[:2, None] + axes @ RING, -inside[0, 0], inside[0, 0])
+    info_22 = (score_2c * mass_c) @ score_2c.T
+    ridge = 1e-6 + 1e-9 * np.trace(info_22)  # next to a = r both scores are one
+    axes = np.linalg.inv(np.linalg.cholesky(info_22 + ridge * np.eye(2))).T
+    x, y = np.clip(point_i[:2, None] + axes @ RING, -most, most)
     ring = np.stack([x, y, np.maximum(null.further * (x - y), 0)], axis=1)[x > y]
     return bool(stand(null, ring, levels).any())
 
