@@ -78,9 +78,12 @@ def in_memory(
     weights: ArrayLike | None = None,
     clamp_gold: bool = False,
     block_items: int | None = None,
+    usual_items: int = ITEMS_PER_BLOCK,
     threads: int | None = None,
 ) -> MemoryEngine:
     """Blocks over `votes`, where item i counts `weights[i]` times (once by default).
+
+    A block holds `block_items`, by default `usual_items` or as many more as the tables of workers ask for.
 
     With `clamp_gold` the blocks carry the gold labels, and models take the class of these items as known.
 
@@ -90,7 +93,7 @@ def in_memory(
     """
     weight_i = None if weights is None else as_weights(weights, len(votes.items))
     column_n = vote_columns(votes)
-    bounds = _block_bounds(votes, block_items)
+    bounds = _block_bounds(votes, block_items, usual_items)
     longest = max((int(votes.offsets_i[b] - votes.offsets_i[a]) for a, b in bounds), default=0)
     ones_n = np.ones(longest)  # one buffer serves every block
     gold_i = votes.gold_i if clamp_gold else None
@@ -134,12 +137,12 @@ def _plus(total: Any, part: Any, *, in_place: bool) -> Any:
     return total + part
 
 
-def _block_bounds(votes: Votes, block_items: int | None) -> list[tuple[int, int]]:
+def _block_bounds(votes: Votes, block_items: int | None, usual_items: int) -> list[tuple[int, int]]:
     n_items, n_workers, n_classes = votes.shape
     if block_items is None:
         # The per-block sums have a row for each (worker, label): a block must hold several times as many votes.
         votes_per_item = max(votes.n_votes / max(n_items, 1), 1e-9)
-        block_items = max(ITEMS_PER_BLOCK, int(4 * n_workers * n_classes / votes_per_item))
+        block_items = max(usual_items, int(4 * n_workers * n_classes / votes_per_item))
     if block_items < 1:
         raise ConfigError(f"block_items must be at least 1, not {block_items}.")
     n_blocks = max(1, -(-n_items // block_items))

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkabl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.blocks import Engine, in_memory
+from majorant.blocks import ITEMS_PER_BLOCK, Engine, in_memory
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import Counts, Tables, Totals, count_totals, expect, posterior, share_counts
@@ -115,9 +115,15 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    votes: Votes, engine: Engine | None, weights: ArrayLike | None, *, clamp_gold: bool, merge: bool = True
+    votes: Votes,
+    engine: Engine | None,
+    weights: ArrayLike | None,
+    *,
+    clamp_gold: bool,
+    merge: bool = True,
+    usual_items: int = ITEMS_PER_BLOCK,
 ) -> Prepared:
-    """The votes on an engine; equal items are merged where that pays."""
+    """The votes on an engine, in blocks of the usual size; equal items are merged where that pays."""
     if clamp_gold and votes.gold_i is None:
         raise ConfigError("clamp_gold needs gold labels: give a gold column or a gold file when reading.")
     if engine is not None:
@@ -126,9 +132,10 @@ def prepare(
         return Prepared(engine, count_totals(engine), None)
     merged = merge_equal_items(votes) if merge and len(votes.items) >= MERGE_FROM_ITEMS else None
     if merged is None:
-        engine = in_memory(votes, weights=weights, clamp_gold=clamp_gold)
+        engine = in_memory(votes, weights=weights, clamp_gold=clamp_gold, usual_items=usual_items)
         return Prepared(engine, count_totals(engine), None)
-    engine = in_memory(merged.votes, weights=_pattern_weights(merged, weights), clamp_gold=clamp_gold)
+    weights = _pattern_weights(merged, weights)
+    engine = in_memory(merged.votes, weights=weights, clamp_gold=clamp_gold, usual_items=usual_items)
     return Prepared(engine, count_totals(engine), merged.pattern_i)
 
 
