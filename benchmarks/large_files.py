@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 VOTES_PER_ITEM, VOTES_PER_WORKER = 5, 1000
 ITEMS_AT_ONCE = 1 << 18
+PRIMES = (7_368_787, 15_485_863, 32_452_843, 49_979_687, 67_867_967)  # a round each: no round is like another, shifted
 
 
 def most_votes(default: str) -> int:
@@ -38,7 +39,7 @@ def write_crowd(path: Path, n_votes: int, *, shuffled: bool = False, text: bool 
             for start in range(0, n_items, ITEMS_AT_ONCE):
                 item_i = np.arange(start, min(start + ITEMS_AT_ONCE, n_items))
                 if shuffled:  # one vote of each item in each round, the items in another order each time
-                    item_n = (item_i * 7_368_787 + part * 1_299_709) % n_items
+                    item_n = item_i * PRIMES[part] % n_items
                     first_n, place_n = _first_worker(item_n, n_workers), np.full(len(item_n), part)
                 else:
                     item_n = np.repeat(item_i, VOTES_PER_ITEM)

@@ -57,11 +57,10 @@ def stages(*, quiet: bool) -> Iterator[tuple[Report, Callable[[int, float], None
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    text = "{task.description} {task.completed:>13,.0f}"
-    rate = "{task.fields[rate]}"
+    text, rate = "{task.description} {task.fields[count]:>13}", "{task.fields[rate]}"
     columns = (TextColumn(text), BarColumn(), TextColumn(rate), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task, at = bar.add_task("", rate=""), {"what": "", "step": ""}
+        task, at = bar.add_task("", count="", rate=""), {"what": "", "step": ""}
 
         def report(what: str, done: int, total: int | None) -> None:
             if what != at["what"] or (done < bar.tasks[0].completed and (bar.tasks[0].elapsed or 0) > SHORT):
@@ -70,7 +69,10 @@ def stages(*, quiet: bool) -> Iterator[tuple[Report, Callable[[int, float], None
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
             shown = f"{speed:,.0f} a second" if speed else ""
             described = f"{what}{at['step'] if what == 'passing' else ''}"
-            bar.update(task, description=described, completed=done, total=total, rate=shown)
+            bar.update(task, description=described, completed=done, total=total, count=f"{done:,}", rate=shown)
+            if done == total and what != "passing":  # what comes next may count no votes: a full bar would look stuck
+                at["what"] = ""
+                bar.reset(task, total=None, description=f"{what} done, computing", count="", rate="")
 
         def progress(step: int, objective: float) -> None:
             at["step"] = f", step {step + 1} ({objective:,.2f})"

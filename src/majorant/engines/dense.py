@@ -42,15 +42,18 @@ class DenseTable:
             return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.intp)
         self._make_room(*self._range(number_n))
         place_n = number_n - self.low
-        code_n: Codes = self.code_v[place_n]
+        code_n: Codes = self.code_v.take(place_n)
         new = np.flatnonzero(code_n == 0)
         if len(new):
             place_m = place_n[new]
             given_m = np.arange(self.n_keys + 1, self.n_keys + 1 + len(new), dtype=np.int32)
             self.code_v[place_m[::-1]] = given_m[::-1]  # the last assignment wins, so the first row does
-            first = np.flatnonzero(self.code_v[place_m] == given_m)
-            self.code_v[place_m[first]] = given_m[: len(first)]
-            code_n[new] = self.code_v[place_m]
+            found_m = self.code_v.take(place_m)
+            first = np.flatnonzero(found_m == given_m)
+            if len(first) < len(new):  # some of the new numbers came twice: close the gaps that they leave
+                self.code_v[place_m[first]] = given_m[: len(first)]
+                found_m = self.code_v.take(place_m)
+            code_n[new] = found_m
             new = new[first]
             self.n_keys += len(new)
         code_n -= 1

@@ -54,7 +54,7 @@ def grouped(records: Records, group_n: Codes, n_groups: int) -> tuple[Records, N
         return records, np.concatenate([[0], np.cumsum(np.bincount(group_n, minlength=n_groups))])
     alone = records.dtype.names == ("key",)
     moved_n = records["key"] if alone else np.arange(len(records), dtype=np.int32)
-    by_group = csr_array((moved_n, group_n, np.array([0, len(records)])), shape=(1, n_groups)).tocsc()
+    by_group = csr_array((moved_n, group_n, np.array([0, len(records)], np.int32)), shape=(1, n_groups)).tocsc()
     return by_group.data.view(records.dtype) if alone else records.take(by_group.data), by_group.indptr
 
 

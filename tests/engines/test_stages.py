@@ -1,0 +1,46 @@
+"""What a run on stored votes shows on a terminal while it works."""
+
+import io
+import sys
+
+import pytest
+
+from majorant.cli.progress import stages
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def on_terminal(monkeypatch):
+    """A terminal in place of standard error; in a fixture, pytest would take it away before the test runs."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    return screen
+
+
+@pytest.mark.parametrize(
+    ("what", "done", "shown"),
+    [
+        ("counting", 2_500_000, "counting     2,500,000"),
+        ("counting", 10_000_000, "counting done, computing"),
+        ("passing", 10_000_000, "passing, step 5 (-12.35)    10,000,000"),
+    ],
+)
+def test_a_stage_shows_how_far_it_is_and_gives_way_when_it_is_done(monkeypatch, what, done, shown):
+    terminal = on_terminal(monkeypatch)
+    with stages(quiet=False) as (report, progress):
+        progress(4, -12.345678)
+        report(what, done, 10_000_000)
+    assert shown in terminal.getvalue()
+
+
+def test_nothing_is_shown_where_nobody_looks(monkeypatch):
+    terminal = on_terminal(monkeypatch)
+    with stages(quiet=True) as (report, progress):
+        report("counting", 1, 2)
+    assert progress is None
+    assert terminal.getvalue() == ""
