@@ -164,7 +164,7 @@ def _anonymous(
     if panel is not None:
         try:
             claim = panel_claim(*panel.arguments, level=level, rng=rng, copies=panel.copies_i, replicates=replicates)
-            claim = with_e_values(claim, panel.votes, rng=rng.spawn(1)[0], copies=panel.copies_i)
+            claim = with_e_values(claim, panel.votes, level=level, rng=rng.spawn(1)[0], copies=panel.copies_i)
             return _gated(_of_sample(claim, material), gate)
         except ConfigError:  # too many ways for the votes to fall: treat the panel as a crowd
             pass
@@ -172,7 +172,7 @@ def _anonymous(
         return anonymous_claim(as_histograms(material.histograms), level, rng)
     shared, refit = SharedConfusion().fit(sample), partial(refit_dawid_skene, sample)
     claim = multiclass_claim(sample, shared, refit, level=level, rng=rng)
-    claim = with_e_values(claim, sample, rng=rng.spawn(1)[0])
+    claim = with_e_values(claim, sample, level=level, rng=rng.spawn(1)[0])
     return _gated(_of_sample(claim, material), count_gate(sample, align(shared)))
 
 
@@ -188,7 +188,7 @@ def _named(
     """The claim about all rules, with whether workers differ at all; it needs independent votes as well."""
     claim = named_claim(*case.arguments, level=level, rng=rng, copies=case.copies_i, replicates=replicates)
     if replicates is not None:  # a panel
-        claim = with_e_values(claim, case.votes, rng=rng.spawn(1)[0], copies=case.copies_i)
+        claim = with_e_values(claim, case.votes, level=level, rng=rng.spawn(1)[0], copies=case.copies_i)
     claim = replace(claim, gates=(*claim.gates, workers_differ(material.sample, rng=rng)))
     if gate is None and anonymous.gates:
         gate = anonymous.gates[0]  # of a crowd: independence as the counts show it
