@@ -202,7 +202,7 @@ def _anonymous(
     if panel is not None:
         try:
             claim = panel_claim(panel, level=level, rng=rng)
-            claim = with_e_values(claim, panel.votes, rng=rng.spawn(1)[0], copies=panel.copies)
+            claim = with_e_values(claim, panel.votes, level=level, rng=rng.spawn(1)[0], copies=panel.copies)
             return _gated(_of_sample(claim, material), gate)
         except ConfigError:  # too many ways for the votes to fall: treat the panel as a crowd
             pass
@@ -211,7 +211,7 @@ def _anonymous(
     shared = SharedConfusion().fit(sample)
     case = Case(votes=sample, fit=shared, refit=partial(refit_dawid_skene, sample))
     claim = multiclass_claim(case, level=level, rng=rng)
-    claim = with_e_values(claim, sample, rng=rng.spawn(1)[0])
+    claim = with_e_values(claim, sample, level=level, rng=rng.spawn(1)[0])
     return _gated(_of_sample(claim, material), count_gate(sample, align(shared)))
 
 
@@ -226,7 +226,7 @@ def _named(
     """The claim about all rules, with whether workers differ at all; it needs independent votes as well."""
     claim = named_claim(case, level=level, rng=rng)
     if case.replicates is not None:  # a panel
-        claim = with_e_values(claim, case.votes, rng=rng.spawn(1)[0], copies=case.copies)
+        claim = with_e_values(claim, case.votes, level=level, rng=rng.spawn(1)[0], copies=case.copies)
     claim = replace(claim, gates=(*claim.gates, workers_differ(material.sample, rng=rng)))
     if gate is None and anonymous.gates:
         gate = anonymous.gates[0]  # of a crowd: independence as the counts show it

@@ -1,5 +1,7 @@
 """Contests, climbs and suprema of split e-values, against theory, other code and brute search."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from majorant.certify.anonymous.likelihood import flatten
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.certificate import Claim
 from majorant.certify.named.design import WorkerSets
-from majorant.certify.split import search
+from majorant.certify.split import search, weigh
 from majorant.certify.split.climb import climb, em_step
 from majorant.certify.split.contest import ballot_contests, class_logs, count_contests, margins, odds, panel_contests
 from majorant.certify.split.evidence import weigh_contests
@@ -244,7 +246,7 @@ def claim(kind, model_name):
 
 def test_claims_gain_evidence_and_keep_their_verdict():
     votes = simulate([0.4, 0.3, 0.3], SKILLED, 2_000, 5, rng=0).votes
-    found = with_e_values(claim("anonymous", "independent votes"), votes, rng=np.random.default_rng(0))
+    found = with_e_values(claim("anonymous", "independent votes"), votes, level=0.95, rng=np.random.default_rng(0))
     table, items_p = vote_table(votes, named=False)
     again = weigh_contests(table, items_p, count_contests(3, [5]), np.random.default_rng(0))
     assert found.evidence["e_value"] == pytest.approx(np.exp(again.log_e))
@@ -255,7 +257,7 @@ def test_claims_gain_evidence_and_keep_their_verdict():
 def test_a_panels_claims_are_weighed_by_ballots_of_its_common_sets():
     one = simulate([0.5, 0.5], one_coins(0.8, 0.8, 0.8), 3_000, 3, rng=0).votes
     named, anonymous = (
-        with_e_values(claim(kind, "named workers"), one, rng=np.random.default_rng(0))
+        with_e_values(claim(kind, "named workers"), one, level=0.95, rng=np.random.default_rng(0))
         for kind in ("named", "anonymous")
     )
     assert named.evidence["likelihood_ratio"] < anonymous.evidence["likelihood_ratio"]  # more rules to beat
@@ -264,11 +266,24 @@ def test_a_panels_claims_are_weighed_by_ballots_of_its_common_sets():
     assert items_p.sum() == 3_000
 
 
+def test_an_overwhelming_e_value_refutes_what_the_bootstrap_leaves_open(monkeypatch):
+    votes = simulate([0.5, 0.5], one_coins(0.55, 0.6, 0.6, 0.7, 0.95), 3_000, 5, rng=0).votes
+    left_open = replace(claim("named", "named workers"), verdict="undecided", by_votes={5: "undecided"}, more_items=9)
+    found = with_e_values(left_open, votes, level=0.95, rng=np.random.default_rng(0))
+    assert found.evidence["e_value_against"] >= 1_000
+    assert (found.verdict, dict(found.by_votes), found.more_items) == ("refuted", {5: "refuted"}, None)
+    assert "refuted" in found.why
+    supported = with_e_values(claim("named", "named workers"), votes, level=0.95, rng=np.random.default_rng(0))
+    monkeypatch.setattr(weigh, "REFUTING", found.evidence["e_value_against"])
+    unmoved = with_e_values(left_open, votes, level=0.95, rng=np.random.default_rng(0))
+    assert (unmoved.verdict, supported.verdict) == ("undecided", "supported")
+
+
 def test_too_many_patterns_or_classes_leave_a_claim_as_it_was():
     many = simulate([0.25] * 4, 0.6 * np.eye(4) + 0.1, 300, 9, rng=0).votes
     five = simulate([0.2] * 5, 0.5 * np.eye(5) + 0.1, 300, 3, rng=0).votes
     for votes in (many, five):
         before = claim("anonymous", "independent votes")
-        assert with_e_values(before, votes, rng=np.random.default_rng(0)) is before
+        assert with_e_values(before, votes, level=0.95, rng=np.random.default_rng(0)) is before
     unknown = Claim(kind="anonymous", verdict="unidentified", why="", model="independent votes")
-    assert with_e_values(unknown, five, rng=np.random.default_rng(0)) is unknown
+    assert with_e_values(unknown, five, level=0.95, rng=np.random.default_rng(0)) is unknown

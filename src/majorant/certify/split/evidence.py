@@ -11,12 +11,11 @@ import numpy as np
 
 from majorant.certify.anonymous.evidence import SPLITS, TRAIN_SHARE
 from majorant.certify.split.contest import Contests, margins
+from majorant.certify.split.learn import learnt
 from majorant.certify.split.optimal import TOWARDS_SAFE, optimal
 from majorant.certify.split.search import likeliest, not_optimal
-from majorant.certify.split.table import Models, Table, log_likelihood
+from majorant.certify.split.table import Table, log_likelihood
 from majorant.theory.checks import FloatArray
-
-PSEUDO = 0.5  # votes of each label and items of each class that training adds: no test item is ruled out
 
 
 class Weight(NamedTuple):
@@ -32,13 +31,13 @@ def weigh_contests(table: Table, items_p: FloatArray, contests: Contests, rng: n
     """The split e-values of one table of votes.
 
     Each item goes to training with probability TRAIN_SHARE in each of SPLITS splits; the e-value is the mean over the
-    splits of the likelihood ratio of the test items, training's model against the likeliest of the null.  Against
-    "optimal" it is only worked out where the likeliest model speaks against it, and 0 elsewhere, as is safe.
+    splits of the likelihood ratio of the test items, the mean of training's models against the likeliest of the null.
+    Against "optimal" it is only worked out where the likeliest model speaks against it, and 0 elsewhere, as is safe.
     """
     train_sp = rng.binomial(items_p.astype(np.int64), TRAIN_SHARE, size=(SPLITS, len(items_p))).astype(float)
     test_sp = items_p - train_sp
-    learnt = _smoothed(likeliest(table, train_sp)[0], table, train_sp)
-    value_s = log_likelihood(table, test_sp, learnt)
+    value_ms = np.array([log_likelihood(table, test_sp, models) for models in learnt(table, train_sp)])
+    value_s = np.logaddexp.reduce(value_ms) - np.log(len(value_ms))
     null_b, _ = not_optimal(table, np.concatenate([test_sp, items_p[None]]), contests)
     top, top_b = likeliest(table, items_p[None])
     margin = float(margins(contests, top)[0])
@@ -63,16 +62,3 @@ def _log_against(table: Table, test_sp: FloatArray, contests: Contests, value_s:
 
 def _log_mean(log_s: FloatArray) -> float:
     return float(np.logaddexp.reduce(log_s) - np.log(len(log_s)))
-
-
-def _smoothed(models: Models, table: Table, items_bp: FloatArray) -> Models:
-    """The models with PSEUDO more votes in every cell of every voter's matrix, and as many items in each class."""
-    n_classes = table.n_classes
-    votes_ph = table.said_pf.reshape(len(table.said_pf), -1, n_classes).sum(axis=2)
-    prior_bk = np.exp(models.log_prior_bk)
-    weight_bkh = prior_bk[:, :, None] * (items_bp @ votes_ph)[:, None, :]
-    table_bkhl = np.exp(models.log_table_bkf).reshape(*weight_bkh.shape, n_classes)
-    table_bkhl = (table_bkhl * weight_bkh[..., None] + PSEUDO) / (weight_bkh[..., None] + PSEUDO * n_classes)
-    items_bk = prior_bk * items_bp.sum(axis=1, keepdims=True) + PSEUDO
-    log_prior_bk = np.log(items_bk / items_bk.sum(axis=1, keepdims=True))
-    return Models(log_prior_bk, np.log(table_bkhl).reshape(models.log_table_bkf.shape))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 
 from majorant.certify.split.contest import Contests, class_logs, margins, odds
+from majorant.certify.split.learn import best_named
 from majorant.certify.split.table import LOG_ZERO, Models, Table, class_scores, log_likelihood, log_sum, logarithm
 from majorant.theory.checks import FloatArray
 
@@ -44,7 +44,7 @@ def optimal(table: Table, items_p: FloatArray, contests: Contests, top: Models, 
     """
     if margins(contests, top)[0] >= 0:
         return float(log_likelihood(table, items_p[None], top)[0])
-    return _climb(table, items_p, contests, _mixed(_best_named(top, table), share, table))
+    return _climb(table, items_p, contests, _mixed(best_named(top, table), share, table))
 
 
 def _climb(table: Table, items_p: FloatArray, contests: Contests, start: Models) -> float:
@@ -100,14 +100,6 @@ def _odds_slopes(contests: Contests, models: Models) -> tuple[FloatArray, FloatA
         by_prior_qk[q, k] = sign
         by_table_qkf[q, k] = sign * np.einsum("qr,qrf->qf", share_qr, contests.ballot_qrf)
     return by_prior_qk, by_table_qkf
-
-
-def _best_named(models: Models, table: Table) -> Models:
-    """One model, its classes named so that voters are right most often."""
-    own_kl = np.exp(models.log_table_bkf[0]).reshape(table.n_classes, -1, table.n_classes).sum(axis=1)
-    label = np.arange(table.n_classes)
-    order = max(permutations(label), key=lambda one: float(own_kl[list(one), label].sum()))
-    return Models(models.log_prior_bk[:, list(order)], models.log_table_bkf[:, list(order)])
 
 
 def _mixed(models: Models, share: float, table: Table) -> Models:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.certify.certificate import Claim
+from majorant.certify.certificate import Claim, Verdict
 from majorant.certify.named.design import WorkerSets, as_copies, worker_sets
-from majorant.certify.named.verdicts import RARE_SHARE
+from majorant.certify.named.verdicts import RARE_SHARE, anonymous_sentence
 from majorant.certify.split.contest import Contests, ballot_contests, count_contests, panel_contests
 from majorant.certify.split.evidence import Weight, weigh_contests
 from majorant.certify.split.table import Table
@@ -20,15 +20,19 @@ from majorant.votes import Votes
 MOST_CLASSES = 4
 MOST_WAYS = 5_000  # in which votes can fall, before those that do not count are left out
 MOST_WORK = 4_500  # contests times distinct patterns (or labels of all voters): about a second
+REFUTING = 50.0  # times 1/alpha, 1,000 at 95 %: an e-value against so large refutes what the bootstrap leaves open
 LARGEST_LOG = 700.0  # whose exponential is a number
-ASSUMPTION = "for the e-value: a search over models found the likeliest in which majority vote is not optimal"
+ASSUMPTION = "for the e-values: a search over models found the likeliest of each kind"
 
 
-def with_e_values(claim: Claim, votes: Votes, *, rng: np.random.Generator, copies: ArrayLike | None = None) -> Claim:
+def with_e_values(
+    claim: Claim, votes: Votes, *, level: float, rng: np.random.Generator, copies: ArrayLike | None = None
+) -> Claim:
     """The claim with split e-values among its evidence; as it was where there are too many patterns or classes.
 
     An anonymous claim about "independent votes" is weighed by vote counts, one about "named workers" by ballots, and
-    so is a named claim; `copies` as in `named_claim`.  The verdict is left alone: which test decides is fixed.
+    so is a named claim; `copies` as in `named_claim`.  The verdict stays, but for this: where the bootstrap leaves a
+    claim undecided, an e-value against it of REFUTING times 1/alpha refutes, at the price of alpha/REFUTING.
     """
     found = _weight(claim, votes, as_copies(votes, copies), rng) if claim.margin is not None else None
     if found is None:
@@ -38,7 +42,19 @@ def with_e_values(claim: Claim, votes: Votes, *, rng: np.random.Generator, copie
         "likelihood_ratio": found.ratio,
         "e_value_against": float(np.exp(min(found.log_against, LARGEST_LOG))),
     }
-    return replace(claim, evidence={**claim.evidence, **evidence}, assumptions=(*claim.assumptions, ASSUMPTION))
+    claim = replace(claim, evidence={**claim.evidence, **evidence}, assumptions=(*claim.assumptions, ASSUMPTION))
+    overwhelming = found.log_against >= np.log(REFUTING) - np.log1p(-level)
+    return _refuted(claim, level) if overwhelming and claim.verdict == "undecided" else claim
+
+
+def _refuted(claim: Claim, level: float) -> Claim:
+    """Refuted for all items together; for a number of votes only where there is no other."""
+    why = anonymous_sentence("refuted", level)
+    if claim.kind == "named":
+        why = f"Knowing who voted beats majority vote (refuted, {100 * level:g} %)."
+    by_votes: dict[int, Verdict] = dict(claim.by_votes) if len(claim.by_votes) > 1 else {}
+    by_votes = by_votes or dict.fromkeys(claim.by_votes, "refuted")
+    return replace(claim, verdict="refuted", why=why, by_votes=by_votes, more_items=None)
 
 
 def _weight(claim: Claim, votes: Votes, copies_i: FloatArray, rng: np.random.Generator) -> Weight | None:
