@@ -5,6 +5,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -168,7 +169,8 @@ def run(tmp_path, monkeypatch, capsys):
     def call(command, *arguments, certificate=None):
         if certificate is not None:
             room = importlib.import_module("majorant.claims")
-            monkeypatch.setattr(room, "certify", lambda votes, *, level, rng: certificate)
+            found = SimpleNamespace(certificate=certificate)
+            monkeypatch.setattr(room, "inquire_at", lambda site, *, level, rng: found)
         monkeypatch.setattr(sys, "argv", ["majorant", command, "votes.csv", *map(str, arguments)])
         with pytest.raises(SystemExit) as stop:
             main()

@@ -89,7 +89,7 @@ class _Side(NamedTuple):
 
     def most(self) -> FloatArray:
         """How many items can be moved until something is used up."""
-        moved = self.move_bf > 0
+        moved = self.move_bf > TINY
         ratio_bf = np.where(moved, self.votes_bf / np.where(moved, self.move_bf, 1), np.inf)
         return np.asarray(np.minimum(self.items_b, ratio_bf.min(axis=1)))
 
