@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from majorant.encode.vocabulary import Codes
 
 LABEL_BITS, WORKER_BITS = 16, 31  # of 63: what is left is for the items of a bucket
-MOST_LABELS = (1 << LABEL_BITS) - 2
+LABEL_MASK, WORKER_MASK = (1 << LABEL_BITS) - 1, (1 << WORKER_BITS) - 1
+MOST_LABELS = LABEL_MASK - 1
 MOST_SHIFTS = 16  # beyond, sorting is faster than comparing each number with those that follow
 Keys = NDArray[np.int64]
 Records = NDArray[np.void]  # a key, and what else a row says: gold, status, slice, seconds, its number
@@ -37,8 +38,8 @@ def unpack(key_n: Keys) -> tuple[Codes, Codes, Codes]:
     >>> [code_n.tolist() for code_n in unpack(pack(*np.array([[3, 65535], [7, 2**31 - 1], [-1, 65533]], np.int32)))]
     [[3, 65535], [7, 2147483647], [-1, 65533]]
     """
-    worker_n = (key_n >> LABEL_BITS & ((1 << WORKER_BITS) - 1)).astype(np.int32)
-    label_n = (key_n & ((1 << LABEL_BITS) - 1)).astype(np.int32)
+    worker_n = (key_n >> LABEL_BITS & WORKER_MASK).astype(np.int32)
+    label_n = (key_n & LABEL_MASK).astype(np.int32)
     label_n -= 1
     return items_of(key_n), worker_n, label_n
 

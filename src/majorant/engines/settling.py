@@ -18,7 +18,16 @@ from majorant.encode.repeats import Resolved
 from majorant.encode.values import decode
 from majorant.encode.vocabulary import Codes
 from majorant.engines.names import Names
-from majorant.engines.records import LABEL_BITS, Records, any_repeat, grouped, items_of, unpack
+from majorant.engines.records import (
+    LABEL_BITS,
+    LABEL_MASK,
+    WORKER_MASK,
+    Records,
+    any_repeat,
+    grouped,
+    items_of,
+    unpack,
+)
 from majorant.engines.spill import Spilled
 
 NONE = np.empty(0, dtype=np.int32)
@@ -50,6 +59,7 @@ class Settler:
         self.items = Names(spilled.folder / "items.parquet", spilled.n_ids["item"], kind)
         self.workers = list(Names(spilled.folder / "workers.parquet", spilled.n_ids["worker"], kind))
         self.label_values = decode(spilled.coded.known["label"], kind)
+        self.label_of = np.roll(named.label_map, 1)  # by raw code plus one, as a key holds it
         self.all_votes = bool(spilled.uses.all())  # no raw label means that there is no vote
 
     def settle(self, start: int, stop: int, records: Records, first: int) -> Settled:
@@ -73,13 +83,13 @@ class Settler:
         pair_n = ordered["key"] >> LABEL_BITS
         if self.repeats != "each" and any_repeat(pair_n, int(votes_i.max(initial=0))):
             return None
-        _, worker_n, raw_n = unpack(ordered["key"])
-        if raw_n.min(initial=0) < 0:
+        raw_n = ordered["key"] & LABEL_MASK
+        if raw_n.min(initial=1) < 1:
             return None
         return Ballots(
             item_n=np.repeat(np.arange(stop - start, dtype=np.int32), votes_i),
-            worker_n=worker_n,
-            label_n=self.named.label_map[raw_n],
+            worker_n=(pair_n & WORKER_MASK).astype(np.int32),
+            label_n=self.label_of.take(raw_n),
             seconds_n=None,
             row_n=None,
         ), votes_i

@@ -68,7 +68,7 @@ def sort_votes(
     pieces = list(_pieces(spilled, limit))
     with pq.ParquetWriter(
         folder / "votes.parquet", pa.schema(columns), compression="none", use_dictionary=False, column_encoding=packed,
-        write_page_checksum=True,
+        write_page_checksum=True, write_statistics=False,
     ) as file:  # fmt: skip
         for piece, part in zip(pieces, in_order(settled, pieces, n_threads), strict=True):
             _write(file, folder, part, found)

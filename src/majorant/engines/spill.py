@@ -141,9 +141,12 @@ def _codes(
 
 
 def _records(codes: Mapping[str, Codes], part: Part, span: Span, table: Table, dtype: np.dtype[np.void]) -> Records:
-    records = np.empty(len(codes["item"]), dtype=dtype)
+    key_n = pack(codes["item"] & np.int32(PER_GROUP - 1), codes["worker"], codes["label"])
     names = dtype.names or ()
-    records["key"] = pack(codes["item"] & np.int32(PER_GROUP - 1), codes["worker"], codes["label"])
+    if names == ("key",):
+        return key_n.view(dtype)
+    records = np.empty(len(key_n), dtype=dtype)
+    records["key"] = key_n
     for role in codes.keys() & set(names):
         records[role] = codes[role]
     if "seconds" in names:
