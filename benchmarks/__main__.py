@@ -1,6 +1,7 @@
 """Every benchmark, one after the other: `make bench`, or `python -m benchmarks start majority` for some.
 
-`python -m benchmarks --write [names]` also puts what they print, and the table of goals, into README.md.
+A name may bring arguments, as in `out_of_core=1e8` or `methods=100000`.  `python -m benchmarks --write [names]` also
+puts what they print, and their goals, into README.md; the goals of scripts that did not run stay there as they were.
 """
 
 from __future__ import annotations
@@ -21,22 +22,23 @@ def main() -> None:
     names = [argument for argument in sys.argv[1:] if argument != "--write"]
     scripts = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS)
     printed, failed = {}, []
-    for name in names or scripts:
-        print(f"\n== benchmarks/{name}.py", flush=True)
-        printed[name], code = run(name)
+    for called in names or scripts:
+        name, _, given = called.partition("=")
+        print(f"\n== benchmarks/{name}.py {given}", flush=True)
+        printed[name], code = run(name, given.split(",") if given else [])
         if code:
             failed.append(name)
     print("\n== goals\n")
-    print(board.goal_table("\n".join(printed.values())))
+    print(board.goal_table(board.goal_rows("\n".join(printed.values()))))
     if "--write" in sys.argv:
         board.write({name: output for name, output in printed.items() if name not in failed})
     if failed:
         sys.exit(f"Failed: {', '.join(failed)}")
 
 
-def run(name: str) -> tuple[str, int]:
+def run(name: str, arguments: list[str]) -> tuple[str, int]:
     """What a script prints, shown as it comes, and its exit code."""
-    command = [sys.executable, HERE / f"{name}.py"]
+    command = [sys.executable, HERE / f"{name}.py", *arguments]
     lines = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

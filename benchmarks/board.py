@@ -11,7 +11,7 @@ from pathlib import Path
 
 README = Path(__file__).parent / "README.md"
 MARK = "goal: "
-HEAD = ("what", "ours", "beside", "ratio", "goal", "")
+HEAD = ("what", "ours", "beside", "ratio", "goal", "", "measured")
 
 
 def at_least(what: str, ours: str, beside: str, ratio: float, goal: float) -> None:
@@ -29,16 +29,32 @@ def _say(what: str, ours: str, beside: str, ratio: float, goal: str, met: bool) 
     print(MARK + " | ".join((what, ours, beside, shown, goal, "met" if met else "missed")), flush=True)
 
 
-def goal_table(printed: str) -> str:
-    """The goals among what scripts printed, as a table.
-
-    >>> print(goal_table("some table\\ngoal: fit | 1 s | 50 s | 50 | >= 50 | met"))
-    | what | ours | beside | ratio | goal |  |
-    |---|---|---|---|---|---|
-    | fit | 1 s | 50 s | 50 | >= 50 | met |
-    """
+def goal_rows(printed: str) -> list[str]:
+    """The goals among what scripts printed, as rows of a table, with the date."""
     found = [line.removeprefix(MARK) for line in printed.splitlines() if line.startswith(MARK)]
-    return "\n".join([f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|---|", *(f"| {line} |" for line in found)])
+    return [f"| {line} | {datetime.now(UTC):%Y-%m-%d} |" for line in found]
+
+
+def goal_table(rows: list[str]) -> str:
+    """Rows under their head.
+
+    >>> print(goal_table(["| fit | 1 s | 50 s | 50 | >= 50 | met | 2026-11-16 |"]))
+    | what | ours | beside | ratio | goal |  | measured |
+    |---|---|---|---|---|---|---|
+    | fit | 1 s | 50 s | 50 | >= 50 | met | 2026-11-16 |
+    """
+    return "\n".join([f"| {' | '.join(HEAD)} |", "|" + "---|" * len(HEAD), *rows])
+
+
+def renewed(text: str, rows: list[str]) -> list[str]:
+    """The rows of a page's table of goals, those measured anew replaced, new ones added.
+
+    >>> renewed("| a | 1 | met | yesterday |", ["| b | 2 | met | today |", "| a | 3 | met | today |"])
+    ['| a | 3 | met | today |', '| b | 2 | met | today |']
+    """
+    kept = {line.split(" | ")[0]: line for line in text.splitlines() if line.startswith("| ")}
+    kept.pop(f"| {HEAD[0]}", None)
+    return list((kept | {row.split(" | ")[0]: row for row in rows}).values())
 
 
 def machine() -> str:
@@ -53,7 +69,7 @@ def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30 if hasattr(os, "sysconf") else 0
     load = f", load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
     return (
-        f"Measured {datetime.now(UTC):%Y-%m-%d} on {platform.machine()}, {cores} cores, {memory:.0f} GiB{load}; "
+        f"measured {datetime.now(UTC):%Y-%m-%d} on {platform.machine()}, {cores} cores, {memory:.0f} GiB{load}; "
         f"Python {platform.python_version()}, {', '.join(packages)}."
     )
 
@@ -73,10 +89,12 @@ def put(text: str, name: str, content: str) -> str:
 
 
 def write(printed: dict[str, str]) -> None:
-    """Put what each script printed, and the goals of all, into README.md."""
+    """Put what each script printed into README.md, and its goals into the table of all; other scripts' goals stay."""
     text = README.read_text(encoding="utf-8")
-    goals = goal_table("\n".join(printed.values()))
-    text = put(text, "goals", f"{goals}\n\n{machine()}")
+    begin, end = "<!-- goals begins -->", "<!-- goals ends -->"
+    before = text[text.index(begin) : text.index(end)] if begin in text else ""
+    rows = renewed(before, goal_rows("\n".join(printed.values())))
+    text = put(text, "goals", f"{goal_table(rows)}\n\nLast: {machine()}")
     for name, output in printed.items():
         lines = [line for line in output.splitlines() if not line.startswith(MARK)]
         text = put(text, f"{name}.py", "```\n" + "\n".join(lines).strip("\n") + "\n```")
