@@ -81,10 +81,13 @@ def spread_upwards(value_bp: FloatArray) -> FloatArray:
 def clearly_negative(value_p: FloatArray, value_bp: FloatArray, n_tried: int, level: float) -> NDArray[np.bool_]:
     """Which log-odds are below 0 at the level, all `n_tried` taken together (Bonferroni), by their spread upwards.
 
+    No replicate may be at 0 or above: with few items the spread alone, a normal law's, refutes too often.
+
     >>> clearly_negative(np.array([-1.]), np.array([[-1.3], [-.7], [-1.]]), 10, .95).tolist()
     [True]
     """
     from scipy.special import ndtri
 
     spread_p = spread_upwards(value_bp)
-    return np.asarray(value_p + ndtri(1 - (1 - level) / max(n_tried, 1)) * spread_p < 0)
+    far_p = value_p + ndtri(1 - (1 - level) / max(n_tried, 1)) * spread_p < 0
+    return np.asarray(far_p & (value_bp < 0).all(axis=0))
