@@ -11,7 +11,7 @@ from split_models import NOISE, crowd, one_coins, panel, weights
 
 ALPHA = 0.05
 BAR = np.log(1 / ALPHA)
-LONG_RUNS = 60
+LONG_RUNS = 40
 
 
 def boundary_prior(confusion, n_votes, low=0.4, high=0.98):
