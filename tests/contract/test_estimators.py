@@ -25,7 +25,7 @@ def n_classes_for(name, wanted=3):
 
 def needs(name):
     """What the votes must bring for a method to answer: gold labels, or workers who share items; or nothing."""
-    return getattr(ESTIMATORS[name], "needs", "")
+    return ESTIMATORS[name].needs
 
 
 def fit(name, votes, *, tight=False, **arguments):

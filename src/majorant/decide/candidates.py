@@ -38,7 +38,7 @@ def unsuited(method: str, votes: Votes) -> str:
     _, n_workers, n_classes = votes.shape
     if estimator.classes == 2 and n_classes != 2:
         return "for two classes only"
-    needs = getattr(estimator, "needs", "")
+    needs = estimator.needs
     if needs == "confusion":
         return "needs confusion matrices that are given"
     if needs == "gold" and not has_gold(votes):

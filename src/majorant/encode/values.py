@@ -31,16 +31,24 @@ SIXTY_FOUR_BITS = range(-(2**63), 2**64)
 def decode(known: Known, kind: str) -> list[Any]:
     """The values of a vocabulary as Python values; JSON text is decoded, and integers beyond 64 bits become text.
 
-    >>> decode(['1', '"1"', 'true', '99999999999999999999'], "json")
-    [1, '1', True, '99999999999999999999']
+    A JSON list of one value is that value, an empty one is null: some tools write lists where one label is allowed.
+
+    >>> decode(['1', '"1"', 'true', '99999999999999999999', '["1"]'], "json")
+    [1, '1', True, '99999999999999999999', '1']
     """
     values = as_list(known)
     if kind == "json":
-        values = json.loads("[" + ",".join(values) + "]")
+        values = [_only(v) if isinstance(v, list) else v for v in json.loads("[" + ",".join(values) + "]")]
         return [str(v) if type(v) is int and v not in SIXTY_FOUR_BITS else v for v in values]
     if kind == "typed" and not is_plain(known):
         return [_whole(v) if isinstance(v, Decimal) else v for v in values]
     return values
+
+
+def _only(values: list[Any]) -> Any:
+    if len(values) > 1:
+        return values
+    return values[0] if values else None
 
 
 def is_plain(known: Known) -> bool:

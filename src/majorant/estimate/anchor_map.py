@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from majorant.blocks import Engine
 from majorant.estimate.anchors import block_gold, gold_counts, prepare_gold, without_gold
 from majorant.estimate.confusion import confusion_tables
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import Counts, Tables, posterior
 from majorant.estimate.weighted import item_rows
 from majorant.kernels import Block, FloatArray, gather, shares, softmax_rows
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnchorMap:
+class AnchorMap(Estimator):
     """The most probable class under confusion matrices and prior counted on the gold items, vote by vote.
 
     One matrix `shared` by all workers, or one for each.  `smoothing` imaginary votes stand in each cell and imaginary
@@ -37,12 +37,7 @@ class AnchorMap:
     """
 
     name: ClassVar[str] = "anchor-map"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = False
     needs: ClassVar[str] = "gold"
 
     shared: bool = True

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from majorant.blocks import Engine
 from majorant.estimate.confusion import learned_of
 from majorant.estimate.em import Prepared, Progress, climb, prepare
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import Totals, vote_shares
 from majorant.kernels import Block, FloatArray, gather, scatter, shares, weighted_sum
 from majorant.votes import Votes
@@ -37,7 +37,7 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BWA:
+class BWA(Estimator):
     """One class against the rest: a vote is 0 or 1, Gaussian around the item's score with the worker's precision.
 
     Scores have a Gaussian prior of precision `pull` around their mean, precisions a Gamma prior worth `votes`
@@ -51,10 +51,7 @@ class BWA:
     """
 
     name: ClassVar[str] = "bwa"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 

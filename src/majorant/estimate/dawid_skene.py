@@ -16,7 +16,7 @@ from majorant.estimate.confusion import (
     smoothing_log_prior,
 )
 from majorant.estimate.em import Progress
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.incremental import fit_table_model, go_on
 from majorant.estimate.online import State
 from majorant.estimate.tables import Counts, Tables
@@ -24,7 +24,7 @@ from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DawidSkene:
+class DawidSkene(Estimator):
     """Each worker labels by its own confusion matrix, independently given the class; maximum a posteriori by EM.
 
     `smoothing` imaginary votes stand in each cell of each worker's matrix and in each class: a Dirichlet prior, so
@@ -37,10 +37,7 @@ class DawidSkene:
     """
 
     name: ClassVar[str] = "dawid-skene"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
     online: ClassVar[bool] = True

@@ -13,7 +13,7 @@ from majorant.blocks import Engine
 from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress, prepare, run_starts
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import Counts, Tables, expect, posterior, share_counts
 from majorant.kernels import Block, FloatArray, shares
 from majorant.randomness import as_generator
@@ -34,7 +34,7 @@ class SubtypeParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EBCC:
+class EBCC(Estimator):
     """An item is of a class and, within it, of one of `subtypes`; workers have a row of habits for each; VB.
 
     Workers who stumble over the same subtype err together, so their votes are not independent given the class.
@@ -49,10 +49,8 @@ class EBCC:
     """
 
     name: ClassVar[str] = "ebcc"
-    order_free: ClassVar[bool] = True
     stochastic: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 

@@ -25,15 +25,17 @@ LEADER_ENTRIES = 1 << 17  # rows are looked at in blocks that stay in the cache
 
 
 class Estimator(Protocol):
-    """Settings with one method; the class attributes say what holds for it, and the contract tests rely on them."""
+    """Settings with one method; class attributes say what is unusual about it, and the contract tests rely on them."""
 
     name: ClassVar[str]
-    order_free: ClassVar[bool]  # the order of the votes does not matter
-    stochastic: ClassVar[bool]  # fit needs rng
-    monotone: ClassVar[bool]  # trace is an objective that never falls
-    classes: ClassVar[int | None]  # 2: two classes only; None: any number
-    distributed: ClassVar[bool]  # runs on blocks that live elsewhere: fit takes engine
-    iterative: ClassVar[bool]  # fit takes start, an earlier Fit to go on from, and progress, a callback
+    order_free: ClassVar[bool] = True  # the order of the votes does not matter
+    stochastic: ClassVar[bool] = False  # fit needs rng
+    monotone: ClassVar[bool] = False  # trace is an objective that never falls
+    classes: ClassVar[int | None] = None  # 2: two classes only; None: any number
+    distributed: ClassVar[bool] = False  # runs on blocks that live elsewhere: fit takes engine
+    iterative: ClassVar[bool] = False  # fit takes start, an earlier Fit to go on from, and progress, a callback
+    online: ClassVar[bool] = False  # fit takes state: earlier votes to go on from
+    needs: ClassVar[str] = ""  # what votes alone do not give: "gold", "confusion"; or "overlap" of workers on items
 
     @property
     def fit(self) -> Callable[..., Fit]:

@@ -12,7 +12,7 @@ from majorant.blocks import Engine
 from majorant.errors import ConfigError
 from majorant.estimate.confusion import confusion_tables
 from majorant.estimate.em import prepare
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import class_prior
 from majorant.kernels import FloatArray
 from majorant.theory.checks import as_confusion, as_crew
@@ -20,7 +20,7 @@ from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GivenMap:
+class GivenMap(Estimator):
     """The most probable class under given confusion matrices and prior; votes independent given the class.
 
     `confusion[k, l]` is P(label l | class k), shared by all workers, (K, K), or one matrix for each worker in the
@@ -33,12 +33,7 @@ class GivenMap:
     """
 
     name: ClassVar[str] = "map"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = False
     needs: ClassVar[str] = "confusion"
 
     confusion: ArrayLike | None = None  # without a default that would be right for anyone

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from majorant.blocks import Engine, add_up
 from majorant.estimate.confusion import learned_of
 from majorant.estimate.em import Prepared, Progress, climb, prepare
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import sum_of_logs
 from majorant.kernels import Block, FloatArray, softmax_rows, weighted_sum
 from majorant.votes import IntArray, Votes
@@ -39,7 +39,7 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GLAD:
+class GLAD(Estimator):
     """A vote is right with probability sigmoid(ability_j * exp(ease_i)), and wrong evenly; classes are equally likely.
 
     Abilities and log-eases have normal priors around `mean` with variance 1.  EM in which each step maximises a
@@ -54,10 +54,7 @@ class GLAD:
     """
 
     name: ClassVar[str] = "glad"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 

@@ -12,7 +12,7 @@ from majorant.blocks import Engine
 from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Progress, prepare, run_em, table_fit
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import Counts, Tables
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
@@ -34,7 +34,7 @@ class CrowdParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hierarchical:
+class Hierarchical(Estimator):
     """Dawid-Skene whose worker rows are drawn around the crowd's, as near as the data say; empirical Bayes.
 
     Row k of worker j is drawn from Dirichlet(strength_k * mean_jk); mean_jk is row k of the crowd's matrix with the
@@ -55,10 +55,7 @@ class Hierarchical:
     """
 
     name: ClassVar[str] = "hierarchical"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 

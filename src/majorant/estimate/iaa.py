@@ -12,7 +12,7 @@ from majorant.blocks import Engine
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate.confusion import confusion_tables
 from majorant.estimate.em import Prepared, prepare
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.projection import project_simplex, project_symmetric
 from majorant.kernels import Block, FloatArray, gather, shares, weighted_sum
 from majorant.votes import Votes
@@ -26,7 +26,7 @@ class PairSums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IAA:
+class IAA(Estimator):
     """All workers share one symmetric confusion matrix, learned from pairs of votes; then MAP with it.
 
     If T is symmetric and classes are even, two votes on an item have labels (l, m) with probability (T T)[l, m] / K:
@@ -42,12 +42,7 @@ class IAA:
     """
 
     name: ClassVar[str] = "iaa"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = False
     needs: ClassVar[str] = "overlap"
 
     pairs: Literal["items", "votes"] = "items"

@@ -12,7 +12,7 @@ from majorant.blocks import Engine
 from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.incremental import fit_table_model, go_on
 from majorant.estimate.online import State
 from majorant.estimate.tables import Counts, Tables
@@ -28,7 +28,7 @@ class DirichletParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IBCC:
+class IBCC(Estimator):
     """Each worker's confusion rows have a Dirichlet prior that leans to the diagonal; variational Bayes.
 
     `right` and `wrong` are the prior's imaginary votes on and off the diagonal, `items` those of each class.  The
@@ -42,10 +42,7 @@ class IBCC:
     """
 
     name: ClassVar[str] = "ibcc"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
     online: ClassVar[bool] = True

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from majorant.blocks import Engine
 from majorant.estimate.confusion import coin_confusions
 from majorant.estimate.em import Progress, prepare
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import agreements, linear_posterior, ratio, skill_of, worker_totals
 from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IWMV:
+class IWMV(Estimator):
     """Vote with weights, measure each worker against the winners, weigh by C * accuracy - 1, until nothing changes.
 
     Assumes workers who are right with one probability whatever the class; a worker below chance votes against his
@@ -31,10 +31,6 @@ class IWMV:
     """
 
     name: ClassVar[str] = "iwmv"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.estimate.binary import require_two_classes, sign_shares, signs
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import class_shares, item_weights
 from majorant.kernels import FloatArray
 from majorant.randomness import as_generator
@@ -17,7 +17,7 @@ from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KOS:
+class KOS(Estimator):
     """Item and worker send each other messages, each made of all that they heard from others, for two classes.
 
     An item tells a worker how the other workers' votes sum up; a worker tells an item how far his other votes agree.
@@ -32,12 +32,8 @@ class KOS:
     """
 
     name: ClassVar[str] = "kos"
-    order_free: ClassVar[bool] = True
     stochastic: ClassVar[bool] = True
-    monotone: ClassVar[bool] = False
     classes: ClassVar[int | None] = 2
-    distributed: ClassVar[bool] = False
-    iterative: ClassVar[bool] = False
 
     max_iter: int = 100
     tol: float = 1e-6

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.online import State, kept
 from majorant.estimate.streaming import run_pass
 from majorant.estimate.weighted import class_shares
@@ -17,7 +17,7 @@ from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaOnePass:
+class LaOnePass(Estimator):
     """Items in their order; votes weigh the worker's accuracy so far, (right + 1) / (given + 2), which then moves on.
 
     The answer depends on the order of the items, an argument of `fit`.  Online: `fit.state()` holds two numbers a
@@ -31,11 +31,6 @@ class LaOnePass:
 
     name: ClassVar[str] = "la-one-pass"
     order_free: ClassVar[bool] = False
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
-    distributed: ClassVar[bool] = False
-    iterative: ClassVar[bool] = False
     online: ClassVar[bool] = True
 
     def fit(

@@ -9,7 +9,7 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from majorant.estimate.em import prepare
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.online import State, kept
 from majorant.estimate.streaming import run_pass
 from majorant.estimate.weighted import linear_posterior
@@ -17,7 +17,7 @@ from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaTwoPass:
+class LaTwoPass(Estimator):
     """After one pass over the items in their order, all items vote again with weights C * accuracy - 1.
 
     The first pass is that of la-one-pass and depends on the order of the items, an argument of `fit`.  Online:
@@ -31,11 +31,6 @@ class LaTwoPass:
 
     name: ClassVar[str] = "la-two-pass"
     order_free: ClassVar[bool] = False
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
-    distributed: ClassVar[bool] = False
-    iterative: ClassVar[bool] = False
     online: ClassVar[bool] = True
 
     def fit(

@@ -12,7 +12,7 @@ from majorant.blocks import Engine
 from majorant.estimate.confusion import confusion_tables, learned_of, start_counts
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress, Solution, prepare, run_em, run_starts, table_fit
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import Counts, Tables, expect
 from majorant.kernels import FloatArray, shares
 from majorant.randomness import as_generator
@@ -27,7 +27,7 @@ class HabitParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MACE:
+class MACE(Estimator):
     """Worker j copies the truth with probability `skill[j]`, else draws a label from `learned["habit"][j]`.
 
     All classes are equally probable beforehand.  By default variational Bayes with the priors Beta(`copies`, `copies`)
@@ -42,10 +42,8 @@ class MACE:
     """
 
     name: ClassVar[str] = "mace"
-    order_free: ClassVar[bool] = True
     stochastic: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.errors import ConfigError
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.kernels import FloatArray, gather, shares, weighted_sum
 from majorant.tally import counts
 from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Majority:
+class Majority(Estimator):
     """The label with the most votes; each label's share of an item's votes stands for its probability.
 
     A tie is reported, never broken in silence; `Fit.labels` says how to break it.  `prior` is the share of all votes.
@@ -29,12 +29,7 @@ class Majority:
     """
 
     name: ClassVar[str] = "majority"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = False
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Shares of the votes of each item; an item without votes gets the same share for every class."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from majorant.blocks import Engine
 from majorant.estimate.confusion import coin_confusions, confusion_tables, start_counts
 from majorant.estimate.em import Prepared, Progress
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.incremental import fit_table_model, go_on
 from majorant.estimate.online import State
 from majorant.estimate.tables import Counts, Tables
@@ -27,7 +27,7 @@ class CoinParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneCoin:
+class OneCoin(Estimator):
     """Worker j is right with probability `skill[j]` and else gives any wrong label alike; MAP by EM from vote shares.
 
     `smoothing` imaginary right and wrong votes of each worker and items of each class are a prior; 0 is maximum
@@ -40,10 +40,7 @@ class OneCoin:
     """
 
     name: ClassVar[str] = "one-coin"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
     online: ClassVar[bool] = True

@@ -113,8 +113,8 @@ def online_method(method: str, settings: Mapping[str, float]) -> Any:
     from majorant.estimate import ESTIMATORS
 
     estimator = ESTIMATORS.get(method)
-    if estimator is None or not getattr(estimator, "online", False):
-        names = ", ".join(name for name, one in ESTIMATORS.items() if getattr(one, "online", False))
+    if estimator is None or not estimator.online:
+        names = ", ".join(name for name, one in ESTIMATORS.items() if one.online)
         raise ConfigError(f"state: {method!r} is not an online method. Online are: {names}.")
     try:
         return estimator(**settings)

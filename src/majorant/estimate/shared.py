@@ -17,14 +17,14 @@ from majorant.estimate.confusion import (
     smoothing_log_prior,
 )
 from majorant.estimate.em import Prepared, Progress, prepare, run_em, table_fit
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import Counts, Tables, count_totals
 from majorant.kernels import Block, FloatArray, gather
 from majorant.votes import IntArray, Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedConfusion:
+class SharedConfusion(Estimator):
     """All workers label by one confusion matrix, independently given the class; maximum a posteriori by EM.
 
     One pass finds the distinct count patterns; each EM step then costs as much as there are patterns, whatever the
@@ -37,10 +37,7 @@ class SharedConfusion:
     """
 
     name: ClassVar[str] = "shared"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 

@@ -18,14 +18,14 @@ from majorant.estimate.binary import (
     sign_shares,
     signs,
 )
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import class_shares, item_weights
 from majorant.kernels import FloatArray
 from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spectral:
+class Spectral(Estimator):
     """Skill from one eigenvector, for two classes, on sparse matrices alone.
 
     Worker j is right with probability (1 + theta_j) / 2 whatever the class, so that the matrix of signs, items x
@@ -41,12 +41,7 @@ class Spectral:
     """
 
     name: ClassVar[str] = "spectral"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
     classes: ClassVar[int | None] = 2
-    distributed: ClassVar[bool] = False
-    iterative: ClassVar[bool] = False
     needs: ClassVar[str] = "overlap"
 
     variant: Literal["ghosh", "dalvi"] = "dalvi"

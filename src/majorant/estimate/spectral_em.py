@@ -18,7 +18,7 @@ from majorant.estimate.confusion import (
     smoothing_log_prior,
 )
 from majorant.estimate.em import Prepared, Progress, prepare, run_em, table_fit
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import Counts, Tables, expect
 from majorant.estimate.tensor import Moments, view_means
 from majorant.kernels import Block, FloatArray, gather, scatter, shares
@@ -31,7 +31,7 @@ LEAST = 1e-3  # no probability of the start is smaller: moments are noisy, and E
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpectralEm:
+class SpectralEm(Estimator):
     """Dawid-Skene started from the data's moments rather than from the vote shares.
 
     Workers fall into three groups at random (`rng`; the best of several `groupings`); the votes of each group on an
@@ -47,10 +47,8 @@ class SpectralEm:
     """
 
     name: ClassVar[str] = "spectral-em"
-    order_free: ClassVar[bool] = True
     stochastic: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
     needs: ClassVar[str] = "overlap"

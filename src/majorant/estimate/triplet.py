@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import NotIdentified
 from majorant.estimate.binary import Agreement, agreement, most, require_two_classes, theta_fit
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import item_weights
 from majorant.kernels import FloatArray
 from majorant.votes import IntArray, Votes
@@ -23,7 +23,7 @@ DENSE_UP_TO = 2_048  # partners whose agreements are held as a dense matrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Triplet:
+class Triplet(Estimator):
     """Two workers agree as often as their skills allow, so three pairs of agreements give three skills.
 
     Two classes; worker j is right with probability (1 + theta_j) / 2 whatever the class.  With C_ab the mean product of
@@ -39,12 +39,7 @@ class Triplet:
     """
 
     name: ClassVar[str] = "triplet"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
     classes: ClassVar[int | None] = 2
-    distributed: ClassVar[bool] = False
-    iterative: ClassVar[bool] = False
     needs: ClassVar[str] = "overlap"
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None) -> Fit:

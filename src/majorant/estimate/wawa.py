@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.estimate.em import prepare
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import agreements, ratio, voted_shares, worker_totals
 from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wawa:
+class Wawa(Estimator):
     """Each vote weighs its worker's `skill`: the share of his votes that the majority shares.
 
     One round.  Where labels tie, each of them is majority in part.  A worker without votes has the skill of chance.
@@ -28,12 +28,7 @@ class Wawa:
     """
 
     name: ClassVar[str] = "wawa"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = False
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Skills, and shares of the weighted votes as probabilities."""

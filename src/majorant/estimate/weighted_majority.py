@@ -13,7 +13,7 @@ from majorant.errors import ConfigError
 from majorant.estimate.anchors import gold_counts, prepare_gold, without_gold
 from majorant.estimate.confusion import coin_confusions, confusion_tables
 from majorant.estimate.em import Prepared, prepare
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import posterior
 from majorant.estimate.weighted import class_prior, item_rows
 from majorant.kernels import FloatArray, shares
@@ -21,7 +21,7 @@ from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WeightedMajority:
+class WeightedMajority(Estimator):
     """Votes weigh log(p (C - 1) / (1 - p)) for a worker of accuracy p; wrong labels are equally likely.
 
     `accuracy` gives one p for each worker in the order of `votes.workers`; by default p is counted on the gold items
@@ -34,12 +34,7 @@ class WeightedMajority:
     """
 
     name: ClassVar[str] = "weighted-majority"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = False
     needs: ClassVar[str] = "gold"
 
     accuracy: ArrayLike | None = None

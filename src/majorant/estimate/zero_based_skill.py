@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.estimate.em import Progress, prepare
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import agreements, ratio, skill_of, voted_shares, worker_totals
 from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZeroBasedSkill:
+class ZeroBasedSkill(Estimator):
     """Skills step towards the share of a worker's votes that win the vote weighted by skill, from chance for all.
 
     Gradient descent on the squared distance between skill and agreement: steps of length `step`, times `step_factor`
@@ -29,10 +29,6 @@ class ZeroBasedSkill:
     """
 
     name: ClassVar[str] = "zero-based-skill"
-    order_free: ClassVar[bool] = True
-    stochastic: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 

@@ -61,7 +61,7 @@ def _open_file(file: File, how: Opening, stack: ExitStack) -> Rows:
         delimiter = how.delimiter or ("\t" if how.format == "tsv" else None)
         return open_delimited(file, how.choice, stack, delimiter=delimiter, threads=how.threads)
     if file.format == "json":
-        return open_json(file, stack, threads=how.threads)
+        return open_json(file, how.choice, stack, threads=how.threads)
     return open_parquet(file, threads=how.threads)
 
 

@@ -6,9 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from majorant.errors import DataError
-from majorant.load.files import File, as_utf8
+from majorant.load.columns import Choice
+from majorant.load.exports import recognise, write_votes
+from majorant.load.files import File, as_utf8, temporary
 from majorant.load.scan import batches, connect, hashed_columns, literal, path_literal, wanted
 from majorant.load.table import Column, Rows
 
@@ -17,8 +20,11 @@ TAIL_BYTES = 1 << 12
 DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
 
 
-def open_json(file: File, stack: ExitStack, *, threads: int | None) -> Rows:
-    """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere."""
+def open_json(file: File, choice: Choice, stack: ExitStack, *, threads: int | None) -> Rows:
+    """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere.
+
+    The export of an annotation tool, an object per item with the votes inside, is laid out a vote a line first.
+    """
     import duckdb
 
     try:
@@ -41,6 +47,13 @@ def open_json(file: File, stack: ExitStack, *, threads: int | None) -> Rows:
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
+    spelt, unit = "JSON" if shape == "array" else "JSON Lines", "record"
+    if tool := recognise(names):
+        records = _objects(path, packing, shape, threads)
+        path, packing, shape = temporary(stack), "", "newline_delimited"
+        names = write_votes(path, records, tool, choice, file.name)
+        spelt, unit = f"{tool.name} export", "vote"
+
     def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
         try:
             for batch in batches(_sql(path, packing, shape, [names[p] for p in positions], hashed), threads):
@@ -48,9 +61,8 @@ def open_json(file: File, stack: ExitStack, *, threads: int | None) -> Rows:
         except duckdb.Error as error:
             raise _diagnose(file, shape, str(error)) from None
 
-    spelt = "JSON" if shape == "array" else "JSON Lines"
     packed = f", {file.packing}" if file.packing else ""
-    return Rows(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit="record")
+    return Rows(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit=unit)
 
 
 EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
@@ -95,6 +107,12 @@ def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[st
         return tuple(key for key, _ in connection.sql(sql).fetchall())
     finally:
         connection.close()
+
+
+def _objects(path: Path, packing: str, shape: str, threads: int | None) -> Iterator[dict[str, Any]]:
+    sql = f"SELECT json FROM read_json_objects({path_literal(path)}, {_options(packing, shape)})"
+    for batch in batches(sql, threads):
+        yield from map(json.loads, batch.columns[0].to_pylist())
 
 
 def _sql(path: Path, packing: str, shape: str, keys: Sequence[str], hashed: int) -> str:
