@@ -72,12 +72,14 @@ def em_step(table: Table, items_bp: FloatArray, models: Models, contests: Contes
 
 
 def _shares(expected: _Expected, n_classes: int) -> Models:
-    """The likeliest model of expected counts; a class without votes of a voter gets equal shares."""
-    votes = expected.votes_bkf.reshape(*expected.votes_bkf.shape[:2], -1, n_classes)
-    total = votes.sum(axis=3, keepdims=True)
-    share = np.divide(votes, total, out=np.full(votes.shape, 1 / n_classes), where=total > 0)
-    prior_bk = expected.items_bk / expected.items_bk.sum(axis=1, keepdims=True)
-    return Models(logarithm(prior_bk), logarithm(share).reshape(expected.votes_bkf.shape))
+    """The likeliest model of expected counts; where nothing is expected shares are equal."""
+    votes_bkhl = expected.votes_bkf.reshape(*expected.votes_bkf.shape[:2], -1, n_classes)
+    prior_bk, table_bkhl = (
+        np.divide(part, total, out=np.full(part.shape, 1 / n_classes), where=total > TINY)
+        for part in (expected.items_bk, votes_bkhl)
+        for total in (part.sum(axis=-1, keepdims=True),)
+    )
+    return Models(logarithm(prior_bk), logarithm(table_bkhl).reshape(expected.votes_bkf.shape))
 
 
 class _Side(NamedTuple):

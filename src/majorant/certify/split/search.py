@@ -104,7 +104,7 @@ def _by_shares(table: Table, items_bp: FloatArray) -> Models:
     """The model of each data set that takes an item's shares of votes for its posterior."""
     share_pk = table.said_pf.reshape(len(table.said_pf), -1, table.n_classes).sum(axis=1)
     share_pk /= share_pk.sum(axis=1, keepdims=True)
-    prior_bk = items_bp @ share_pk
+    prior_bk = items_bp @ share_pk + 1e-3  # there may be no items
     votes_bkf = np.einsum("bp,pk,pf->bkf", items_bp, share_pk, table.said_pf) + 1e-3
     votes_bkhl = votes_bkf.reshape(*prior_bk.shape, -1, table.n_classes)
     table_bkf = (votes_bkhl / votes_bkhl.sum(axis=3, keepdims=True)).reshape(votes_bkf.shape)
