@@ -104,11 +104,10 @@ def log_odds(theta: FloatArray, votes: ArrayLike, zeros: ArrayLike) -> FloatArra
 
 def class_logs(cells: Cells, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """log P(class, one order of the votes) for class 0 and class 1: each (..., cells)."""
-    shape_2c = np.stack([cells.zeros_c, cells.votes_c - cells.zeros_c])
-    a, r, nu = theta[..., 0], theta[..., 1], theta[..., 2]
-    given0 = np.stack([log_expit(a), log_expit(-a)], axis=-1) @ shape_2c
-    given1 = np.stack([log_expit(r), log_expit(-r)], axis=-1) @ shape_2c
-    return log_expit(nu)[..., None] + given0, log_expit(-nu)[..., None] + given1
+    zeros_c, ones_c = cells.zeros_c, cells.votes_c - cells.zeros_c
+    sure, unsure = log_expit(theta), log_expit(-theta)  # of a, r and nu
+    given0, given1 = (sure[..., u, None] * zeros_c + unsure[..., u, None] * ones_c for u in (0, 1))
+    return sure[..., 2, None] + given0, unsure[..., 2, None] + given1
 
 
 def log_cells(cells: Cells, theta: FloatArray) -> FloatArray:
