@@ -1,7 +1,7 @@
 """What does a certificate cost, and how many more items does a proof need than support?
 
-    python benchmarks/certify.py          ten seconds; best of five
-    python benchmarks/certify.py power    the second question, a quarter of an hour
+python benchmarks/certify.py          ten seconds; best of five
+python benchmarks/certify.py power    the second question, a quarter of an hour
 """
 
 from __future__ import annotations
