@@ -14,7 +14,7 @@ from majorant.engines.sql import as_worker_counts, worker_query
 from majorant.engines.store import GROUP_FILE, StoredVotes
 from majorant.errors import ConfigError
 from majorant.load.scan import path_literal
-from majorant.tally import Patterns, distinct_counts, label_counts
+from majorant.tally import Patterns, counts, distinct_counts, label_counts
 from majorant.threads import in_order, thread_count
 from majorant.votes import IntArray, Votes
 
@@ -22,7 +22,7 @@ ROWS_KEPT = 1 << 18  # rows of counts that wait before equal ones are put togeth
 
 
 def stored_patterns(
-    stored: StoredVotes, rows: Callable[[Votes], IntArray] | None = None, *, report: Report = silent
+    stored: StoredVotes, rows: Callable[[Votes], IntArray] = counts, *, report: Report = silent
 ) -> Patterns:
     """The distinct rows of counts of all items, as `distinct_counts` gives them.
 
@@ -31,7 +31,7 @@ def stored_patterns(
     """
 
     def of_group(group: int) -> tuple[int, Patterns]:
-        found = _votes_by_class(stored, group) if rows is None else rows(stored.group(group, group + 1))
+        found = _votes_by_class(stored, group) if rows is counts else rows(stored.group(group, group + 1))
         return group, distinct_counts(found)
 
     def parts() -> Iterable[Patterns]:

@@ -79,8 +79,6 @@ class StoredSite:
 
     def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
         """The distinct rows of counts of all items, in one pass over the sorted file."""
-        if rows is counts:
-            return stored_patterns(self.votes, report=self.report)
         return stored_patterns(self.votes, rows, report=self.report)
 
     def votes_by_worker(self) -> NDArray[np.int64]:
