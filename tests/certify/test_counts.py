@@ -169,6 +169,17 @@ def test_votes_that_depend_in_another_way_are_void_with_numbers_kept():
     assert "gold labels" in claim.why
 
 
+@pytest.mark.parametrize("n_items", [20_000, 2_000_000])
+def test_how_far_votes_are_from_independent_does_not_grow_with_the_items(n_items):
+    """A small departure voids the verdict where items are many, and is said to be small."""
+    shares_k = np.sum(HardItems("", 0.5, 0.8, 0.2, {5: 1}, 300.0).cells(5), axis=0)
+    claim = certify_counts({5: np.round(n_items * shares_k)}, rng=0).anonymous
+    assert (claim.verdict == "void") == (n_items > 1e6)
+    if claim.verdict == "void":
+        assert claim.evidence["misplaced_items"] == pytest.approx(0.003, abs=0.0005)
+        assert "Independent votes would look different on 0.29 % of the items." in claim.why
+
+
 def test_numbers_of_votes_apart_where_they_go_with_difficulty():
     easy, hard = Crowd("", 0.5, 0.9, 0.1, {4: 4000}), Crowd("", 0.5, 0.7, 0.3, {7: 4000})
     claim = certify_counts(drawn(easy) | drawn(hard, 1), rng=0).anonymous

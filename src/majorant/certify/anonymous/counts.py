@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.certify.anonymous.difficulty import find_apart, find_difficulty, join
-from majorant.certify.anonymous.gates import independence_gate
+from majorant.certify.anonymous.gates import binomial_log_cells, independence_gate, misplaced
 from majorant.certify.anonymous.independent import Finding, find_independent, main_sizes
 from majorant.certify.anonymous.likelihood import Histograms, flatten
 from majorant.certify.anonymous.words import assumptions, no_votes, too_few_votes, why_anonymous
@@ -73,9 +73,10 @@ def _when_votes_depend(
         if difficulty[1].passed:
             return _claim("item difficulty", difficulty[0], gates, level)
     by_votes: dict[int, Verdict] = {h: apart[h].by_votes[h] if h in apart else "void" for h in sizes}
-    return _claim(
-        "independent votes", replace(pooled, verdict="void", by_votes=by_votes, more_items=None), gates, level
-    )
+    cells, items_c = flatten(histograms)
+    how_far = {"misplaced_items": misplaced(items_c, cells.votes_c, binomial_log_cells(cells, theta_3))}
+    void = replace(pooled, verdict="void", by_votes=by_votes, more_items=None, evidence={**pooled.evidence, **how_far})
+    return _claim("independent votes", void, gates, level)
 
 
 def _claim(model: str, finding: Finding, gates: Iterable[Gate], level: float) -> Claim:

@@ -36,11 +36,26 @@ def freedom(sizes: list[int], parameters: int = PARAMETERS) -> int:
 
 def misfit(items_bc: FloatArray, votes_c: FloatArray, log_cell_bc: FloatArray) -> FloatArray:
     """G: twice the log-likelihood that the best model falls short of the histograms themselves."""
+    share_bc = items_bc / np.maximum(_totals(items_bc, votes_c), 1)
+    return np.asarray(2 * (xlogy(items_bc, share_bc) - items_bc * log_cell_bc).sum(axis=1))
+
+
+def misplaced(items_c: FloatArray, votes_c: FloatArray, log_cell_c: FloatArray) -> float:
+    """The share of items that would have to change their counts for the model to fit (index of dissimilarity).
+
+    >>> round(misplaced(np.array([30.0, 20, 50]), np.full(3, 2), np.log([0.25, 0.25, 0.5])), 3)
+    0.05
+    """
+    expected_c = _totals(items_c[None], votes_c)[0] * np.exp(log_cell_c)
+    return float(np.abs(items_c - expected_c).sum() / (2 * items_c.sum()))
+
+
+def _totals(items_bc: FloatArray, votes_c: FloatArray) -> FloatArray:
+    """For each cell the items with as many votes."""
     total_bc = np.zeros_like(items_bc)
     for h in np.unique(votes_c):
         total_bc[:, votes_c == h] = items_bc[:, votes_c == h].sum(axis=1, keepdims=True)
-    share_bc = items_bc / np.maximum(total_bc, 1)
-    return np.asarray(2 * (xlogy(items_bc, share_bc) - items_bc * log_cell_bc).sum(axis=1))
+    return total_bc
 
 
 def binomial_log_cells(cells: Cells, theta: FloatArray) -> FloatArray:
@@ -71,8 +86,7 @@ def fit_p_value(
     observed = float(misfit(items_c[None], votes_c, log_cell_c[None])[0])
     p_value = float(chi2.sf(observed, df))
     cell_c = np.exp(log_cell_c)
-    total_c = np.array([items_c[votes_c == h].sum() for h in votes_c])
-    expected_c = total_c * cell_c
+    expected_c = _totals(items_c[None], votes_c)[0] * cell_c
     sparse = (expected_c < 1).mean() > SPARSE  # then the misfit is far below its degrees of freedom, and hides
     if expected_c.min() >= SMALL_COUNT or (p_value > CLEAR_PASS and not sparse):
         return p_value

@@ -11,6 +11,7 @@ SHARED = (
     "votes are better than guessing",
     "the number of votes on an item does not depend on the votes seen",
 )
+NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
 INDEPENDENT = "votes on an item are independent given its class"
 HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
 
@@ -65,9 +66,13 @@ def why_anonymous(finding: Finding, model: str, level: float) -> str:
 
 
 def if_independent(finding: Finding) -> str:
-    """What the numbers of a void claim would mean."""
+    """How far the votes are from independent, and what the numbers of a void claim would mean."""
     best = "would be" if finding.margin > 0 else "would not be"
-    return f"If votes were independent, majority vote {best} the best rule, with a loss of {points(finding.loss)}."
+    loss = f"with a loss of {points(finding.loss)}" if (finding.loss.high or 0.0) >= NO_LOSS else "with no loss"
+    return (
+        f"Independent votes would look different on {100 * finding.evidence['misplaced_items']:.2g} % of the items. "
+        f"If votes were independent, majority vote {best} the best rule, {loss}."
+    )
 
 
 def _at_stake(finding: Finding) -> str:
