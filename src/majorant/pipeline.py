@@ -28,7 +28,7 @@ from majorant.decide.removal import Removal, removal
 from majorant.decide.review import Review, Reviewed, crowd_confusion, review, review_at
 from majorant.decide.workers import Workers, assess_workers, assess_workers_at
 from majorant.errors import ConfigError
-from majorant.estimate import ESTIMATORS, Fit
+from majorant.estimate import Fit, estimator_named
 from majorant.interval import Estimate, as_level
 from majorant.plan import Plan
 from majorant.plan import plan as make_plan
@@ -271,14 +271,13 @@ def aggregate(votes: Votes, method: str = AUTO, *, rng: int | np.random.Generato
 
     `rng` is for methods that draw, and for auto, which certifies majority vote first.
     """
-    if method != AUTO and method not in ESTIMATORS:
-        raise ConfigError(f"There is no method {method!r}. Choose {AUTO} or one of: {', '.join(ESTIMATORS)}.")
-    if method != AUTO and not ESTIMATORS[method].stochastic:
-        return ESTIMATORS[method]().fit(votes)
+    estimator = None if method == AUTO else estimator_named(method, beside=[AUTO])
+    if estimator and not estimator.stochastic:
+        return estimator().fit(votes)
     if rng is None:
         raise ConfigError(f"The method {method} draws: give rng, an int or a numpy Generator.")
-    if method != AUTO:
-        return ESTIMATORS[method]().fit(votes, rng=rng)
+    if estimator:
+        return estimator().fit(votes, rng=rng)
     return aggregate_at(MemorySite(votes), AUTO, seed=as_seed(rng))
 
 

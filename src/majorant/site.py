@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from majorant.account import Account
 from majorant.blocks import Rows, in_memory, rows_in
-from majorant.errors import ConfigError
-from majorant.estimate import ESTIMATORS
+from majorant.estimate import ESTIMATORS, estimator_named
 from majorant.estimate.fit import Fit
 from majorant.kernels import Block, FloatArray
 from majorant.lots import drawn
@@ -198,9 +197,7 @@ class MemorySite:
 
     def fit(self, method: str, seed: int) -> Fit:
         """The fit of an estimator."""
-        if method not in ESTIMATORS:
-            raise ConfigError(f"There is no method {method!r}. Choose one of: {', '.join(ESTIMATORS)}.")
-        estimator = ESTIMATORS[method]
+        estimator = estimator_named(method)
         return estimator().fit(self.votes, **({"rng": seed} if estimator.stochastic else {}))
 
     def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from majorant.errors import ConfigError
-from majorant.estimate import ESTIMATORS, Fit
+from majorant.estimate import Fit, estimator_named
 from majorant.votes import Votes
 
 CANDIDATES = (
@@ -32,9 +32,7 @@ def unsuited(method: str, votes: Votes) -> str:
     >>> unsuited("kos", votes)
     'for two classes only'
     """
-    if method not in ESTIMATORS:
-        raise ConfigError(f"There is no method {method!r}. Choose one of: {', '.join(ESTIMATORS)}.")
-    estimator = ESTIMATORS[method]
+    estimator = estimator_named(method)
     _, n_workers, n_classes = votes.shape
     if estimator.classes == 2 and n_classes != 2:
         return "for two classes only"
@@ -68,5 +66,5 @@ def fit_method(method: str, votes: Votes, seed: int) -> Fit:
     """
     if reason := unsuited(method, votes):
         raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
-    estimator = ESTIMATORS[method]
+    estimator = estimator_named(method)
     return estimator().fit(votes, **({"rng": np.random.default_rng(seed)} if estimator.stochastic else {}))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from majorant.errors import ConfigError
 from majorant.estimate.anchor_map import AnchorMap
 from majorant.estimate.bwa import BWA
 from majorant.estimate.dawid_skene import DawidSkene
@@ -56,4 +59,11 @@ METHODS: tuple[type[Estimator], ...] = (
 )
 ESTIMATORS: dict[str, type[Estimator]] = {method.name: method for method in METHODS}
 
-__all__ = ["ESTIMATORS", "Estimator", "Fit", "State", "load_state", "polish", "save_state", "update"]
+__all__ = ["ESTIMATORS", "Estimator", "Fit", "State", "estimator_named", "load_state", "polish", "save_state", "update"]
+
+
+def estimator_named(method: str, *, beside: Iterable[str] = ()) -> type[Estimator]:
+    """The estimator of that name; the error lists all, after what the caller takes `beside` them."""
+    if method not in ESTIMATORS:
+        raise ConfigError(f"There is no method {method!r}. Choose one of: {', '.join([*beside, *ESTIMATORS])}.")
+    return ESTIMATORS[method]
