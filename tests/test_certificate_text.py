@@ -10,14 +10,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from majorant.certify.certificate import Certificate, Claim, Gate
+from majorant.certify.certificate import Certificate, Claim, Dependence, Gate, Pair
 from majorant.certify.plug_in import plug_in
 from majorant.cli import main
 from majorant.estimate import ESTIMATORS
 from majorant.interval import Estimate
 from majorant.report.certificate_summary import certificate_sentence, certificate_summary, plug_in_summary
 from majorant.report.certificate_text import certificate_text
+from majorant.report.dependence_text import dependence_sentence
 from majorant.report.text import to_json
+from majorant.report.workers_summary import dependence_summary
 from majorant.simulate import simulate
 
 INDEPENDENT = Gate(name="independent votes", passed=True, p_value=0.31, text="The counts fit.")
@@ -197,6 +199,49 @@ def test_text_and_json_of_the_command(run):
     _, printed, _ = run("certify", "--json", certificate=certificate)
     assert json.loads(printed)["anonymous"]["items_certified"] == 0.982
     assert json.loads(printed)["input"]["votes"] == 120
+
+
+TOGETHER = Dependence(
+    gate=Gate(name="independent workers", passed=False, p_value=1e-9, text="Workers err together (p = 1e-09)."),
+    truth="gold",
+    pairs=(
+        Pair(workers=("w1", "w2"), correlation=0.62, p_value=1e-8),
+        Pair(workers=("w0", "w1"), correlation=0.03, p_value=0.5),
+    ),
+    n_eff=Estimate(1.93, 1.52, 2.41),
+    redundant=("w2",),
+)
+
+
+def test_workers_who_err_together_are_told_of(run):
+    certificate = replace(of(anonymous(), named()), dependence=TOGETHER)
+    _, text, _ = run("certify", certificate=certificate)
+    told = text[text.index("Do the workers err together?") :].splitlines()
+    assert [" ".join(line.split()) for line in told[1:]] == [
+        "test Workers err together (p = 1e-09).",
+        "pairs correlated given the true label (on gold items): w1 and w2 +0.62",
+        "worth the votes on an item are worth 1.9 independent ones [1.5, 2.4]",
+        "redundant w2: mostly repeating a better worker",
+    ]
+    _, printed, _ = run("certify", "--json", certificate=certificate)
+    found = json.loads(printed)["dependence"]
+    assert found["n_eff"]["value"] == 1.93
+    assert (found["truth"], found["redundant"], len(found["pairs"])) == ("gold", ["w2"], 2)
+    assert dependence_sentence(found) == (
+        "They err together or avoid each other's errors (p = 1e-09); the votes on an item are worth 1.9 independent "
+        "ones [1.5, 2.4]; mostly repeating a better one: w2."
+    )
+
+
+def test_workers_who_do_not_are_not_said_to(run):
+    passed = replace(TOGETHER.gate, passed=True, p_value=0.6, text="No dependence is seen (p = 0.6).")
+    alone = replace(TOGETHER, gate=passed, truth="estimated", redundant=(), n_eff=Estimate(2.9, reason="rough"))
+    alone = replace(alone, pairs=alone.pairs[1:])
+    _, text, _ = run("certify", certificate=replace(of(anonymous()), dependence=alone))
+    assert "none stands out" in text
+    assert "worth roughly 2.9 independent ones (rough)" in text
+    assert dependence_sentence(dependence_summary(alone)) == ""
+    assert "err together" not in run("certify", certificate=of(anonymous()))[1]
 
 
 def test_a_claim_that_is_not_made_is_a_wrong_call(run):

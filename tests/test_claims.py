@@ -28,7 +28,7 @@ def test_a_crowd_of_equals_is_certified_from_its_counts():
     votes, _ = simulate([0.5, 0.5], ALIKE, 3_000, 5, n_workers=60, rng=0)
     found = inquire(votes, rng=0)
     assert found.design.kind == "crowd"
-    assert found.dependence is None
+    assert found.certificate.dependence is None
     claim = found.certificate.anonymous
     assert (claim.verdict, claim.model) == ("proved", "independent votes")
     assert claim.margin > 0
@@ -40,7 +40,7 @@ def test_an_unequal_panel_is_judged_by_its_workers():
     votes, _ = simulate([0.5, 0.5], coins([0.95, 0.75, 0.7, 0.65, 0.6], 2), 4_000, 5, rng=1)
     found = inquire(votes, rng=0)
     assert found.design.kind == "panel"
-    assert found.dependence.gate.passed
+    assert found.certificate.dependence.gate.passed
     certificate = found.certificate
     assert certificate.anonymous.model == "named workers"
     assert certificate.named.verdict == "refuted"

@@ -17,7 +17,7 @@ from majorant.certify.gold.claim import claim_from_cells
 from majorant.certify.named.bootstrap import Case, bootstrap
 from majorant.certify.named.claim import VOTES_PER_CLASS, named_claim, typical
 from majorant.certify.named.count_gate import count_gate
-from majorant.certify.named.dependence import Dependence, dependence
+from majorant.certify.named.dependence import dependence
 from majorant.certify.named.design import Design, design
 from majorant.certify.named.differ import workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
@@ -47,7 +47,6 @@ class Inquiry:
 
     certificate: Certificate
     design: Design
-    dependence: Dependence | None  # of the workers of a panel
     fit: Fit | None  # one confusion matrix per worker
 
 
@@ -74,7 +73,7 @@ def certify(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator
 
 
 def inquire(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
-    """The certificate together with the design of the data, the dependence of the workers and the named fit."""
+    """The certificate together with the design of the data and the named fit."""
     return inquire_at(MemorySite(votes), level=level, rng=rng)
 
 
@@ -169,8 +168,10 @@ def inquire_from(material: Material, *, level: float, rng: np.random.Generator) 
     named = None if case is None else _named(material, case, anonymous, gate, level, rng)
     gold = None if material.gold is None else claim_from_cells(material.gold, material.sample.labels, level=level)
     why = " ".join([anonymous.why, *([named.why] if named is not None else [])])
-    certificate = Certificate(level=level, why=why, anonymous=anonymous, named=named, gold=gold)
-    return Inquiry(certificate, shape, shared_errors, None if case is None else case.fit)
+    certificate = Certificate(
+        level=level, why=why, anonymous=anonymous, named=named, gold=gold, dependence=shared_errors
+    )
+    return Inquiry(certificate, shape, None if case is None else case.fit)
 
 
 def _case(votes: Votes) -> Case | None:

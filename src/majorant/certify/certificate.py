@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -52,14 +52,39 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two workers, the correlation of their votes given the true label, and its p-value (two-sided, this pair)."""
+
+    workers: tuple[Hashable, Hashable]
+    correlation: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependence:
+    """What is known about shared errors in a panel: one test for all pairs, each pair, and what the panel is worth.
+
+    `n_eff` independent workers would have as precise a share of votes, given the truth, as those of an item.  Pairs and
+    n_eff are measured where gold labels tell the `truth`, or from votes alone: then they are rough.
+    """
+
+    gate: Gate
+    truth: Literal["gold", "estimated"]
+    pairs: tuple[Pair, ...]  # the most correlated first
+    n_eff: Estimate
+    redundant: tuple[Hashable, ...]  # workers who mostly repeat a better one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """The claims at one level, and one sentence that says it all."""
+    """The claims at one level, one sentence that says it all, and for a panel whether its workers err together."""
 
     level: float
     why: str
     anonymous: Claim
     named: Claim | None = None
     gold: Claim | None = None
+    dependence: Dependence | None = None
 
     def _repr_html_(self) -> str:
         from majorant.report.notebook import certificate_html

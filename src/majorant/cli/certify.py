@@ -80,8 +80,13 @@ def _show(site: Site, certificate: Certificate, *, as_json: bool, labels: str | 
     from majorant.report.certificate_text import certificate_text, labels_loss_lines
     from majorant.report.summary import account_summary
     from majorant.report.text import to_json
+    from majorant.report.workers_summary import dependence_summary
 
-    summary = {"input": account_summary(site.votes.account), **certificate_summary(certificate)}
+    summary = {
+        "input": account_summary(site.votes.account),
+        **certificate_summary(certificate),
+        "dependence": dependence_summary(certificate.dependence),
+    }
     if labels is not None and site.whole is not None:
         summary["labels"] = _judge_labels(site.whole, labels, certificate.level)
     if as_json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from majorant.report.certificate_summary import NEEDS
+from majorant.report.dependence_text import dependence_lines
 from majorant.report.text import columns, listed, percent, points, printable
 
 TITLES = {
@@ -39,6 +40,8 @@ def certificate_text(summary: dict[str, Any]) -> str:
     for kind, title in TITLES.items():
         if summary[kind] is not None:
             lines += ["", *claim_lines(kind, title, summary[kind], summary["level"], said=summary["sentence"])]
+    if summary.get("dependence") is not None:
+        lines += ["", *dependence_lines(summary["dependence"])]
     return "\n".join(lines)
 
 

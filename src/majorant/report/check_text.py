@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from majorant.report.dependence_text import dependence_sentence
 from majorant.report.text import (
     WIDTH,
     columns,
@@ -135,6 +136,7 @@ def _workers(workers: dict[str, Any]) -> list[str]:
     if workers["removal"] is not None:
         gone = workers["removal"]
         text += f" Without the {gone['workers']:,} flagged, {count(gone['labels_changed'], 'label')} would change."
+    text += f" {dependence_sentence(workers['dependence'])}".rstrip()
     return _wrapped("Workers", text)
 
 

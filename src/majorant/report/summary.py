@@ -67,7 +67,7 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
             **workers_summary(site.votes.workers, result.workers, result.rule),
             "removal": None if result.removal is None else asdict(result.removal),
             "confusions": confusions_summary(site.votes.workers, result.workers, result.worker_fit),
-            "dependence": dependence_summary(result.inquiry.dependence),
+            "dependence": dependence_summary(result.inquiry.certificate.dependence),
         },
         "review": review_summary(result.reviewed),
         "plan": None if result.plan is None else plan_summary(result.plan),

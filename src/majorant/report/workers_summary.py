@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from majorant.certify.named.dependence import Dependence
+from majorant.certify.certificate import Dependence
 from majorant.decide.workers import Workers
 from majorant.estimate.fit import Fit
 from majorant.report.plain import number, plain
@@ -60,6 +60,7 @@ def dependence_summary(found: Dependence | None) -> dict[str, Any] | None:
     names: list[Hashable] = list(dict.fromkeys(name for pair in found.pairs for name in pair.workers))
     return {
         "gate": asdict(found.gate),
+        "truth": found.truth,
         "n_eff": asdict(found.n_eff),
         "redundant": [plain(name) for name in found.redundant],
         "workers": [plain(name) for name in names],

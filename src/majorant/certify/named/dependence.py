@@ -6,14 +6,14 @@ Statement, calibration and limits: docs/theory/dependence.md.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.certify.certificate import Gate
+from majorant.certify.certificate import Dependence, Gate, Pair
+from majorant.certify.named.by_gold import ENOUGH_GOLD, GoldItems, PairTests, gold_items, pair_tests, worth_by_gold
 from majorant.certify.named.copying import find_copying
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, worker_sets
 from majorant.certify.named.scores import (
@@ -40,29 +40,10 @@ COMMON_ITEMS = 30  # that a pair must share
 SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
 REDUNDANT = 0.5  # correlation, or share of votes copied, from which a worker mostly repeats the other
+GATE = "independent workers"
+UNTESTABLE = "with so few votes per item, confusion matrices can explain any dependence"
+ROUGH = f"votes alone bound it from neither side; gold labels for {ENOUGH_GOLD} items would"
 CLEAR_LEAD = 7.0  # nats by which one pair's copying must explain the votes better than any other pair's
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """Two workers, the correlation of their votes given the true label, and its p-value (two-sided, this pair)."""
-
-    workers: tuple[Hashable, Hashable]
-    correlation: float
-    p_value: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependence:
-    """What the votes say about shared errors: one test for all pairs, each pair, and what the panel is worth.
-
-    `n_eff` independent workers would have as precise a share of votes, given the truth, as those of an item.
-    """
-
-    gate: Gate
-    pairs: tuple[Pair, ...]  # the most correlated first
-    n_eff: Estimate
-    redundant: tuple[Hashable, ...]  # workers who mostly repeat a better one
 
 
 class _Evidence(NamedTuple):
@@ -85,30 +66,35 @@ def dependence(
 
     A score test of the fitted model with one confusion matrix per worker (maximum likelihood, or nearly): unequal
     workers pass, workers who err together do not.  Its level holds in the limit of many items.  Three workers and two
-    classes fit any votes and cannot be tested.  `copies` says how many items each item stands for; `rng` is drawn from
-    where a panel has too many vote patterns to go through them all.
+    classes fit any votes: they are tested by gold labels, where enough items have one.  `copies` says how many items
+    each item stands for; `rng` is drawn from where a panel has too many vote patterns to go through them all.
     """
     if fit.confusion is None or fit.confusion.ndim != 3:
         raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
     if len(votes.workers) > MOST_WORKERS:
         return _untested(f"{len(votes.workers)} workers are a crowd, not a panel; its vote counts are tested instead")
-    copies_i = as_copies(votes, copies)
+    copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
     pairs = _pairs(votes, copies_i)
     if not pairs:
         return _untested(f"no two workers share {COMMON_ITEMS} items")
     model = Model(np.asarray(fit.prior), np.asarray(fit.confusion))
     evidence = _evidence(votes, copies_i, model, pairs, as_generator(rng))
-    statistic, freedom = _statistic(evidence)
-    if freedom == 0:
-        return _untested("with so few votes per item, confusion matrices can explain any dependence")
-    found = _pair_results(votes, pairs, evidence)
-    votes_per_item = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
-    gate = _gate(statistic, freedom, level)
+    gate = _gate(evidence, level)
+    gold = gold_items(label_ij, votes.gold_i, copies_i, len(votes.labels))
+    if gold is not None:
+        tests = pair_tests(gold, pairs)
+        gate = gate or _gold_gate(tests, gold, level)
+        found, n_eff = _pair_results(votes, pairs, tests), worth_by_gold(gold, level)
+    elif gate is None:
+        return _untested(UNTESTABLE)
+    else:
+        n_votes = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
+        found, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_worth(evidence, n_votes)
     redundant = _redundant(votes, model, found, level)
-    if not gate.passed:
+    if gate.passed is False:
         redundant = tuple(dict.fromkeys([*redundant, *_copier(votes, copies_i, model)]))
-    n_eff = _effective(evidence, votes_per_item, level)
-    return Dependence(gate=gate, pairs=found, n_eff=n_eff, redundant=redundant)
+    truth: Literal["gold", "estimated"] = "estimated" if gold is None else "gold"
+    return Dependence(gate=gate, truth=truth, pairs=found, n_eff=n_eff, redundant=redundant)
 
 
 def _pairs(votes: Votes, copies_i: FloatArray) -> Pairs:
@@ -164,52 +150,68 @@ def _statistic(evidence: _Evidence) -> tuple[float, int]:
     return float((projected_d**2 / value_d[tested]).sum()), int(tested.sum())
 
 
-def _gate(statistic: float, freedom: int, level: float) -> Gate:
+def _gate(evidence: _Evidence, level: float) -> Gate | None:
+    """The score test of all pairs; None where nothing is left to test."""
+    statistic, freedom = _statistic(evidence)
+    return _all_pairs(statistic, freedom, level, "score test of all pairs given the true label") if freedom else None
+
+
+def _gold_gate(tests: PairTests, gold: GoldItems, level: float) -> Gate:
+    """The tests of all pairs together, on gold items: if votes are independent, so in the limit are the tests."""
+    told_q = tests.z_q[np.isfinite(tests.z_q)]
+    if not len(told_q):
+        return _untested("on the gold items no two workers ever err").gate
+    by = f"Mantel-Haenszel tests of all pairs on {gold.n_items:,.0f} gold items"
+    return _all_pairs(float(told_q @ told_q), len(told_q), level, by)
+
+
+def _all_pairs(statistic: float, freedom: int, level: float, by: str) -> Gate:
     from scipy.special import chdtrc
 
     p_value = float(chdtrc(freedom, statistic))
     passed = p_value > 1 - level
     found = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
-    text = f"{found} (p = {p_value:.2g}, score test of all pairs given the true label)."
-    return Gate(name="independent workers", passed=passed, p_value=p_value, text=text)
+    return Gate(name=GATE, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g}, {by}).")
 
 
 def _untested(reason: str) -> Dependence:
-    gate = Gate(name="independent workers", passed=None, p_value=None, text=f"Independence is not tested: {reason}.")
-    return Dependence(gate=gate, pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
+    gate = Gate(name=GATE, passed=None, p_value=None, text=f"Independence is not tested: {reason}.")
+    return Dependence(gate=gate, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
 
 
-def _pair_results(votes: Votes, pairs: Pairs, evidence: _Evidence) -> tuple[Pair, ...]:
-    """Each pair's correlation by one step from independence, and its p-value, where the data can tell."""
+def _one_step(evidence: _Evidence) -> PairTests:
+    """Each pair's correlation by one step from independence, where the data can tell."""
+    left_q = np.diag(evidence.information_qq)
+    left_q = np.where(left_q > UNTOLD * evidence.raw_q, left_q, np.nan)
+    return PairTests(evidence.score_q / left_q, evidence.score_q / np.sqrt(left_q))
+
+
+def _pair_results(votes: Votes, pairs: Pairs, tests: PairTests) -> tuple[Pair, ...]:
+    """The pairs of which something can be told, the most correlated first."""
     from scipy.special import ndtr
 
-    left_q = np.diag(evidence.information_qq)
-    told = left_q > UNTOLD * evidence.raw_q
     found = [
         Pair(
             workers=(votes.workers[a], votes.workers[b]),
-            correlation=float(np.clip(score / left, -1, 1)),
-            p_value=float(2 * ndtr(-abs(score) / np.sqrt(left))),
+            correlation=float(np.clip(correlation, -1, 1)),
+            p_value=float(2 * ndtr(-abs(z))),
         )
-        for (a, b), score, left, tell in zip(pairs, evidence.score_q, left_q, told, strict=True)
-        if tell
+        for (a, b), correlation, z in zip(pairs, tests.correlation_q, tests.z_q, strict=True)
+        if np.isfinite(z)
     ]
     return tuple(sorted(found, key=lambda pair: -pair.correlation))
 
 
-def _effective(evidence: _Evidence, n_votes: float, level: float) -> Estimate:
-    """n / (1 + (n - 1) rho), rho the one correlation for all pairs that the votes bear out best."""
-    from scipy.special import ndtri
+def _rough_worth(evidence: _Evidence, n_votes: float) -> Estimate:
+    """n / (1 + (n - 1) rho), rho the one correlation for all pairs that the votes bear out best.
 
+    Strong dependence draws the estimated truth to itself, so no interval would hold its level.
+    """
     information = float(evidence.information_qq.sum())
     if information <= UNTOLD * evidence.raw_q.sum():
         return Estimate(None, reason="a correlation common to all pairs looks like other confusion matrices")
-    rho = float(evidence.score_q.sum()) / information
-    width = float(ndtri((1 + level) / 2)) / np.sqrt(information)
-    value, high, low = (
-        n_votes / (1 + (n_votes - 1) * float(np.clip(one, 0, 1))) for one in (rho, rho - width, rho + width)
-    )
-    return Estimate(value, low, high)
+    rho = float(np.clip(evidence.score_q.sum() / information, 0, 1))
+    return Estimate(n_votes / (1 + (n_votes - 1) * rho), reason=ROUGH)
 
 
 def _redundant(votes: Votes, model: Model, pairs: tuple[Pair, ...], level: float) -> tuple[Hashable, ...]:
