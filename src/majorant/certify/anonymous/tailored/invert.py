@@ -31,7 +31,7 @@ from majorant.certify.anonymous.tailored.rejection import (
 from majorant.certify.anonymous.tailored.weights import WIDEST, sides_of_square
 from majorant.theory.checks import FloatArray
 
-MOST_WORK = 800_000  # boxes, each counted by its cells; after so much nothing is certified: this can only refuse
+MOST_WORK = 1_600_000  # boxes, each counted by its cells; after so much nothing is certified: this can only refuse
 CELLS_OF_A_BOX = 16  # what a box costs besides its cells
 BATCH_WORK = 1 << 17
 FIRST_SIDE = 4.0

@@ -13,7 +13,7 @@ from majorant.certify.anonymous.tailored.null import mirrored, null_side
 from majorant.certify.anonymous.tailored.rejection import Levels
 from majorant.theory.checks import FloatArray
 
-SHARE_OF_WORK = 2  # the part of the most work that may go into a majority other than the narrowest: one in so many
+SHARE_OF_WORK = 4  # the part of the most work that may go into a majority other than the narrowest: one in so many
 
 
 @dataclass(frozen=True, slots=True)
