@@ -18,9 +18,9 @@ THINNEST = 0.004
 
 
 def panels(summary: dict[str, Any]) -> list[Panel]:
-    """One diagram; none where there is nothing to label."""
+    """One diagram; none where there is nothing to label, or majority vote is the rule to use."""
     flow = summary["flow"]
-    if not flow or not any(map(sum, flow["items"])):
+    if not flow or not any(map(sum, flow["items"])) or summary["decision"]["method"] == "majority":
         return []
     changed = [
         f"{n:,} from {clipped(old)} to {clipped(new)}"
