@@ -1,12 +1,21 @@
 """On gold items: independent workers pass at the level, and the interval of n_eff holds whatever the dependence."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+from scipy.stats import chi2, hypergeom, norm, t
 
 from guarantees.levels import ALPHA, lowest_rate
-from majorant.certify.named.by_gold import GoldItems, pair_tests, worth_by_gold
+from majorant.certify.named.by_gold import (
+    GoldItems,
+    agreement_moments,
+    gold_items,
+    normal_score,
+    pair_tests,
+    squared_errors,
+    worth_by_gold,
+)
 from majorant.certify.named.dependence import dependence
 from majorant.certify.named.scores import NO_VOTE, label_matrix
 from majorant.claims import certify
@@ -20,6 +29,8 @@ PANELS = {
     "3 good, skewed": ([0.8, 0.2], [0.9, 0.95, 0.97]),
     "5": ([0.5, 0.5], [0.6, 0.65, 0.7, 0.8, 0.9]),
     "4 of 3 classes": ([0.3, 0.3, 0.4], [0.6, 0.7, 0.8, 0.85]),
+    "5 very good": ([0.5, 0.5], [0.98, 0.98, 0.99, 0.99, 0.99]),
+    "3 very good, 6 classes": ([0.5, 0.2, 0.1, 0.1, 0.05, 0.05], [0.97, 0.98, 0.99]),
 }
 SHARED = {
     "independent": {},
@@ -30,7 +41,7 @@ SHARED = {
     "two groups": {"dependence": 0.6, "groups": "aaabb"},
     "hard items": {"concentration": 3.0},
 }
-SKILL = np.array([0.7, 0.7, 0.75, 0.8, 0.85])
+SKILLS = {"": np.array([0.7, 0.7, 0.75, 0.8, 0.85]), "very good": np.array([0.95, 0.96, 0.97, 0.98, 0.99])}
 
 
 def gold_of(simulated):
@@ -52,8 +63,6 @@ def gold_gate(simulated):
 
 
 def assert_independent_panels_pass(name, n_items, runs):
-    from scipy.stats import chi2
-
     rng = np.random.default_rng([len(name), n_items])
     found = [gold_gate(drawn(name, n_items, rng)) for _ in range(runs)]
     refused = sum(z_q @ z_q > chi2.isf(ALPHA, len(z_q)) for z_q in found if len(z_q))
@@ -73,38 +82,148 @@ def test_independent_panels_pass_at_the_level(name, n_items):
     assert_independent_panels_pass(name, n_items, runs=2_000)
 
 
-def exact_worth(dependence=0.0, groups="aaaaa", concentration=None):
+def exact_worth(skill_j, dependence=0.0, groups="aaaaa", concentration=None):
     """By hand: given the class, two votes are the same draw with a probability s, and then right together."""
     same = dependence**2 + (0 if concentration is None else (1 - dependence**2) / (1 + concentration))
-    alone = SKILL * (1 - SKILL)
+    alone = skill_j * (1 - skill_j)
     together = sum(
-        min(SKILL[a], SKILL[b]) - SKILL[a] * SKILL[b] for a, b in combinations(range(5), 2) if groups[a] == groups[b]
+        min(skill_j[a], skill_j[b]) - skill_j[a] * skill_j[b]
+        for a, b in combinations(range(5), 2)
+        if groups[a] == groups[b]
     )
     return 5 * alone.sum() / (alone.sum() + 2 * same * together)
 
 
-def assert_worth_is_covered(name, n_items, runs):
-    truth, rng = exact_worth(**SHARED[name]), np.random.default_rng([len(name), n_items, 5])
-    missed = 0
+def assert_worth_is_covered(skill, name, n_items, runs):
+    skill_j, rng = SKILLS[skill], np.random.default_rng([len(name), n_items, 5])
+    truth, missed = exact_worth(skill_j, **SHARED[name]), 0
     for _ in range(runs):
         found = worth_by_gold(
-            gold_of(simulate([0.5, 0.5], one_coin_crew(SKILL), n_items, 5, rng=rng, **SHARED[name])), 0.95
+            gold_of(simulate([0.5, 0.5], one_coin_crew(skill_j), n_items, 5, rng=rng, **SHARED[name])), 0.95
         )
-        missed += not found.low - 1e-9 <= truth <= found.high + 1e-9
-    print(f"{name}, {n_items} gold items: {missed} of {runs} intervals miss {truth:.2f}")
-    assert lowest_rate(missed, runs, error=0.05 / 28) <= ALPHA  # 28 cells in all, each at its level and not below
+        missed += found.value is not None and not found.low - 1e-9 <= truth <= found.high + 1e-9
+    print(f"{skill} {name}, {n_items} gold items: {missed} of {runs} intervals miss {truth:.2f}")
+    assert lowest_rate(missed, runs, error=0.05 / 56) <= ALPHA  # 56 cells in all, each at its level and not below
 
 
+@pytest.mark.parametrize("skill", SKILLS)
 @pytest.mark.parametrize("name", SHARED)
-def test_the_interval_of_n_eff_covers(name):
-    assert_worth_is_covered(name, 200, runs=60)
+def test_the_interval_of_n_eff_covers(name, skill):
+    assert_worth_is_covered(skill, name, 200 if skill == "" else 50, runs=60)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("n_items", [50, 100, 300, 3_000])
+@pytest.mark.parametrize("skill", SKILLS)
 @pytest.mark.parametrize("name", SHARED)
-def test_the_interval_of_n_eff_covers_at_the_level(name, n_items):
-    assert_worth_is_covered(name, n_items, runs=1_000)
+def test_the_interval_of_n_eff_covers_at_the_level(name, skill, n_items):
+    assert_worth_is_covered(skill, name, n_items, runs=1_000)
+
+
+def test_few_errors_leave_the_worth_open():
+    """One error in 60 items, of one judge, says nothing about whether five err together."""
+    label_gj = np.zeros((60, 5), dtype=np.int64)
+    label_gj[0, 0] = 1
+    found = worth_by_gold(GoldItems(label_gj, np.zeros(60, dtype=np.int64), np.ones(60), 2), 0.95)
+    assert (found.low, found.value, found.high) == pytest.approx((1, 5, 5))
+
+
+def test_judges_who_avoid_each_others_errors_are_worth_their_number_and_no_more():
+    label_gj = np.array([[0, 1], [1, 0], [0, 1], [0, 0], [1, 1]] * 20)
+    found = worth_by_gold(GoldItems(label_gj, np.zeros(100, dtype=np.int64), np.ones(100), 2), 0.95)
+    assert (found.value, found.high) == (2, 2)
+    apart = GoldItems(label_gj[:2].repeat(30, axis=0), np.zeros(60, dtype=np.int64), np.ones(60), 2)
+    assert worth_by_gold(apart, 0.95).value is None
+
+
+def small_gold(n_items=14, n_workers=4, n_classes=3, missing=0.0):
+    rng = np.random.default_rng(8)
+    class_g = np.arange(n_items) % 2
+    label_gj = np.where(
+        rng.random((n_items, n_workers)) < 0.5, class_g[:, None], rng.integers(n_classes, size=(n_items, n_workers))
+    )
+    label_gj[rng.random(label_gj.shape) < missing] = NO_VOTE
+    if missing:
+        label_gj[:, -1] = [0] + [NO_VOTE] * (n_items - 1)  # a worker with one vote
+    return GoldItems(label_gj, class_g, np.ones(n_items), n_classes)
+
+
+def plain_squares(gold):
+    """Vote by vote: each less the mean of its worker's votes in the class."""
+    apart = together = 0.0
+    for k in set(gold.class_g.tolist()):
+        rows = gold.label_gj[gold.class_g == k]
+        errors = np.zeros((*rows.shape, gold.n_classes))
+        for j in range(rows.shape[1]):
+            voted = rows[:, j] != NO_VOTE
+            said = np.eye(gold.n_classes)[rows[voted, j]]
+            errors[voted, j] = said - said.mean(axis=0) if len(said) else 0
+        apart += (errors**2).sum()
+        together += (errors.sum(axis=1) ** 2).sum()
+    return apart, together
+
+
+def without(gold, g):
+    rest = np.arange(len(gold.class_g)) != g
+    return gold._replace(label_gj=gold.label_gj[rest], class_g=gold.class_g[rest], copies_g=gold.copies_g[rest])
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_an_item_is_left_out_with_its_part_of_the_means(missing):
+    gold = small_gold(missing=missing)
+    found = squared_errors(gold)
+    assert found.all_s == pytest.approx(plain_squares(gold))
+    for g in range(len(gold.class_g)):
+        assert found.without_gs[g] == pytest.approx(plain_squares(without(gold, g)), abs=1e-12)
+
+
+@pytest.mark.parametrize(("end", "side"), [("low", 1), ("high", -1)])
+def test_the_interval_is_that_of_the_jackknife_with_half_an_item_more(end, side):
+    n = 80
+    gold = gold_of(simulate([0.5, 0.5], one_coin_crew(SKILLS[""]), n, 5, rng=1, dependence=0.6))
+    added = (5, 25) if end == "low" else (1, 1)
+    squares = [np.add(plain_squares(without(gold, g)), added) for g in range(n)] + [plain_squares(gold)]
+    effects = np.log([together / apart for apart, together in squares])
+    apart, together = np.add(plain_squares(gold), added)
+    error = np.sqrt(n / (n + 1) * ((effects - effects.mean()) ** 2).sum())
+    expected = 5 * apart / together * np.exp(-side * t.ppf(0.95, n) * error)
+    assert 1.1 < expected < 4.9
+    assert getattr(worth_by_gold(gold, 0.9), end) == pytest.approx(expected)
+
+
+def test_agreements_have_the_moments_of_all_ways_to_deal_the_votes():
+    label_gj = np.array([[0, 0], [0, 1], [1, 1], [2, 2], [0, 0], [1, 2]])
+    label_gj, class_g = np.vstack([label_gj, label_gj[[0, 2]], label_gj[:1]]), np.array([0] * 6 + [1] * 2 + [2])
+    first, second = label_gj[:, 0], label_gj[:, 1]
+    found = agreement_moments(GoldItems(label_gj, class_g, np.ones(9), 3), 0, 1)
+    dealt = [
+        np.array([(first[class_g == k] == np.array(way)).sum() for way in permutations(second[class_g == k])])
+        for k in (0, 1, 2)
+    ]
+    assert found.excess == pytest.approx((first == second).sum() - sum(way.mean() for way in dealt))
+    assert found.variance == pytest.approx(sum(way.var() for way in dealt))
+    assert found.third == pytest.approx(sum(((way - way.mean()) ** 3).mean() for way in dealt))
+
+
+@pytest.mark.parametrize(("labels", "half_step"), [((0, 1), 1.0), ((0, 2), 1.0), ((0, 1, 2), 0.5)])
+def test_agreements_change_in_steps_of_two_where_two_labels_are_said(labels, half_step):
+    fixed = [[0, 0], [0, 1], [0, 2]]  # of another class, where one of the two always says the same
+    label_gj = np.array([[a, b] for a in labels for b in labels] + fixed)
+    class_g = np.array([0] * (len(label_gj) - 3) + [1] * 3)
+    gold = GoldItems(label_gj, class_g, np.ones(len(label_gj)), 3)
+    assert agreement_moments(gold, 0, 1).half_step == half_step
+
+
+@pytest.mark.parametrize(("errors", "shared"), [(1, 1), (2, 1), (3, 2), (10, 3), (40, 12), (40, 3)])
+def test_the_p_value_of_a_pair_is_nearly_exact_where_errors_are_rare(errors, shared):
+    n = 300
+    label_gj = np.zeros((n, 2), dtype=np.int64)
+    label_gj[:errors, 0] = 1
+    label_gj[errors - shared : 2 * errors - shared, 1] = 1
+    law = hypergeom(n, errors, errors)
+    exact = law.sf(shared - 1) if shared > errors**2 / n else law.cdf(shared)
+    z = pair_tests(GoldItems(label_gj, np.zeros(n, dtype=np.int64), np.ones(n), 2), [(0, 1)]).z_q[0]
+    assert 0.6 * exact < norm.sf(abs(z)) < 10 * exact  # of a law known by three moments: far out, on the safe side
 
 
 def test_a_pair_is_tested_as_by_mantel_and_haenszel():
@@ -116,9 +235,23 @@ def test_a_pair_is_tested_as_by_mantel_and_haenszel():
         n, ones = len(a), (int(a.sum()), int(b.sum()))
         excess += (a & b).sum() - ones[0] * ones[1] / n
         variance += ones[0] * (n - ones[0]) * ones[1] * (n - ones[1]) / (n**2 * (n - 1))
-    assert pair_tests(gold, [(0, 1)]).z_q[0] == pytest.approx(
-        np.sign(excess) * max(abs(excess) - 0.5, 0) / np.sqrt(variance)
+    moments = agreement_moments(gold, 0, 1)
+    z = np.sign(excess) * max(abs(excess) - 0.5, 0) / np.sqrt(variance)
+    assert abs(z) > 0.1
+    found = pair_tests(gold, [(0, 1)])
+    assert found.z_q[0] == pytest.approx(normal_score(z, moments.third / moments.variance**1.5))
+    assert found.z_q[0] == pytest.approx(z, abs=0.1)  # far from rare: nearly normal
+    both = [label_gj[:, j] - np.array([label_gj[class_g == k, j].mean() for k in (0, 1)])[class_g] for j in (0, 1)]
+    assert found.correlation_q[0] == pytest.approx(
+        np.sum(both[0] * both[1]) / np.sqrt((both[0] ** 2).sum() * (both[1] ** 2).sum())
     )
+
+
+def test_a_copy_on_very_many_gold_items_is_told():
+    label_gj = np.array([[0, 0], [1, 1]])
+    found = pair_tests(GoldItems(label_gj, np.zeros(2, dtype=np.int64), np.array([900_000.0, 100_000.0]), 2), [(0, 1)])
+    assert found.correlation_q[0] == pytest.approx(1)
+    assert 30 < found.z_q[0] < np.inf
 
 
 def test_copies_count_as_items():
@@ -138,7 +271,8 @@ def test_votes_that_are_missing_are_left_out():
     label_gj[:150, 0] = NO_VOTE
     half = gold._replace(label_gj=label_gj)
     rest = gold._replace(label_gj=gold.label_gj[150:], class_g=gold.class_g[150:], copies_g=gold.copies_g[150:])
-    assert pair_tests(half, [(0, 1)]).z_q == pytest.approx(pair_tests(rest, [(0, 1)]).z_q)
+    for pair in ((0, 1), (1, 0)):
+        assert pair_tests(half, [pair]).z_q == pytest.approx(pair_tests(rest, [pair]).z_q)
     assert worth_by_gold(half, 0.95).value <= 4.5
 
 
@@ -161,13 +295,30 @@ def test_too_few_gold_items_leave_it_rough():
     assert panel_dependence(0.02).truth == "estimated"
 
 
+def test_gold_items_with_one_vote_tell_nothing():
+    label_ij = np.zeros((100, 3), dtype=np.int64)
+    label_ij[51:, 1:] = NO_VOTE
+    found = gold_items(label_ij, np.zeros(100, dtype=np.int64), np.ones(100), 2)
+    assert found.n_items == 51
+    assert gold_items(label_ij[2:], np.zeros(98, dtype=np.int64), np.ones(98), 2) is None
+
+
 @pytest.mark.parametrize(("how", "passed"), [({}, True), ({"dependence": 0.6}, False)])
 def test_three_judges_are_tested_by_gold(how, passed):
     votes, _ = simulate([0.5, 0.5], one_coin_crew([0.7, 0.75, 0.8]), 1_000, 3, rng=5, gold=0.3, **how)
     certificate = certify(votes, rng=0)
     assert certificate.dependence.gate.passed is passed
     assert "300 gold items" in certificate.dependence.gate.text
+    gold = gold_items(label_matrix(votes), votes.gold_i, np.ones(1_000), 2)
+    z_q = pair_tests(gold, [(0, 1), (0, 2), (1, 2)]).z_q
+    assert certificate.dependence.gate.p_value == pytest.approx(chi2.sf((z_q**2).sum(), 3))
     assert (certificate.named.verdict == "void") is not passed
+
+
+def test_a_judge_who_never_errs_is_in_no_pair():
+    votes, _ = simulate([0.5, 0.5], one_coin_crew([1.0, 0.8, 0.7]), 300, 3, rng=0, gold=1.0)
+    found = dependence(votes, fit_panel(votes, None), rng=0)
+    assert [set(pair.workers) for pair in found.pairs] == [set(votes.workers[1:])]
 
 
 def test_judges_who_never_err_cannot_be_tested():
