@@ -6,6 +6,8 @@ from itertools import product
 import numpy as np
 
 from majorant.certify.named.bootstrap import Case
+from majorant.certify.named.by_gold import GoldItems
+from majorant.certify.named.scores import label_matrix
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.merge import take_items
@@ -66,3 +68,9 @@ def boundary_pool(rng, n_workers, low=0.65, high=0.85):
         prior_0 = 1 / (1 + np.exp(-odds))
         if 0.1 < prior_0 < 0.9:
             return np.array([prior_0, 1 - prior_0]), crew
+
+
+def gold_of(simulated):
+    """All items of simulated votes, their truth known."""
+    votes, truth = simulated
+    return GoldItems(label_matrix(votes), truth.astype(np.int64), np.ones(len(truth)), len(votes.labels))

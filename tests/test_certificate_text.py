@@ -223,6 +223,8 @@ def test_workers_who_err_together_are_told_of(run):
         "worth the votes on an item are worth 1.9 independent ones [1.5, 2.4]",
         "redundant w2: mostly repeating a better worker",
     ]
+    _, text, _ = run("certify", certificate=replace(certificate, level=1 - 1e-9))
+    assert "none stands out" in text  # 1e-8, of two pairs
     _, printed, _ = run("certify", "--json", certificate=certificate)
     found = json.loads(printed)["dependence"]
     assert found["n_eff"]["value"] == 1.93

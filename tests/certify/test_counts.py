@@ -180,6 +180,19 @@ def test_how_far_votes_are_from_independent_does_not_grow_with_the_items(n_items
         assert "Independent votes would look different on 0.29 % of the items." in claim.why
 
 
+@pytest.mark.parametrize(
+    ("histograms", "said"),
+    [
+        ({5: [0, 1000, 0, 0, 1000, 0]}, "majority vote would be the best rule, with no loss."),
+        ({5: [0, 0, 3000, 3000, 0, 0]}, "majority vote would not be the best rule, with a loss of 50.0 points ["),
+    ],
+)
+def test_a_void_claim_says_what_would_hold_if_votes_were_independent(histograms, said):
+    claim = certify_counts(histograms, rng=0).anonymous
+    assert claim.verdict == "void"
+    assert said in claim.why
+
+
 def test_numbers_of_votes_apart_where_they_go_with_difficulty():
     easy, hard = Crowd("", 0.5, 0.9, 0.1, {4: 4000}), Crowd("", 0.5, 0.7, 0.3, {7: 4000})
     claim = certify_counts(drawn(easy) | drawn(hard, 1), rng=0).anonymous

@@ -26,3 +26,18 @@ def claims(rng, prior, crew, n_items, runs, claim=named_claim):
 def verdict_counts(found):
     verdicts = [claim.verdict for claim in found]
     return {verdict: verdicts.count(verdict) for verdict in ("supported", "refuted", "undecided")}
+
+
+def assert_rarely_decided(name, found):
+    """At a boundary both verdicts are wrong: of these claims, each at most at the level."""
+    count = verdict_counts(found)
+    print(f"{name}: {count}")
+    assert lowest_rate(count["supported"], len(found)) <= ALPHA
+    assert lowest_rate(count["refuted"], len(found)) <= ALPHA
+
+
+def assert_loss_covered(name, found, truth):
+    """The intervals of these claims' loss miss the true one at most at the level."""
+    missed = sum(not claim.loss.low - 1e-9 <= truth <= claim.loss.high + 1e-9 for claim in found)
+    print(f"{name}: {missed} of {len(found)} intervals of the loss miss {truth:.4f}")
+    assert lowest_rate(missed, len(found)) <= ALPHA

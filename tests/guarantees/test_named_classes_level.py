@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from guarantees.levels import ALPHA, claims, lowest_rate, verdict_counts
+from guarantees.levels import assert_loss_covered, assert_rarely_decided, claims, verdict_counts
 from majorant.simulate.crews import one_coin_crew
 from majorant.theory import crew_margin
 from majorant.theory.crew_accuracy import crew_gap
@@ -38,11 +38,9 @@ def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
     prior, crew = boundary_pool(rng, n_workers)
     assert abs(crew_margin(prior, crew)) < 1e-9
     found = list(claims(rng, prior, crew, n_items, runs))
-    count, missed = verdict_counts(found), sum(claim.loss.low > 1e-9 for claim in found)
-    print(f"3 classes, {n_workers} workers, {n_items} items, cell {cell}: {count}, loss missed {missed}")
-    assert lowest_rate(count["supported"], runs) <= ALPHA
-    assert lowest_rate(count["refuted"], runs) <= ALPHA
-    assert lowest_rate(missed, runs) <= ALPHA
+    name = f"3 classes, {n_workers} workers, {n_items} items, cell {cell}"
+    assert_rarely_decided(name, found)
+    assert_loss_covered(name, found, truth=0.0)
 
 
 @pytest.mark.parametrize("n_workers", [3, 5])
@@ -77,10 +75,8 @@ def assert_loss_is_covered(name, n_items, runs):
     prior, crew = LOSSES[name]
     truth = crew_gap(prior, crew, ties="exclude")
     assert truth > 1e-4
-    losses = [claim.loss for claim in claims(np.random.default_rng([len(name), n_items]), prior, crew, n_items, runs)]
-    missed = sum(not loss.low - 1e-9 <= truth <= loss.high + 1e-9 for loss in losses)
-    print(f"3 classes, {name}, {n_items} items: {missed} of {runs} intervals miss {truth:.4f}")
-    assert lowest_rate(missed, runs) <= ALPHA
+    found = list(claims(np.random.default_rng([len(name), n_items]), prior, crew, n_items, runs))
+    assert_loss_covered(f"3 classes, {name}, {n_items} items", found, truth)
 
 
 def test_the_loss_of_three_classes_lies_in_its_interval():

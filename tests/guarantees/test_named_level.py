@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from guarantees.levels import ALPHA, claims, lowest_rate, verdict_counts
+from guarantees.levels import ALPHA, assert_loss_covered, assert_rarely_decided, claims, verdict_counts
 from majorant.certify.named.bootstrap import Replicates, bootstrap
 from majorant.certify.named.claim import set_margins
 from majorant.certify.named.design import WorkerSets, worker_sets
@@ -25,10 +25,8 @@ def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
     rng = np.random.default_rng([n_workers, n_items, cell])
     prior, crew = boundary_pool(rng, n_workers)
     assert abs(crew_margin(prior, crew)) < 1e-9
-    count = verdict_counts(claims(rng, prior, crew, n_items, runs))
-    print(f"{n_workers} workers, {n_items} items, cell {cell}: {count}")
-    assert lowest_rate(count["supported"], runs) <= ALPHA
-    assert lowest_rate(count["refuted"], runs) <= ALPHA
+    found = list(claims(rng, prior, crew, n_items, runs))
+    assert_rarely_decided(f"{n_workers} workers, {n_items} items, cell {cell}", found)
 
 
 @pytest.mark.parametrize("n_workers", [3, 5])
@@ -66,10 +64,8 @@ def assert_loss_is_covered(name, n_items, runs):
     rng = np.random.default_rng([len(name), n_items])
     prior, crew = LOSSES[name] or boundary_pool(rng, int(name[-1]))
     truth = crew_gap(prior, crew, ties="exclude")
-    losses = [claim.loss for claim in claims(rng, prior, crew, n_items, runs)]
-    missed = sum(not loss.low - 1e-9 <= truth <= loss.high + 1e-9 for loss in losses)
-    print(f"{name}, {n_items} items: {missed} of {runs} intervals miss {truth:.4f}")
-    assert lowest_rate(missed, runs) <= ALPHA
+    found = list(claims(rng, prior, crew, n_items, runs))
+    assert_loss_covered(f"{name}, {n_items} items", found, truth)
 
 
 @pytest.mark.parametrize("name", ["boundary of 5", "unlike 5"])
@@ -124,12 +120,9 @@ def assert_panel_level(n_workers, n_items, cell, runs):
     rng = np.random.default_rng([n_workers, n_items, cell, 7])
     prior, crew = anonymous_boundary(rng, n_workers)
     found = list(claims(rng, prior, crew, n_items, runs, claim=panel_claim))
-    count = verdict_counts(found)
-    missed = sum(claim.loss.low > 1e-9 for claim in found)
-    print(f"panel, {n_workers} workers, {n_items} items, cell {cell}: {count}, loss missed {missed}")
-    assert lowest_rate(count["supported"], runs) <= ALPHA
-    assert lowest_rate(count["refuted"], runs) <= ALPHA
-    assert lowest_rate(missed, runs) <= ALPHA
+    name = f"panel, {n_workers} workers, {n_items} items, cell {cell}"
+    assert_rarely_decided(name, found)
+    assert_loss_covered(name, found, truth=0.0)
 
 
 def test_panels_at_the_anonymous_boundary_are_rarely_certified():

@@ -41,7 +41,7 @@ def certificate_text(summary: dict[str, Any]) -> str:
         if summary[kind] is not None:
             lines += ["", *claim_lines(kind, title, summary[kind], summary["level"], said=summary["sentence"])]
     if summary.get("dependence") is not None:
-        lines += ["", *dependence_lines(summary["dependence"])]
+        lines += ["", *dependence_lines(summary["dependence"], summary["level"])]
     return "\n".join(lines)
 
 

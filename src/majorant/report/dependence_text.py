@@ -6,16 +6,12 @@ from typing import Any
 
 from majorant.report.text import columns, interval, listed, printable, shown
 
-CLEAR = 0.05  # p-value of a pair worth showing, all pairs considered
 
-
-def dependence_lines(found: dict[str, Any] | None) -> list[str]:
+def dependence_lines(found: dict[str, Any], level: float) -> list[str]:
     """What `majorant certify` prints of a panel."""
-    if found is None:
-        return []
     facts = [("test", found["gate"]["text"])]
     if found["pairs"]:
-        facts.append(("pairs", _pairs(found)))
+        facts.append(("pairs", _pairs(found, 1 - level)))
     facts.append(("worth", worth(found) or found["n_eff"]["reason"]))
     if found["redundant"]:
         facts.append(("redundant", f"{_named(found['redundant'])}: mostly repeating a better worker"))
@@ -51,10 +47,10 @@ def worth(found: dict[str, Any]) -> str:
     return f"the votes on an item are worth {rough}{n_eff['value']:.1f} independent ones{ends}"
 
 
-def _pairs(found: dict[str, Any]) -> str:
-    """The pairs that stand out, the strongest first."""
+def _pairs(found: dict[str, Any], alpha: float) -> str:
+    """The pairs that stand out, all pairs considered, the strongest first."""
     pairs = sorted(found["pairs"], key=lambda pair: -abs(pair["correlation"]))
-    clear = [pair for pair in pairs if pair["p_value"] * len(pairs) <= CLEAR]
+    clear = [pair for pair in pairs if pair["p_value"] * len(pairs) <= alpha]
     if not clear:
         return "none stands out"
     told = listed(f"{_named(pair['workers'], ' and ')} {pair['correlation']:+.2f}" for pair in clear)
