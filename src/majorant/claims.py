@@ -169,7 +169,7 @@ def inquire_from(material: Material, *, level: float, rng: np.random.Generator) 
     gold = None if material.gold is None else claim_from_cells(material.gold, material.sample.labels, level=level)
     why = " ".join([anonymous.why, *([named.why] if named is not None else [])])
     certificate = Certificate(
-        level=level, why=why, anonymous=anonymous, named=named, gold=gold, dependence=shared_errors
+        level=level, why=why, anonymous=anonymous, named=named, gold=gold, dependence=shared_errors, design=shape
     )
     return Inquiry(certificate, shape, None if case is None else case.fit)
 

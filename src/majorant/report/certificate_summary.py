@@ -26,6 +26,7 @@ def certificate_summary(certificate: Certificate) -> dict[str, Any]:
             kind: None if claim is None else claim_summary(claim)
             for kind, claim in zip(("anonymous", "named", "gold"), claims, strict=True)
         },
+        "design": None if certificate.design is None else asdict(certificate.design),
     }
 
 

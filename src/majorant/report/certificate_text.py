@@ -40,6 +40,8 @@ def certificate_text(summary: dict[str, Any]) -> str:
     for kind, title in TITLES.items():
         if summary[kind] is not None:
             lines += ["", *claim_lines(kind, title, summary[kind], summary["level"], said=summary["sentence"])]
+    if summary["design"] is not None:
+        lines += ["", f"Design   {summary['design']['text']}"]
     if summary.get("dependence") is not None:
         lines += ["", *dependence_lines(summary["dependence"])]
     return "\n".join(lines)
