@@ -61,6 +61,17 @@ def test_a_panel_that_copies_is_void():
     assert certificate.anonymous.verdict == "void"
     assert certificate.named.loss.value is not None  # the numbers stay, marked
     assert "depend" in certificate.named.why
+    found, settles = "some items are hard or workers share errors", "enough gold labels, more votes per item"
+    assert f"(void): {found}; {settles}" in certificate.anonymous.why
+
+
+def test_a_panel_of_too_many_pairs_is_said_to_be_untested():
+    votes, _ = simulate([0.5, 0.5], coins([0.8] * 41, 2), 300, 41, rng=2)
+    certificate = certify(votes, rng=0)
+    assert certificate.anonymous.model == "named workers"
+    assert certificate.dependence.gate.text == (
+        "Independence is not tested: 41 workers make too many pairs, the test is for 40 at most."
+    )
 
 
 def test_gold_speaks_where_it_is_given():

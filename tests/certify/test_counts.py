@@ -230,6 +230,8 @@ def test_one_or_two_items_decide_nothing(histograms):
     claim = certify_counts(histograms, rng=0).anonymous
     assert claim.verdict == "undecided"
     assert 0 <= claim.loss.low <= claim.loss.high <= 1
+    assert f"at most {100 * claim.loss.high:.1f} points" in claim.why
+    assert claim.more_items is None or claim.more_items <= 1e9
 
 
 @pytest.mark.parametrize(("concentration", "passed"), [(4.0, False), (1e6, True)])

@@ -368,3 +368,18 @@ def edge_of(counts):
     """Majority's class and the next one are equally likely."""
     m = int(np.argmax(counts))
     return tuple(0.5 * (k in (m, (m + 1) % len(counts))) for k in range(len(counts)))
+
+
+@pytest.mark.parametrize(
+    ("gold", "words"),
+    [
+        ([1], "of 1 gold item with the votes 2 x n, 1 x y, 0 are n and 1 is y."),
+        ([0, 1, 1], "of 3 gold items with the votes 2 x n, 1 x y, 1 is n and 2 are y."),
+    ],
+)
+def test_the_sentence_counts_in_english(gold, words):
+    n = len(gold)
+    votes = Votes.from_codes(
+        np.repeat(np.arange(n), 3), [0, 1, 2] * n, [0, 0, 1] * n, items=range(n), workers="abc", labels="ny", gold=gold
+    )
+    assert gold_claim(votes).why == f"The gold labels leave 1 of 1 counts of votes open: {words}"

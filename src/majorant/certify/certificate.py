@@ -12,6 +12,7 @@ from majorant.interval import Estimate
 
 Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
 ClaimKind = Literal["anonymous", "named", "gold"]
+ALIKE = "workers alike"  # the gate that says whether workers differ: a finding, with which no claim falls
 NOT_ESTIMATED = Estimate(None, reason="not estimated")
 
 

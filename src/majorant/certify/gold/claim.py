@@ -113,7 +113,6 @@ def _worst(cells: GoldCells, labels: Sequence[Hashable]) -> str:
     if not cells.gold_c[worst]:
         return f"no gold item has the votes {votes}"
     majority, rival = labels[cells.majority_c[worst]], labels[cells.others_ck[worst].argmax()]
-    return (
-        f"of {cells.gold_c[worst]:,} gold items with the votes {votes}, {cells.right_c[worst]:,} are {majority} and "
-        f"{cells.rival_c[worst]:,} {rival}"
-    )
+    gold = "1 gold item" if cells.gold_c[worst] == 1 else f"{cells.gold_c[worst]:,} gold items"
+    right, wrong = (f"{n:,} {'is' if n == 1 else 'are'}" for n in (cells.right_c[worst], cells.rival_c[worst]))
+    return f"of {gold} with the votes {votes}, {right} {majority} and {wrong} {rival}"
