@@ -148,6 +148,8 @@ def test_void_numbers_are_marked_and_a_failed_gate_stands_out():
     assert "The numbers below would hold if votes were independent:" in text
     assert "independent votes: FAILED (p = 3e-33). Hard items." in text
     assert "difficulty: cannot be tested." in text
+    without = certificate_text(certificate_summary(of(Claim(kind="anonymous", verdict="void", why="w"))))
+    assert "The numbers below" not in without
 
 
 def test_workers_who_differ_are_a_finding_and_no_failed_gate():

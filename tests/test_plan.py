@@ -141,9 +141,10 @@ def test_gold_that_contradicts_the_model_makes_the_plan_doubtful():
     assert sound.advice == "enough"
 
 
-def test_a_void_certificate_makes_the_plan_doubtful():
+@pytest.mark.parametrize(("verdict", "model"), [("void", "independent votes"), ("supported", "item difficulty")])
+def test_a_certificate_that_found_dependence_makes_the_plan_doubtful(verdict, model):
     votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.8]), n_items=500, n_votes=3, rng=0)
-    claim = Claim(kind="anonymous", verdict="void", why="")
+    claim = Claim(kind="anonymous", verdict=verdict, why="", model=model)
     doubtful = plan(votes, target=0.9, certificate=Certificate(level=0.95, why="", anonymous=claim))
     assert doubtful.advice == "doubtful"
     text = plan_text(plan_summary(doubtful))

@@ -148,8 +148,8 @@ def plan(
     """The plan at what the votes say of prior and confusion, from `fit` if given; see `plan_model`.
 
     A few workers who vote on most items are a crew: `crew` says in which order they help.  `certificate` adds how many
-    more items would decide whether majority vote is optimal.  Where it is void, or where gold shows that majority is
-    right less often than the model expects, votes depend on each other and the advice is `doubtful`.  NotIdentified
+    more items would decide whether majority vote is optimal.  Where it found that votes depend on each other, or gold
+    shows that majority is right less often than the model expects, the advice is `doubtful`.  NotIdentified
     where no item has three votes.
 
     >>> from majorant.simulate import simulate
@@ -177,8 +177,7 @@ def plan(
     gold = gold_claim(votes, level=level) if certificate is None else certificate.gold
     expected, observed = _right_now(votes, prior_k, confusion_kl, level)
     crew, advice = _crew_of(votes, fit, members), base.advice
-    void = certificate is not None and certificate.anonymous.verdict == "void"
-    if void or (expected is not None and observed.high is not None and observed.high < expected):
+    if _depend(certificate) or (expected is not None and observed.high is not None and observed.high < expected):
         advice = "doubtful"
     elif advice not in ("enough", "better rule") and crew and crew[-1].best >= target:
         advice = "know who votes"
@@ -220,6 +219,12 @@ def plan_crew(prior: ArrayLike, confusions: ArrayLike, workers: Sequence[Hashabl
         majority = crew_accuracy(prior_k, confusion_jkl[chosen])
         steps.append(CrewStep(workers[chosen[-1]], majority, float(best_j[first])))
     return tuple(steps)
+
+
+def _depend(certificate: Certificate | None) -> bool:
+    """Whether the certificate found that votes depend on each other, so that it is void or allows for hard items."""
+    claim = None if certificate is None else certificate.anonymous
+    return claim is not None and (claim.verdict == "void" or claim.model == "item difficulty")
 
 
 def _members(votes: Votes) -> NDArray[np.int64]:

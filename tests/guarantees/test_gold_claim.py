@@ -345,6 +345,7 @@ def test_real_sets_by_hand(name, verdict):
     assert claim.evidence["p_not_optimal"] == pytest.approx(p_not)
     assert claim.verdict == ("proved" if p_optimal <= 0.05 else "refuted" if p_not <= 0.05 else "undecided") == verdict
     assert claim.evidence["gold_items"] == untied
+    assert claim.evidence["majority_accuracy"] == pytest.approx(sum(right for _, right in cells.values()) / untied)
 
 
 @pytest.mark.long

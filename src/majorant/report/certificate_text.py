@@ -55,9 +55,10 @@ def claim_lines(kind: str, title: str, claim: dict[str, Any], level: float, said
     lines = [f"{title}: {claim['verdict']} at {level_percent(level)}{model}"]
     if claim["why"] not in said:
         lines.append(f"{LEAD}{printable(claim['why'])}")
-    if claim["verdict"] == "void":
+    numbers = _numbers(kind, claim)
+    if claim["verdict"] == "void" and numbers:
         lines.append(f"{LEAD}The numbers below would hold if votes were independent:")
-    facts = [*_numbers(kind, claim), *_gates(claim), *(("assumes", text) for text in claim["assumptions"])]
+    facts = [*numbers, *_gates(claim), *(("assumes", text) for text in claim["assumptions"])]
     return [*lines, *columns([(name, printable(text)) for name, text in facts], left=(0, 1))] if facts else lines
 
 
@@ -79,7 +80,8 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
     if evidence:
         facts.append(("evidence", ", ".join(evidence)))
     if "majority_accuracy" in claim["evidence"]:
-        facts.append(("majority", f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the items"))
+        items = "untied gold items" if kind == "gold" else "items"
+        facts.append(("majority", f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"))
     if claim["more_items"]:
         facts.append(("would decide", f"about {claim['more_items']:,} more {NEEDS[kind]}"))
     return facts

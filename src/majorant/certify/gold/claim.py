@@ -58,6 +58,7 @@ def claim_from_cells(cells: GoldCells, labels: Sequence[Hashable], *, level: flo
             "cells_certified": float(certified_c.sum()),
             "p_optimal": float(best_p_values(counted).max()),
             "p_not_optimal": not_optimal_p_value(counted, alpha),
+            "majority_accuracy": float(cells.right_c.sum() / cells.gold_c.sum()),
         },
         model="none",
         assumptions=ASSUMPTIONS,
