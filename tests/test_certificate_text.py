@@ -85,6 +85,11 @@ SENTENCES = [
         "Majority vote is as good as any rule that ignores who voted (supported, 95 %, allowing for item difficulty).",
     ),
     (
+        of(anonymous("undecided", loss=Estimate(None), more_items=1)),
+        "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted (undecided, "
+        "95 %); about 1 more item would tell.",
+    ),
+    (
         of(anonymous("void", why="Hard items."), None, gold("undecided", loss=Estimate(0, 0, 0.014), more_items=24317)),
         "Hard items. The gold labels cannot yet tell either; at most 1.4 points are at stake; about 24,317 more gold "
         "items would tell.",

@@ -161,6 +161,9 @@ def test_panel_or_crowd():
     assert "crowd" in design(crowd).text
     few = simulate([0.5, 0.5], one_coin_crew([0.8] * 40), 15, 3, rng=0).votes
     assert design(few).kind == "crowd"
+    assert design(few).text == "Taken for a crowd: 15 items are too few to judge 15 sets of workers as a panel."
+    one = simulate([0.5, 0.5], one_coin_crew([0.8] * 3), 8, 3, rng=0).votes
+    assert design(one).text == "Taken for a crowd: 8 items are too few to judge 1 set of workers as a panel."
 
 
 def test_sets_count_every_item_once():

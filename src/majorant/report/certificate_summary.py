@@ -8,11 +8,11 @@ from typing import Any
 from majorant.certify.certificate import Certificate, Claim
 from majorant.certify.labels_loss import LabelsLoss
 from majorant.certify.plug_in import PlugIn
-from majorant.report.text import listed, points
+from majorant.report.text import count, listed, points
 from majorant.report.theory import finite
 
 NEGLIGIBLE = 0.0005  # accuracy: less than a tenth of a point
-NEEDS = {"anonymous": "items", "named": "items", "gold": "gold items"}  # what more of would decide
+NEEDS = {"anonymous": "more item", "named": "more item", "gold": "more gold item"}  # what more of would decide
 
 
 def certificate_summary(certificate: Certificate) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _at_stake(claim: Claim) -> str:
     high = claim.loss.high
     most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE else "less than 0.1"
     stake = f"; {most} points are at stake" if most else ""
-    more = "" if claim.more_items is None else f"; about {claim.more_items:,} more {NEEDS[claim.kind]} would tell"
+    more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} would tell"
     return stake + more
 
 

@@ -83,7 +83,7 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
         items = "untied gold items" if kind == "gold" else "items"
         facts.append(("majority", f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"))
     if claim["more_items"]:
-        facts.append(("would decide", f"about {claim['more_items']:,} more {NEEDS[kind]}"))
+        facts.append(("would decide", f"about {count(claim['more_items'], NEEDS[kind])}"))
     return facts
 
 

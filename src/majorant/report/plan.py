@@ -64,15 +64,15 @@ def plan_text(summary: dict[str, Any]) -> str:
     """What `majorant plan` prints."""
     lines = [summary["sentence"], *_doubt(summary), "", *_points(summary)]
     wants = [
-        (summary["gold_items"], "gold items"),
-        (summary["more_gold"], "more gold items"),
-        (summary["more_items"], "more items without gold"),
+        (summary["gold_items"], "gold item", ""),
+        (summary["more_gold"], "more gold item", ""),
+        (summary["more_items"], "more item", " without gold"),
     ]
     condition = ", if votes were independent" if summary["advice"] == "doubtful" else ""
     decide = [
-        f"About {number:,} {what} would decide whether majority vote is optimal"
-        f"{condition if what == 'gold items' else ''}."
-        for number, what in wants
+        f"About {count(number, what)}{more} would decide whether majority vote is optimal"
+        f"{condition if what == 'gold item' else ''}."
+        for number, what, more in wants
         if number is not None
     ]
     lines += ["", *decide] if decide else []
