@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from majorant.certify.certificate import Certificate, Claim, Dependence, Gate, Pair
+from majorant.certify.certificate import ALIKE, Certificate, Claim, Dependence, Gate, Pair
 from majorant.certify.plug_in import plug_in
 from majorant.cli import main
 from majorant.estimate import ESTIMATORS
@@ -71,8 +71,28 @@ SENTENCES = [
     ),
     (
         of(anonymous("undecided", more_items=1200), named("undecided", loss=Estimate(0.0001, 0.0, 0.0002))),
-        "These votes cannot yet tell whether majority vote is as good as any rule (undecided, 95 %); at most 0.4 "
-        "points are at stake; about 1,200 more items would tell. Knowing who voted would gain less than 0.1 points.",
+        "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted (undecided, "
+        "95 %); at most 0.4 points are at stake; about 1,200 more items would tell. Knowing who voted would gain less "
+        "than 0.1 points.",
+    ),
+    (
+        of(anonymous("undecided", loss=Estimate(0.0, 0.0, 0.0001)), level=0.999),
+        "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted (undecided, "
+        "99.9 %); less than 0.1 points are at stake.",
+    ),
+    (
+        of(anonymous(model="item difficulty")),
+        "Majority vote is as good as any rule that ignores who voted (supported, 95 %, allowing for item difficulty).",
+    ),
+    (
+        of(anonymous("undecided", loss=Estimate(None), more_items=1)),
+        "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted (undecided, "
+        "95 %); about 1 more item would tell.",
+    ),
+    (
+        of(anonymous("void", why="Hard items."), None, gold("undecided", loss=Estimate(0, 0, 0.014), more_items=24317)),
+        "Hard items. The gold labels cannot yet tell either; at most 1.4 points are at stake; about 24,317 more gold "
+        "items would tell.",
     ),
     (
         of(anonymous("void", why="Votes depend on each other: hard items."), named("void")),
@@ -133,6 +153,21 @@ def test_void_numbers_are_marked_and_a_failed_gate_stands_out():
     assert "The numbers below would hold if votes were independent:" in text
     assert "independent votes: FAILED (p = 3e-33). Hard items." in text
     assert "difficulty: cannot be tested." in text
+    without = certificate_text(certificate_summary(of(Claim(kind="anonymous", verdict="void", why="w"))))
+    assert "The numbers below" not in without
+
+
+def test_workers_who_differ_are_a_finding_and_no_failed_gate():
+    unlike = Gate(name=ALIKE, passed=False, p_value=0.002, text="Workers differ (p = 0.002).")
+    text = certificate_text(certificate_summary(of(anonymous(), named(gates=(unlike,)))))
+    assert "workers  Workers differ (p = 0.002)." in text
+    assert "FAILED" not in text
+
+
+def test_a_level_keeps_its_digits_and_a_handicap_without_sense_is_left_out():
+    text = certificate_text(certificate_summary(of(anonymous(handicap=2.5e16), level=0.999)))
+    assert "supported at 99.9 %" in text
+    assert "handicap" not in text
 
 
 def test_what_was_said_is_not_said_again():
@@ -300,6 +335,16 @@ def test_wrong_calls(run, arguments, message):
     code, out, err = run("certify", *arguments, certificate=of(anonymous()))
     assert (code, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize("arguments", [("certify",), ("certify", "--plug-in", "majority"), ("plan",)])
+def test_notes_on_the_input_go_to_standard_error(run, arguments):
+    votes = Path("votes.csv")
+    votes.write_text(votes.read_text() + "0,w9,no,maybe\n".replace("0,", "40,", 1))
+    _, text, err = run(*arguments)
+    assert err == "Note     1 gold label that no worker used: 'maybe'.\n"
+    assert "maybe" not in text.splitlines()[0]
+    assert run(*arguments, "-q")[2] == ""
 
 
 def test_plan_command(run):

@@ -21,7 +21,7 @@ from majorant.estimate.fit import Refits
 from majorant.merge import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
-from majorant.theory import crew_margin
+from majorant.theory import crew_accuracy, crew_margin
 from majorant.theory.crews import crew_margins
 from majorant.votes import Votes
 from panels import all_patterns, case_of, fit_panel, pattern_joint, seen
@@ -142,11 +142,16 @@ def test_a_panel_can_lose_to_names_and_not_to_counts():
     anonymous = panel_claim(case_of(votes, fit, copies), level=0.95, rng=0)
     assert anonymous.verdict == "supported"
     assert anonymous.loss.value == 0
+    right = crew_accuracy(fit.prior, fit.confusion)
+    assert anonymous.evidence["majority_accuracy"] == anonymous.evidence["best_accuracy"] == pytest.approx(right)
 
 
 def test_a_skewed_panel_loses_to_counts():
     votes, copies, fit = panel(one_coin_crew([0.6, 0.6, 0.65, 0.65, 0.6]), prior=(0.9, 0.1), n_items=50_000)
-    assert panel_claim(case_of(votes, fit, copies), level=0.95, rng=0).verdict == "refuted"
+    claim = panel_claim(case_of(votes, fit, copies), level=0.95, rng=0)
+    assert claim.verdict == "refuted"
+    assert claim.evidence["majority_accuracy"] == pytest.approx(crew_accuracy(fit.prior, fit.confusion))
+    assert claim.evidence["best_accuracy"] == pytest.approx(claim.evidence["majority_accuracy"] + claim.loss.value)
 
 
 def test_panel_or_crowd():
@@ -156,6 +161,9 @@ def test_panel_or_crowd():
     assert "crowd" in design(crowd).text
     few = simulate([0.5, 0.5], one_coin_crew([0.8] * 40), 15, 3, rng=0).votes
     assert design(few).kind == "crowd"
+    assert design(few).text == "Taken for a crowd: 15 items are too few to judge 15 sets of workers as a panel."
+    one = simulate([0.5, 0.5], one_coin_crew([0.8] * 3), 8, 3, rng=0).votes
+    assert design(one).text == "Taken for a crowd: 8 items are too few to judge 1 set of workers as a panel."
 
 
 def test_sets_count_every_item_once():

@@ -16,6 +16,8 @@ from majorant.errors import ConfigError
 from majorant.merge import take_items
 from majorant.output import votes_table, write_table
 from majorant.pipeline import check
+from majorant.report.certificate_summary import certificate_summary
+from majorant.report.certificate_text import certificate_text
 from majorant.simulate import simulate
 from majorant.site import MemorySite
 from majorant.votes import Votes
@@ -28,6 +30,8 @@ def test_a_crowd_of_equals_is_certified_from_its_counts():
     votes, _ = simulate([0.5, 0.5], ALIKE, 3_000, 5, n_workers=60, rng=0)
     found = inquire(votes, rng=0)
     assert found.design.kind == "crowd"
+    told = certificate_text(certificate_summary(found.certificate))
+    assert "\nDesign   A crowd: 3,000 different sets of workers labelled 3,000 items." in told
     assert found.certificate.dependence is None
     claim = found.certificate.anonymous
     assert (claim.verdict, claim.model) == ("proved", "independent votes")
@@ -40,6 +44,7 @@ def test_an_unequal_panel_is_judged_by_its_workers():
     votes, _ = simulate([0.5, 0.5], coins([0.95, 0.75, 0.7, 0.65, 0.6], 2), 4_000, 5, rng=1)
     found = inquire(votes, rng=0)
     assert found.design.kind == "panel"
+    assert "\nDesign   A panel: 1 set" in certificate_text(certificate_summary(found.certificate))
     assert found.certificate.dependence.gate.passed
     certificate = found.certificate
     assert certificate.anonymous.model == "named workers"
@@ -56,6 +61,17 @@ def test_a_panel_that_copies_is_void():
     assert certificate.anonymous.verdict == "void"
     assert certificate.named.loss.value is not None  # the numbers stay, marked
     assert "depend" in certificate.named.why
+    found, settles = "some items are hard or workers share errors", "enough gold labels, more votes per item"
+    assert f"(void): {found}; {settles}" in certificate.anonymous.why
+
+
+def test_a_panel_of_too_many_pairs_is_said_to_be_untested():
+    votes, _ = simulate([0.5, 0.5], coins([0.8] * 41, 2), 300, 41, rng=2)
+    certificate = certify(votes, rng=0)
+    assert certificate.anonymous.model == "named workers"
+    assert certificate.dependence.gate.text == (
+        "Independence is not tested: 41 workers make too many pairs, the test is for 40 at most."
+    )
 
 
 def test_gold_speaks_where_it_is_given():

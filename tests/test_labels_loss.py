@@ -37,6 +37,13 @@ def test_majority_itself_loses_what_majority_loses():
     assert found.accuracy.value == pytest.approx(right)
 
 
+def test_no_loss_is_beyond_all_accuracy():
+    votes, truth = simulate(PRIOR, one_coin_crew([0.95, 0.95, 0.95]), 20, 3, rng=0, gold=1.0)
+    worst, best = (labels_loss(votes, label_i).loss for label_i in (1 - truth, truth))
+    assert worst.high == 1
+    assert all(-1 <= one.low <= one.value <= one.high <= 1 for one in (worst, best))
+
+
 def test_intervals_hold_the_truth():
     """The labels of the one good worker beat every rule on counts: a negative loss, known exactly."""
     by_majority, level, misses = crew_accuracy(PRIOR, CREW), 0.8, np.zeros(3)
@@ -70,6 +77,9 @@ def test_labels_are_read_by_item_and_by_text(tmp_path):
     assert read_labels(str(path), votes).tolist() == [0, -1, -1, 1]
     path.write_text("item,label\n3,maybe\n")
     with pytest.raises(DataError, match="'maybe' is not a label of the votes"):
+        read_labels(str(path), votes)
+    path.write_text("item,label\n3,yes\n3,no\n")
+    with pytest.raises(DataError, match="has label 'no', but 'yes'"):
         read_labels(str(path), votes)
     path.write_text("item,answer\n3,yes\n")
     with pytest.raises(ConfigError, match="has no column 'label'"):

@@ -10,7 +10,7 @@ from majorant.certify.gold.cells import GoldCells
 from majorant.certify.gold.plan import gold_needed
 from majorant.certify.gold.tests import best_p_values, simes, worse_p_values
 from majorant.certify.plug_in import plug_in, shared_model
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.plan import plan, plan_crew, plan_model
 from majorant.report.plan import plan_summary, plan_text
@@ -139,6 +139,38 @@ def test_gold_that_contradicts_the_model_makes_the_plan_doubtful():
     sound = plan(simulate(**model, rng=0).votes, target=0.9)
     assert sound.observed_now.low <= sound.expected_now <= sound.observed_now.high
     assert sound.advice == "enough"
+
+
+@pytest.mark.parametrize(("verdict", "model"), [("void", "independent votes"), ("supported", "item difficulty")])
+def test_a_certificate_that_found_dependence_makes_the_plan_doubtful(verdict, model):
+    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.8]), n_items=500, n_votes=3, rng=0)
+    claim = Claim(kind="anonymous", verdict=verdict, why="", model=model)
+    doubtful = plan(votes, target=0.9, certificate=Certificate(level=0.95, why="", anonymous=claim))
+    assert doubtful.advice == "doubtful"
+    text = plan_text(plan_summary(doubtful))
+    assert text.startswith("If votes were independent, being right on 90 % ")
+    assert "\nNote     Votes depend on each other" in text
+    assert (
+        f"About {doubtful.gold_items} gold items would decide whether majority vote is optimal, if votes were" in text
+    )
+    assert "if votes were independent, by the best rule that knows who voted." in text
+    assert "if votes were" not in plan_text(plan_summary(plan(votes, target=0.9)))
+
+
+def test_where_the_verdict_stands_no_more_items_are_asked_for():
+    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=300, n_votes=3, rng=0)
+    claim = Claim(kind="anonymous", verdict="proved", why="", more_items=0)
+    whole = plan(votes, certificate=Certificate(level=0.95, why="", anonymous=claim))
+    assert whole.more_items is None
+    assert "more items without gold" not in plan_text(plan_summary(whole))
+
+
+@pytest.mark.parametrize("n_votes", [1, 2])
+def test_votes_that_do_not_tell_how_good_they_are_bear_no_plan(n_votes):
+    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=300, n_votes=n_votes, rng=0)
+    with pytest.raises(NotIdentified, match="collect a third vote"):
+        plan(votes)
+    assert plan(votes, fit=ESTIMATORS["majority"]().fit(votes)).votes_now == n_votes
 
 
 @pytest.mark.parametrize(

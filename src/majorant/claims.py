@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
+from majorant.certify.anonymous.words import SETTLES
 from majorant.certify.certificate import Certificate, Claim, Gate
 from majorant.certify.gold.cells import GoldCells, cells_of, gold_rows
 from majorant.certify.gold.claim import claim_from_cells
@@ -169,7 +170,7 @@ def inquire_from(material: Material, *, level: float, rng: np.random.Generator) 
     gold = None if material.gold is None else claim_from_cells(material.gold, material.sample.labels, level=level)
     why = " ".join([anonymous.why, *([named.why] if named is not None else [])])
     certificate = Certificate(
-        level=level, why=why, anonymous=anonymous, named=named, gold=gold, dependence=shared_errors
+        level=level, why=why, anonymous=anonymous, named=named, gold=gold, dependence=shared_errors, design=shape
     )
     return Inquiry(certificate, shape, None if case is None else case.fit)
 
@@ -251,5 +252,6 @@ def _gated(claim: Claim, gate: Gate | None) -> Claim:
     if gate.passed is not False or claim.verdict in ("unidentified", "void"):
         return replace(claim, gates=gates)
     what = "any rule that ignores who voted" if claim.kind == "anonymous" else "a rule that knows who voted"
-    why = f"Votes depend on each other, so nothing is certified about {what} (void). If they did not: {claim.why}"
+    void = f"(void): {SETTLES}" if claim.kind == "anonymous" else "(void)"
+    why = f"Votes depend on each other, so nothing is certified about {what} {void}. If they did not: {claim.why}"
     return replace(claim, verdict="void", why=why, gates=gates, more_items=None)

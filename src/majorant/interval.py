@@ -53,6 +53,6 @@ def binomial_bounds(successes: ArrayLike, trials: ArrayLike, tail: float) -> tup
 
 def as_level(level: float) -> float:
     """A level of confidence, strictly between 0 and 1."""
-    if not 0 < level < 1:
+    if not isinstance(level, (int, float, np.integer, np.floating)) or not 0 < level < 1:
         raise ConfigError(f"level must lie between 0 and 1, not {level!r}.")
     return float(level)

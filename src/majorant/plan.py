@@ -9,12 +9,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant.certify.anonymous.words import too_few_votes
 from majorant.certify.certificate import Certificate
 from majorant.certify.gold.cells import gold_cells
 from majorant.certify.gold.claim import gold_claim
 from majorant.certify.gold.plan import model_gold
 from majorant.certify.plug_in import shared_model
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS, Fit
 from majorant.interval import Estimate, FloatArray, as_level, clopper_pearson
 from majorant.theory import crew_accuracy, majority_accuracy, map_accuracy
@@ -147,8 +148,9 @@ def plan(
     """The plan at what the votes say of prior and confusion, from `fit` if given; see `plan_model`.
 
     A few workers who vote on most items are a crew: `crew` says in which order they help.  `certificate` adds how many
-    more items would decide whether majority vote is optimal.  Where gold shows that majority is right less often than
-    the model expects, votes depend on each other and the advice is `doubtful`.
+    more items would decide whether majority vote is optimal.  Where it found that votes depend on each other, or gold
+    shows that majority is right less often than the model expects, the advice is `doubtful`.  NotIdentified
+    where no item has three votes.
 
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=2000, n_votes=3, rng=0)
@@ -157,10 +159,12 @@ def plan(
     """
     if not votes.n_votes:
         raise ConfigError("There are no votes to plan from.")
-    members = _members(votes)
+    members, given = _members(votes), fit is not None
     if fit is None:
         fit = ESTIMATORS[PANEL_METHOD if len(members) else CROWD_METHOD]().fit(votes)
     prior_k, confusion_kl = shared_model(votes, fit)
+    if not given and votes.votes_i.max() < 3:
+        raise NotIdentified(too_few_votes())
     base = plan_model(
         prior_k,
         confusion_kl,
@@ -173,7 +177,7 @@ def plan(
     gold = gold_claim(votes, level=level) if certificate is None else certificate.gold
     expected, observed = _right_now(votes, prior_k, confusion_kl, level)
     crew, advice = _crew_of(votes, fit, members), base.advice
-    if expected is not None and observed.high is not None and observed.high < expected:
+    if _depend(certificate) or (expected is not None and observed.high is not None and observed.high < expected):
         advice = "doubtful"
     elif advice not in ("enough", "better rule") and crew and crew[-1].best >= target:
         advice = "know who votes"
@@ -184,7 +188,7 @@ def plan(
         observed_now=observed,
         gold_items=base.gold_items if observed.value is None else None,
         more_gold=gold.more_items if gold is not None else None,
-        more_items=certificate.anonymous.more_items if certificate is not None else None,
+        more_items=(certificate.anonymous.more_items or None) if certificate is not None else None,
         crew=crew,
     )
 
@@ -215,6 +219,12 @@ def plan_crew(prior: ArrayLike, confusions: ArrayLike, workers: Sequence[Hashabl
         majority = crew_accuracy(prior_k, confusion_jkl[chosen])
         steps.append(CrewStep(workers[chosen[-1]], majority, float(best_j[first])))
     return tuple(steps)
+
+
+def _depend(certificate: Certificate | None) -> bool:
+    """Whether the certificate found that votes depend on each other, so that it is void or allows for hard items."""
+    claim = None if certificate is None else certificate.anonymous
+    return claim is not None and (claim.verdict == "void" or claim.model == "item difficulty")
 
 
 def _members(votes: Votes) -> NDArray[np.int64]:

@@ -217,6 +217,17 @@ def test_too_few_votes_are_unidentified(histograms):
         ({3: [1, 2, 3]}, 0.95, "4 counts"),
         ({0: [1]}, 0.95, "not a number of votes"),
         ({2.5: [1, 2]}, 0.95, "not a number of votes"),
+        ({"x": [1, 2]}, 0.95, "not a number of votes"),
+        ({3: [1, 2, 3, 4], "5": [1] * 6}, 0.95, "not a number of votes"),
+        ({None: [1, 2]}, 0.95, "not a number of votes"),
+        ({float("inf"): [1, 2]}, 0.95, "not a number of votes"),
+        ({3: ["a", 2, 3, 4]}, 0.95, "not a list of counts"),
+        ({3: [1, 2, 3, 4j]}, 0.95, "not a list of counts"),
+        ({3: [1, 2, 3, 1e300]}, 0.95, "at most"),
+        ({3: [1, 2, 3, float("inf")]}, 0.95, "whole numbers"),
+        ([1, 2, 3, 4], 0.95, "not a list"),
+        ({3: [1, 2, 3, 4]}, "0.9", "level"),
+        ({3: [1, 2, 3, 4]}, None, "level"),
         ({3: [1, 2, 3, 4]}, 1.0, "level"),
         ({3: [1, 2, 3, 4]}, 0.0, "level"),
         ({3: [1, 2, 3, 4]}, float("nan"), "level"),
@@ -232,6 +243,8 @@ def test_one_or_two_items_decide_nothing(histograms):
     claim = certify_counts(histograms, rng=0).anonymous
     assert claim.verdict == "undecided"
     assert 0 <= claim.loss.low <= claim.loss.high <= 1
+    assert f"at most {100 * claim.loss.high:.1f} points" in claim.why
+    assert claim.more_items is None or claim.more_items <= 1e9
 
 
 @pytest.mark.parametrize(("concentration", "passed"), [(4.0, False), (1e6, True)])

@@ -345,6 +345,7 @@ def test_real_sets_by_hand(name, verdict):
     assert claim.evidence["p_not_optimal"] == pytest.approx(p_not)
     assert claim.verdict == ("proved" if p_optimal <= 0.05 else "refuted" if p_not <= 0.05 else "undecided") == verdict
     assert claim.evidence["gold_items"] == untied
+    assert claim.evidence["majority_accuracy"] == pytest.approx(sum(right for _, right in cells.values()) / untied)
 
 
 @pytest.mark.long
@@ -368,3 +369,18 @@ def edge_of(counts):
     """Majority's class and the next one are equally likely."""
     m = int(np.argmax(counts))
     return tuple(0.5 * (k in (m, (m + 1) % len(counts))) for k in range(len(counts)))
+
+
+@pytest.mark.parametrize(
+    ("gold", "words"),
+    [
+        ([1], "of 1 gold item with the votes 2 x n, 1 x y, 0 are n and 1 is y."),
+        ([0, 1, 1], "of 3 gold items with the votes 2 x n, 1 x y, 1 is n and 2 are y."),
+    ],
+)
+def test_the_sentence_counts_in_english(gold, words):
+    n = len(gold)
+    votes = Votes.from_codes(
+        np.repeat(np.arange(n), 3), [0, 1, 2] * n, [0, 0, 1] * n, items=range(n), workers="abc", labels="ny", gold=gold
+    )
+    assert gold_claim(votes).why == f"The gold labels leave 1 of 1 counts of votes open: {words}"

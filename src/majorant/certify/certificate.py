@@ -6,11 +6,13 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from majorant.certify.named.design import Design
 from majorant.frozen import lock
 from majorant.interval import Estimate
 
 Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
 ClaimKind = Literal["anonymous", "named", "gold"]
+ALIKE = "workers alike"  # the gate that says whether workers differ: a finding, with which no claim falls
 NOT_ESTIMATED = Estimate(None, reason="not estimated")
 
 
@@ -77,7 +79,11 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """The claims at one level, one sentence that says it all, and for a panel whether its workers err together."""
+    """The claims at one level, one sentence that says it all, and for a panel whether its workers err together.
+
+    `design` says whether a crowd or a panel voted, which decides by which model the claims are judged; None where it is
+    not known who voted.
+    """
 
     level: float
     why: str
@@ -85,6 +91,7 @@ class Certificate:
     named: Claim | None = None
     gold: Claim | None = None
     dependence: Dependence | None = None
+    design: Design | None = None
 
     def _repr_html_(self) -> str:
         from majorant.report.notebook import certificate_html

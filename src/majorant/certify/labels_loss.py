@@ -68,7 +68,7 @@ def _by_gold(votes: Votes, label_i: IntArray, majority_i: IntArray, level: float
     return {
         "accuracy": Estimate(n_right / n_gold, *clopper_pearson(n_right, n_gold, level)),
         "over_majority": Estimate(lead, *_bounds(wins, losses, n_gold, 1 - level)),
-        "loss": Estimate(lost - lead, lost_low - lead_high, lost_high - lead_low),
+        "loss": Estimate(lost - lead, max(-1.0, lost_low - lead_high), min(1.0, lost_high - lead_low)),
     }
 
 

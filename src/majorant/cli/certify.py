@@ -10,7 +10,7 @@ from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import claim_option, common_options, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.site import opened
-from majorant.cli.source import Source, input_options
+from majorant.cli.source import Source, input_options, say_notes
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,13 +64,16 @@ def certify(
             "sample of the items."
         )
     if plug_in is not None:
-        raise SystemExit(_plug_in(source.read(), plug_in, share, seed, as_json=as_json))
+        votes = source.read()
+        say_notes(votes.account, quiet=quiet)
+        raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
     from majorant.claims import inquire_at
 
     with opened(source, large) as site:
         with at_work("certifying", quiet=quiet or site.whole is None):
             certificate = inquire_at(site, level=level, rng=seed).certificate
         code = _exit_code(certificate, claim)
+    say_notes(site.votes.account, quiet=quiet or as_json)
     _show(site, certificate, as_json=as_json, labels=labels)
     raise SystemExit(code)
 

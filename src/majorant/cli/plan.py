@@ -6,7 +6,7 @@ import click
 
 from majorant.cli.options import common_options, level_option
 from majorant.cli.progress import at_work
-from majorant.cli.source import Source, input_options
+from majorant.cli.source import Source, input_options, say_notes
 
 
 @click.command()
@@ -39,6 +39,7 @@ def plan(
     from majorant.report.text import to_json
 
     votes = source.read()
+    say_notes(votes.account, quiet=quiet)
     with at_work("certifying and planning", quiet=quiet):
         certificate = certify(votes, level=level, rng=seed)
         made = make_plan(

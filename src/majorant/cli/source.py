@@ -14,6 +14,7 @@ from majorant.errors import ConfigError
 from majorant.threads import THREADS_VARIABLE
 
 if TYPE_CHECKING:
+    from majorant.account import Account
     from majorant.votes import Votes
 
 Command = Callable[..., Any]
@@ -42,6 +43,14 @@ class Source:
         with row_counter(quiet=self.quiet) as progress:
             files = list(self.file) if len(self.file) > 1 else self.file[0]
             return read(files, by=by, progress=progress, **self.settings)
+
+
+def say_notes(account: Account, *, quiet: bool) -> None:
+    """What to know about the input, on standard error, where a command leads with its answer."""
+    from majorant.report.text import printable
+
+    for note in () if quiet else account.notes:
+        click.echo(f"Note     {printable(note.text)}", err=True)
 
 
 _INPUT_OPTIONS = (

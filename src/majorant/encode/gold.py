@@ -25,8 +25,19 @@ class Gold:
     notes: tuple[Note, ...] = ()
 
 
-def read_gold(source: Any, how: Opening, items: Sequence[Any], *, empty: frozenset[str], max_classes: int) -> Gold:
-    """Gold labels from a file of their own, matched to the items by value, and by text where the types differ."""
+def read_gold(
+    source: Any,
+    how: Opening,
+    items: Sequence[Any],
+    *,
+    empty: frozenset[str],
+    max_classes: int,
+    what: str = "gold label",
+) -> Gold:
+    """Gold labels from a file of their own, matched to the items by value, and by text where the types differ.
+
+    `what` is the word for them in messages.
+    """
     with open_table(source, how) as table:
         coded = collect_codes(table, max_classes=max_classes, progress=None)
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]
@@ -36,7 +47,7 @@ def read_gold(source: Any, how: Opening, items: Sequence[Any], *, empty: frozens
 
     def refuse(earlier: int, later: int) -> None:
         raise DataError(
-            f"{coded.where(later)}: item {own_items[item_n[later]]!r} has gold label {values[gold_n[later]]!r}, but "
+            f"{coded.where(later)}: item {own_items[item_n[later]]!r} has {what} {values[gold_n[later]]!r}, but "
             f"{values[gold_n[earlier]]!r} in {coded.where(earlier)}. Keep one."
         )
 

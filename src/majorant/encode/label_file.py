@@ -22,7 +22,8 @@ def read_labels(source: Any, votes: Votes, *, column: str = "label") -> NDArray[
     [-1, 1]
     """
     how = Opening(choice=Choice(named={"gold": column, "worker": "", "label": ""}, needed=GOLD_ROLES))
-    found = read_gold(source, how, votes.items, empty=frozenset(), max_classes=max(1000, len(votes.labels)))
+    most = max(1000, len(votes.labels))
+    found = read_gold(source, how, votes.items, empty=frozenset(), max_classes=most, what="label")
     values = match_labels(list(found.value_by_item.values()), votes.labels)
     code_of = {label: code for code, label in enumerate(votes.labels)}
     unknown = [value for value in values if value not in code_of]

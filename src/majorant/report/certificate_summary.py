@@ -8,11 +8,11 @@ from typing import Any
 from majorant.certify.certificate import Certificate, Claim
 from majorant.certify.labels_loss import LabelsLoss
 from majorant.certify.plug_in import PlugIn
-from majorant.report.text import listed, points
+from majorant.report.text import count, listed, points
 from majorant.report.theory import finite
 
 NEGLIGIBLE = 0.0005  # accuracy: less than a tenth of a point
-NEEDS = {"anonymous": "items", "named": "items", "gold": "gold items"}  # what more of would decide
+NEEDS = {"anonymous": "more item", "named": "more item", "gold": "more gold item"}  # what more of would decide
 
 
 def certificate_summary(certificate: Certificate) -> dict[str, Any]:
@@ -26,6 +26,7 @@ def certificate_summary(certificate: Certificate) -> dict[str, Any]:
             kind: None if claim is None else claim_summary(claim)
             for kind, claim in zip(("anonymous", "named", "gold"), claims, strict=True)
         },
+        "design": None if certificate.design is None else asdict(certificate.design),
     }
 
 
@@ -49,7 +50,7 @@ def claim_summary(claim: Claim) -> dict[str, Any]:
 
 def certificate_sentence(certificate: Certificate) -> str:
     """What a manager reads: is majority as good as a rule can be, and what would knowing who voted gain."""
-    sentences = [_without_names(certificate)]
+    sentences = [_without_names(certificate), _gold_so_far(certificate)]
     if certificate.named is not None:
         sentences.append(_with_names(certificate.named, certificate.level))
     return " ".join(sentence for sentence in sentences if sentence)
@@ -61,7 +62,8 @@ def _without_names(certificate: Certificate) -> str:
     if certificate.gold is not None and certificate.gold.verdict in ("proved", "refuted"):
         claim = certificate.gold
     by_gold = "By its gold labels, m" if claim.kind == "gold" else "M"
-    verdict = f"({claim.verdict}, {100 * certificate.level:g} %)"
+    allowing = ", allowing for item difficulty" if claim.model == "item difficulty" else ""
+    verdict = f"({claim.verdict}, {100 * certificate.level:g} %{allowing})"
     if claim.verdict in ("proved", "supported"):
         return f"{by_gold}ajority vote is as good as any rule that ignores who voted {verdict}."
     if claim.verdict == "refuted":
@@ -70,8 +72,19 @@ def _without_names(certificate: Certificate) -> str:
             f"gain {_about(claim)} {verdict}."
         )
     if claim.verdict == "undecided":
-        return f"These votes cannot yet tell whether majority vote is as good as any rule {verdict}{_at_stake(claim)}."
+        return (
+            "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted "
+            f"{verdict}{_at_stake(claim)}."
+        )
     return claim.why  # what stands in the way, in one sentence
+
+
+def _gold_so_far(certificate: Certificate) -> str:
+    """What gold labels leave open where votes alone say nothing."""
+    gold = certificate.gold
+    if gold is None or gold.verdict != "undecided" or certificate.anonymous.verdict not in ("void", "unidentified"):
+        return ""
+    return f"The gold labels cannot yet tell either{_at_stake(gold)}."
 
 
 def _with_names(claim: Claim, level: float) -> str:
@@ -95,9 +108,11 @@ def _about(claim: Claim) -> str:
 
 
 def _at_stake(claim: Claim) -> str:
-    high = "" if claim.loss.high is None else f"; at most {points(claim.loss.high)} points are at stake"
-    more = "" if claim.more_items is None else f"; about {claim.more_items:,} more {NEEDS[claim.kind]} would tell"
-    return high + more
+    high = claim.loss.high
+    most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE else "less than 0.1"
+    stake = f"; {most} points are at stake" if most else ""
+    more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} would tell"
+    return stake + more
 
 
 def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
@@ -133,7 +148,8 @@ def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
 def _plug_in_sentence(verdict: PlugIn) -> str:
     against = [str(n_votes) for n_votes, one in sorted(verdict.by_votes.items()) if one.verdict != "optimal"]
     answer = "is" if not against else "is not"
-    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {listed(against)} votes"
+    votes = "1 vote" if against == ["1"] else f"{listed(against)} votes"
+    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {votes}"
     return (
         f"At the {verdict.method} estimate majority vote {answer} the best rule that ignores who voted{where} "
         "(plug-in, no level)."

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from majorant.certify.certificate import ALIKE
 from majorant.report.certificate_summary import NEEDS
 from majorant.report.dependence_text import dependence_lines
-from majorant.report.text import columns, listed, percent, points, printable
+from majorant.report.text import columns, count, level_percent, listed, percent, points, printable
 
 TITLES = {
     "anonymous": "Rules that ignore who voted",
@@ -32,6 +33,7 @@ LABELS_NUMBERS = {
     "model_loss": "loss, by the model",
 }
 LEAD = "         "
+MOST_HANDICAP = 1e6  # votes: beyond, votes that hardly tell the classes apart make a number without sense
 
 
 def certificate_text(summary: dict[str, Any]) -> str:
@@ -40,6 +42,8 @@ def certificate_text(summary: dict[str, Any]) -> str:
     for kind, title in TITLES.items():
         if summary[kind] is not None:
             lines += ["", *claim_lines(kind, title, summary[kind], summary["level"], said=summary["sentence"])]
+    if summary["design"] is not None:
+        lines += ["", f"Design   {summary['design']['text']}"]
     if summary.get("dependence") is not None:
         lines += ["", *dependence_lines(summary["dependence"], summary["level"])]
     return "\n".join(lines)
@@ -48,12 +52,13 @@ def certificate_text(summary: dict[str, Any]) -> str:
 def claim_lines(kind: str, title: str, claim: dict[str, Any], level: float, said: str = "") -> list[str]:
     """A claim and its numbers, those of a void one marked; its reason unless it was `said` before."""
     model = f", {claim['model']}" if claim["model"] not in ("", "none") else ""
-    lines = [f"{title}: {claim['verdict']} at {percent(level, 0)}{model}"]
+    lines = [f"{title}: {claim['verdict']} at {level_percent(level)}{model}"]
     if claim["why"] not in said:
         lines.append(f"{LEAD}{printable(claim['why'])}")
-    if claim["verdict"] == "void":
+    numbers = _numbers(kind, claim)
+    if claim["verdict"] == "void" and numbers:
         lines.append(f"{LEAD}The numbers below would hold if votes were independent:")
-    facts = [*_numbers(kind, claim), *_gates(claim), *(("assumes", text) for text in claim["assumptions"])]
+    facts = [*numbers, *_gates(claim), *(("assumes", text) for text in claim["assumptions"])]
     return [*lines, *columns([(name, printable(text)) for name, text in facts], left=(0, 1))] if facts else lines
 
 
@@ -62,7 +67,8 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
     if claim["by_votes"]:
         facts.append(("by votes", listed(f"{row['votes']}: {row['verdict']}" for row in claim["by_votes"])))
     if claim["margin"] is not None:
-        handicap = "" if claim["handicap"] is None else f"; handicap {float(claim['handicap']):+.2f} votes"
+        told = claim["handicap"] is not None and abs(float(claim["handicap"])) < MOST_HANDICAP
+        handicap = f"; handicap {float(claim['handicap']):+.2f} votes" if told else ""
         facts.append(("margin", f"{float(claim['margin']):+.3f} nats{handicap}"))
     loss = claim["loss"]
     if loss["value"] is not None:
@@ -74,9 +80,10 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
     if evidence:
         facts.append(("evidence", ", ".join(evidence)))
     if "majority_accuracy" in claim["evidence"]:
-        facts.append(("majority", f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the items"))
+        items = "untied gold items" if kind == "gold" else "items"
+        facts.append(("majority", f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"))
     if claim["more_items"]:
-        facts.append(("would decide", f"about {claim['more_items']:,} more {NEEDS[kind]}"))
+        facts.append(("would decide", f"about {count(claim['more_items'], NEEDS[kind])}"))
     return facts
 
 
@@ -90,6 +97,9 @@ def _gates(claim: dict[str, Any]) -> list[tuple[str, str]]:
     answer = {True: "passed", False: "FAILED", None: "cannot be tested"}
     rows = []
     for gate in claim["gates"]:
+        if gate["name"] == ALIKE:
+            rows.append(("workers", gate["text"]))
+            continue
         silent = gate["p_value"] is None or "p = " in gate["text"]
         p_value = "" if silent else f" (p = {gate['p_value']:.2g})"
         rows.append(("gate", f"{gate['name']}: {answer[gate['passed']]}{p_value}. {gate['text']}".rstrip()))
@@ -111,7 +121,7 @@ def plug_in_text(summary: dict[str, Any]) -> str:
         for row in summary["by_votes"]
     ]
     matrix = " / ".join(", ".join(f"{value:.3f}" for value in row) for row in summary["confusion"])
-    source = f"all {summary['items']:,} items" if summary["share"] == 1 else f"{summary['items']:,} random items"
+    source = f"all {summary['items']:,} items" if summary["share"] == 1 else count(summary["items"], "random item")
     return "\n".join(
         [
             summary["sentence"],

@@ -64,13 +64,15 @@ def plan_text(summary: dict[str, Any]) -> str:
     """What `majorant plan` prints."""
     lines = [summary["sentence"], *_doubt(summary), "", *_points(summary)]
     wants = [
-        (summary["gold_items"], "gold items"),
-        (summary["more_gold"], "more gold items"),
-        (summary["more_items"], "more items without gold"),
+        (summary["gold_items"], "gold item", ""),
+        (summary["more_gold"], "more gold item", ""),
+        (summary["more_items"], "more item", " without gold"),
     ]
+    condition = ", if votes were independent" if summary["advice"] == "doubtful" else ""
     decide = [
-        f"About {number:,} {what} would decide whether majority vote is optimal."
-        for number, what in wants
+        f"About {count(number, what)}{more} would decide whether majority vote is optimal"
+        f"{condition if what == 'gold item' else ''}."
+        for number, what, more in wants
         if number is not None
     ]
     lines += ["", *decide] if decide else []
@@ -80,14 +82,18 @@ def plan_text(summary: dict[str, Any]) -> str:
 
 
 def _doubt(summary: dict[str, Any]) -> list[str]:
-    """A warning where gold shows that the model promises too much."""
+    """A warning where gold, or the votes themselves, show that the model promises too much."""
     if summary["advice"] != "doubtful":
         return []
-    seen, expected = summary["observed_now"], percent(summary["expected_now"])
-    right = f"{percent(seen['value'])}{interval(seen, percent)}"
+    seen, expected = summary["observed_now"], summary["expected_now"]
+    if expected is None or seen["high"] is None or seen["high"] >= expected:
+        return [
+            "Note     Votes depend on each other (hard items, shared errors): they gain less than the numbers below."
+        ]
+    right = f"{percent(seen['value'])}{interval(seen, percent).replace('  [', ' [')}"
     return [
-        f"Note     By gold, majority is right on {right} of the untied items.",
-        f"         The numbers below expect {expected}: votes depend on each other (hard items, shared errors).",
+        f"Note     By gold, majority is right on {right} of the untied items. The numbers below expect",
+        f"         {percent(expected)}: votes depend on each other (hard items, shared errors).",
     ]
 
 
@@ -111,4 +117,7 @@ def _crew(summary: dict[str, Any]) -> list[str]:
     rows = [(shown(row["worker"]), percent(row["majority"]), percent(row["best"])) for row in summary["crew"]]
     keep = ", ".join(shown(worker) for worker in summary["keep"])
     reached = percent(summary["crew"][len(summary["keep"]) - 1]["best"])
-    return [f"Keep {keep}: together right on {reached}, by the best rule that knows them.", *columns([head, *rows])]
+    together = "together " if len(summary["keep"]) > 1 else ""
+    condition = " if votes were independent" if summary["advice"] == "doubtful" else ""
+    told = f"Keep {keep}: {together}right on {reached}{condition}, by the best rule that knows who voted."
+    return [told, *columns([head, *rows])]

@@ -68,7 +68,7 @@ def votes_lines(votes: dict[str, Any]) -> list[str]:
 
 def agreement_lines(agreement: dict[str, Any], *, pairs: bool = False) -> list[str]:
     """Each coefficient with its interval or the reason why it is missing."""
-    lines = [f"Agreement, with {percent(agreement['level'], 0)} intervals"]
+    lines = [f"Agreement, with {level_percent(agreement['level'])} intervals"]
     for name, title in NAMES.items():
         one = agreement[name]
         if name == "krippendorff_ordinal" and agreement["classes"] <= 2:
@@ -134,7 +134,7 @@ def workers_lines(workers: dict[str, Any]) -> list[str]:
         )
         for one in workers["rows"]
     ]
-    head = ("worker", "votes", "accuracy", f"{percent(workers['level'], 0)} interval", "agreement", "stands out")
+    head = ("worker", "votes", "accuracy", f"{level_percent(workers['level'])} interval", "agreement", "stands out")
     return [
         f"Workers  {count(workers['workers'], 'worker')} by {workers['method']}; stand out: {flagged or 'none'}.",
         f"         Those with the most votes, {len(rows)} of {workers['workers']:,}:",
@@ -177,6 +177,15 @@ def count(number: int, thing: str) -> str:
 def percent(value: float, digits: int = 1) -> str:
     """0.816 as 81.6 %."""
     return f"{100 * value:.{digits}f} %"
+
+
+def level_percent(level: float) -> str:
+    """A level of confidence with all its digits.
+
+    >>> level_percent(.95), level_percent(.999)
+    ('95 %', '99.9 %')
+    """
+    return f"{100 * level:g} %"
 
 
 def points(accuracy: float) -> str:

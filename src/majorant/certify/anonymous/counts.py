@@ -19,6 +19,8 @@ from majorant.interval import as_level
 from majorant.randomness import as_generator
 from majorant.theory.checks import FloatArray
 
+MOST_ITEMS = 2.0**53  # up to here every whole number is a float of its own
+
 
 def certify_counts(
     histograms: Mapping[int, ArrayLike], *, level: float = 0.95, rng: int | np.random.Generator
@@ -99,20 +101,33 @@ def _claim(model: str, finding: Finding, gates: Iterable[Gate], level: float) ->
 
 def as_histograms(histograms: Mapping[int, ArrayLike]) -> dict[int, FloatArray]:
     """Histograms by increasing number of votes, checked; those without items left out."""
-    checked = {}
-    for n_votes in sorted(histograms):
-        if n_votes != int(n_votes) or n_votes < 1:
+    try:
+        histograms = dict(histograms)
+    except (TypeError, ValueError):
+        kind = type(histograms).__name__
+        raise ConfigError(f"histograms must be a dict such as {{3: [5, 2, 1, 9]}}, not a {kind}.") from None
+    for n_votes in histograms:
+        if not isinstance(n_votes, (int, float, np.integer, np.floating)) or n_votes < 1 or n_votes % 1 != 0:
             raise ConfigError(f"histograms: {n_votes!r} is not a number of votes.")
-        items_k = np.asarray(histograms[n_votes], dtype=float)
-        if items_k.shape != (n_votes + 1,):
-            raise ConfigError(
-                f"histograms[{n_votes}] must list the items with 0, 1, ..., {n_votes} votes for class 0, "
-                f"{n_votes + 1} counts, not an array of shape {items_k.shape}."
-            )
-        wrong = ~((items_k >= 0) & (items_k == np.floor(items_k)) & np.isfinite(items_k))
-        if wrong.any():
-            k = int(wrong.argmax())
-            raise ConfigError(f"histograms[{n_votes}][{k}] is {items_k[k]:g}: counts are whole numbers, 0 or more.")
-        if items_k.any():
-            checked[int(n_votes)] = items_k
-    return checked
+    checked = {int(n_votes): _as_counts(int(n_votes), histograms[n_votes]) for n_votes in sorted(histograms)}
+    return {n_votes: items_k for n_votes, items_k in checked.items() if items_k.any()}
+
+
+def _as_counts(n_votes: int, counts: ArrayLike) -> FloatArray:
+    """Items with 0, 1, ..., n_votes votes for class 0."""
+    try:
+        items_k = np.asarray(counts, dtype=float)
+    except (TypeError, ValueError):
+        raise ConfigError(f"histograms[{n_votes}]: {counts!r} is not a list of counts.") from None
+    if items_k.shape != (n_votes + 1,):
+        raise ConfigError(
+            f"histograms[{n_votes}] must list the items with 0, 1, ..., {n_votes} votes for class 0, "
+            f"{n_votes + 1} counts, not an array of shape {items_k.shape}."
+        )
+    wrong = ~((items_k >= 0) & (items_k == np.floor(items_k)) & (items_k <= MOST_ITEMS))
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise ConfigError(
+            f"histograms[{n_votes}][{k}] is {items_k[k]:g}: counts are whole numbers, 0 or more and at most 2**53."
+        )
+    return items_k

@@ -35,6 +35,7 @@ from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
 
 MAIN_SHARE = 0.01  # of the items: a number of votes held by fewer has no say in the verdict on the data set
+MOST_ITEMS = 1e9  # beyond this the answer to how many items would decide is: no number in reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,16 +145,16 @@ def plan_items(
 
 
 def items_still_missing(verdict: Verdict, needed: float, n_items: float) -> int | None:
-    """Further items that would decide; 0 where the verdict stands, None where no number would do.
+    """Further items that would decide; 0 where the verdict stands, None where no number in reach would do.
 
     >>> items_still_missing("undecided", 392.1, 100), items_still_missing("proved", 392.1, 100)
     (293, 0)
-    >>> items_still_missing("undecided", np.inf, 100) is None
+    >>> items_still_missing("undecided", 3.5e11, 100) is None
     True
     """
     if verdict in ("proved", "supported", "refuted"):
         return 0
-    return int(np.ceil(max(needed - n_items, 1))) if np.isfinite(needed) else None
+    return int(np.ceil(max(needed - n_items, 1))) if needed <= MOST_ITEMS else None
 
 
 def _loss(

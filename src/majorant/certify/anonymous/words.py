@@ -11,6 +11,10 @@ SHARED = (
     "votes are better than guessing",
     "the number of votes on an item does not depend on the votes seen",
 )
+SETTLES = (
+    "some items are hard or workers share errors; enough gold labels, more votes per item or a method that models "
+    "this (EBCC) would settle it"
+)
 NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
 INDEPENDENT = "votes on an item are independent given its class"
 HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
@@ -59,9 +63,8 @@ def why_anonymous(finding: Finding, model: str, level: float) -> str:
     if finding.verdict == "undecided":
         return f"These items cannot tell whether majority vote is the best rule {stamp}: {_at_stake(finding)}."
     return (
-        "The votes on an item are not independent given its class, so nothing is certified (void): some items are "
-        "hard or workers share errors; gold labels for some items, more votes per item or a method that models this "
-        f"(EBCC) would settle it. {if_independent(finding)}"
+        f"The votes on an item are not independent given its class, so nothing is certified (void): {SETTLES}. "
+        f"{if_independent(finding)}"
     )
 
 
@@ -77,8 +80,8 @@ def if_independent(finding: Finding) -> str:
 
 def _at_stake(finding: Finding) -> str:
     high = 100 * (finding.loss.high or 0.0)
-    stake = f"at most {high:.2g} points" if high >= 0.01 else "less than 0.01 points"
-    decide = "no number of items is sure to decide" if finding.more_items is None else ""
+    stake = f"at most {high:{'.1f' if high >= 1 else '.2g'}} points" if high >= 0.01 else "less than 0.01 points"
+    decide = "no number of items in reach would decide" if finding.more_items is None else ""
     decide = decide or f"about {finding.more_items:,} further items would decide"
     share = finding.items_certified
     proved = "" if share is None else f"{100 * share:.1f} % of the items are provably decided as the best rule would, "

@@ -58,6 +58,7 @@ def claim_from_cells(cells: GoldCells, labels: Sequence[Hashable], *, level: flo
             "cells_certified": float(certified_c.sum()),
             "p_optimal": float(best_p_values(counted).max()),
             "p_not_optimal": not_optimal_p_value(counted, alpha),
+            "majority_accuracy": float(cells.right_c.sum() / cells.gold_c.sum()),
         },
         model="none",
         assumptions=ASSUMPTIONS,
@@ -113,7 +114,6 @@ def _worst(cells: GoldCells, labels: Sequence[Hashable]) -> str:
     if not cells.gold_c[worst]:
         return f"no gold item has the votes {votes}"
     majority, rival = labels[cells.majority_c[worst]], labels[cells.others_ck[worst].argmax()]
-    return (
-        f"of {cells.gold_c[worst]:,} gold items with the votes {votes}, {cells.right_c[worst]:,} are {majority} and "
-        f"{cells.rival_c[worst]:,} {rival}"
-    )
+    gold = "1 gold item" if cells.gold_c[worst] == 1 else f"{cells.gold_c[worst]:,} gold items"
+    right, wrong = (f"{n:,} {'is' if n == 1 else 'are'}" for n in (cells.right_c[worst], cells.rival_c[worst]))
+    return f"of {gold} with the votes {votes}, {right} {majority} and {wrong} {rival}"

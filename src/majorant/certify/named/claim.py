@@ -87,7 +87,8 @@ def typical(votes_j: FloatArray) -> float:
 
 def _too_thin(typical: float) -> Claim:
     """No verdict: confusion matrices of workers with few votes fit noise, and overstate what knowing them gains."""
-    why = f"Workers cannot be told apart: the worker behind the typical vote gave only {typical:.0f} votes."
+    given = "1 vote" if typical == 1 else f"{typical:.0f} votes"
+    why = f"Workers cannot be told apart: the worker behind the typical vote gave only {given}."
     loss = Estimate(None, reason="too few votes per worker")
     return Claim(kind="named", verdict="undecided", why=why, loss=loss, model=MODEL, assumptions=ASSUMPTIONS)
 

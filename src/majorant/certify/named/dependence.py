@@ -35,7 +35,7 @@ from majorant.votes import Votes
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
 DRAWS = 20_000
 MOST_PAIRS = 200  # those with the most items in common
-MOST_WORKERS = 40  # beyond, this is a crowd, and vote counts test its independence
+MOST_WORKERS = 40  # beyond, there are too many pairs
 COMMON_ITEMS = 30  # that a pair must share
 SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
@@ -72,7 +72,7 @@ def dependence(
     if fit.confusion is None or fit.confusion.ndim != 3:
         raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
     if len(votes.workers) > MOST_WORKERS:
-        return _untested(f"{len(votes.workers)} workers are a crowd, not a panel; its vote counts are tested instead")
+        return _untested(f"{len(votes.workers)} workers make too many pairs, the test is for {MOST_WORKERS} at most")
     copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
     pairs = _pairs(votes, copies_i)
     if not pairs:

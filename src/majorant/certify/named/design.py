@@ -58,11 +58,12 @@ def design(votes: Votes, copies: ArrayLike | None = None) -> Design:
     first = min(PANEL_SETS, len(items_s))
     sets = "1 set of workers" if first == 1 else f"{first} sets of workers"
     share = "all" if covered == 1 else f"{100 * covered:.0f} % of the"
-    text = (
-        f"A panel: {sets} labelled {share} items, so who voted is known item by item."
-        if is_panel
-        else f"A crowd: {len(items_s):,} different sets of workers labelled {total:,.0f} items."
-    )
+    text = f"A crowd: {len(items_s):,} different sets of workers labelled {total:,.0f} items."
+    if is_panel:
+        text = f"A panel: {sets} labelled {share} items, so who voted is known item by item."
+    elif covered >= PANEL_SHARE:  # as a panel does, but on too few items to know each worker
+        sets = "1 set of workers" if len(items_s) == 1 else f"{len(items_s)} sets of workers"
+        text = f"Taken for a crowd: {total:,.0f} items are too few to judge {sets} as a panel."
     kind: Literal["panel", "crowd"] = "panel" if is_panel else "crowd"
     return Design(kind=kind, n_workers=len(votes.workers), n_sets=len(items_s), covered=covered, text=text)
 

@@ -76,15 +76,20 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     margin = float(worst.odds_bc.min(initial=np.inf))
     margin_b = next(cells for cells in again if cells.n_votes == worst.n_votes).odds_bc.min(axis=1, initial=np.inf)
     more = items_to_tell_margin(margin, float(deviation(margin_b)), n_items, level)
+    right, lost = float(_right(at_fit)[0]), float(_loss(at_fit)[0])
     return Claim(
         kind="anonymous",
         verdict=verdict,
         why=anonymous_sentence(verdict, level),
         by_votes=by_votes,
         margin=margin,
-        loss=loss_estimate(float(_loss(at_fit)[0]), _loss(again), level, refuted=verdict == "refuted"),
+        loss=loss_estimate(lost, _loss(again), level, refuted=verdict == "refuted"),
         items_certified=_certified_share(at_fit, again, level),
-        evidence={"margin low": float(lower_limit(margin_b, level))},
+        evidence={
+            "margin low": float(lower_limit(margin_b, level)),
+            "majority_accuracy": right,
+            "best_accuracy": right + lost,
+        },
         model=MODEL,
         assumptions=ASSUMPTIONS,
         more_items=more if verdict == "undecided" else None,
@@ -121,9 +126,18 @@ def _verdict(at_fit: Cells, again: Cells, n_cells: int, level: float) -> Verdict
 
 def _loss(parts: Sequence[Cells]) -> FloatArray:
     """Under each model, what majority gives away per untied item."""
-    lost_b = sum(cells.items * np.maximum(cells.best_bc - cells.own_bc, 0).sum(axis=1) for cells in parts)
+    return _per_untied(parts, [np.maximum(cells.best_bc - cells.own_bc, 0) for cells in parts])
+
+
+def _right(parts: Sequence[Cells]) -> FloatArray:
+    """Under each model, how often majority is right on an untied item."""
+    return _per_untied(parts, [cells.own_bc for cells in parts])
+
+
+def _per_untied(parts: Sequence[Cells], value: Sequence[FloatArray]) -> FloatArray:
+    total_b = sum(cells.items * value_bc.sum(axis=1) for cells, value_bc in zip(parts, value, strict=True))
     untied_b = sum(cells.items * cells.mass_bc.sum(axis=1) for cells in parts)
-    return np.asarray(lost_b / untied_b)
+    return np.asarray(total_b / untied_b)
 
 
 def _certified_share(at_fit: Sequence[Cells], again: Sequence[Cells], level: float) -> float:
