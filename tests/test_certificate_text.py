@@ -275,7 +275,9 @@ def test_workers_who_do_not_are_not_said_to(run):
     _, text, _ = run("certify", certificate=replace(of(anonymous()), dependence=alone))
     assert "none stands out" in text
     assert "worth roughly 2.9 independent ones (rough)" in text
-    assert dependence_sentence(dependence_summary(alone)) == ""
+    assert dependence_sentence(dependence_summary(alone)) == "No shared errors are seen (p = 0.6)."
+    untested = replace(alone, gate=replace(passed, passed=None, p_value=None))
+    assert dependence_sentence(dependence_summary(untested)) == ""
     assert "err together" not in run("certify", certificate=of(anonymous()))[1]
 
 

@@ -23,9 +23,11 @@ def dependence_lines(found: dict[str, Any] | None) -> list[str]:
 
 
 def dependence_sentence(found: dict[str, Any] | None) -> str:
-    """The same for a reader in a hurry; empty where nothing is found."""
-    if found is None or found["gate"]["passed"] is not False:
+    """The same for a reader in a hurry; empty where nothing is known."""
+    if found is None or found["gate"]["passed"] is None:
         return ""
+    if found["gate"]["passed"]:
+        return f"No shared errors are seen (p = {found['gate']['p_value']:.2g})."
     parts = [f"They err together or avoid each other's errors (p = {found['gate']['p_value']:.2g})"]
     if found["n_eff"]["value"] is not None:
         parts.append(worth(found))
