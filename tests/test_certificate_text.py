@@ -105,11 +105,11 @@ SENTENCES = [
     ),
     (
         of(anonymous("void", why="w"), None, gold()),
-        "By its gold labels, majority vote is as good as any rule that ignores who voted (proved, 95 %).",
+        "By the gold labels, majority vote is as good as any rule that ignores who voted (proved, 95 %).",
     ),
     (
         of(anonymous("supported"), None, gold("refuted", loss=Estimate(0.0089, 0.0001, 0.0176))),
-        "By its gold labels, majority vote is not the best rule for these votes: the best rule that ignores who voted "
+        "By the gold labels, majority vote is not the best rule for these votes: the best rule that ignores who voted "
         "would gain about 0.9 points [0.0, 1.8] (refuted, 95 %).",
     ),
     (

@@ -12,7 +12,7 @@ from majorant.certify.named.dependence import dependence
 from majorant.certify.named.design import design, majority_codes, worker_sets
 from majorant.certify.named.differ import _places, _shuffled, workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
-from majorant.certify.named.odds import majority_losses, vote_odds
+from majorant.certify.named.odds import majority_losses, majority_right, vote_odds
 from majorant.certify.named.panel import panel_claim
 from majorant.certify.named.verdicts import lower_limit
 from majorant.errors import ConfigError
@@ -58,6 +58,10 @@ def test_merged_and_single_items_give_one_claim():
 def test_margin_is_the_crews_own_and_loss_is_worked_out_by_hand():
     votes, copies, fit = panel(UNLIKE)
     claim = named_claim(case_of(votes, fit, copies), level=0.95, rng=0)
+    right, best = (claim.evidence[name] for name in ("majority_accuracy", "best_accuracy"))
+    assert right == pytest.approx(crew_accuracy(fit.prior, fit.confusion), abs=0.003)
+    assert best == pytest.approx(crew_accuracy(fit.prior, fit.confusion, rule="map"), abs=0.003)
+    assert best - right == pytest.approx(claim.loss.value)
     assert np.isclose(claim.margin, crew_margin(fit.prior, fit.confusion))
     majority = (votes.label_n.reshape(-1, 5).sum(axis=1) > 2).astype(int)
     lost = fit.posterior.max(axis=1) - fit.posterior[np.arange(len(majority)), majority]
@@ -238,6 +242,9 @@ def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monk
         kept = np.flatnonzero(majority >= 0)
         lost = weight[b, kept] @ (q[kept].max(axis=1) - q[kept, majority[kept]]) / weight[b, kept].sum()
         assert np.isclose(found[b], lost)
+        right = majority_right(votes, majority, prior[b], crew[b, 0] if shared else crew[b])
+        assert np.allclose(right[kept], q[kept, majority[kept]])
+        assert np.isnan(right[majority < 0]).all()
     assert (found > 0).all()
 
 

@@ -229,7 +229,7 @@ def _named(
     claim = named_claim(case, level=level, rng=rng)
     if case.replicates is not None:  # a panel
         claim = with_e_values(claim, case.votes, level=level, rng=rng.spawn(1)[0], copies=case.copies)
-    claim = replace(claim, gates=(*claim.gates, workers_differ(material.sample, rng=rng)))
+    claim = replace(claim, gates=(*claim.gates, workers_differ(material.sample, rng=rng, level=level)))
     if gate is None and anonymous.gates:
         gate = anonymous.gates[0]  # of a crowd: independence as the counts show it
     return _gated(_of_sample(claim, material), gate)

@@ -61,7 +61,7 @@ def _without_names(certificate: Certificate) -> str:
     claim = certificate.anonymous
     if certificate.gold is not None and certificate.gold.verdict in ("proved", "refuted"):
         claim = certificate.gold
-    by_gold = "By its gold labels, m" if claim.kind == "gold" else "M"
+    by_gold = "By the gold labels, m" if claim.kind == "gold" else "M"
     allowing = ", allowing for item difficulty" if claim.model == "item difficulty" else ""
     verdict = f"({claim.verdict}, {100 * certificate.level:g} %{allowing})"
     if claim.verdict in ("proved", "supported"):

@@ -81,7 +81,9 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
         facts.append(("evidence", ", ".join(evidence)))
     if "majority_accuracy" in claim["evidence"]:
         items = "untied gold items" if kind == "gold" else "items"
-        facts.append(("majority", f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"))
+        right = f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"
+        best = claim["evidence"].get("best_accuracy")
+        facts.append(("majority", right if best is None else f"{right}, the best rule on {percent(float(best))}"))
     if claim["more_items"]:
         facts.append(("would decide", f"about {count(claim['more_items'], NEEDS[kind])}"))
     return facts

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from majorant.certify.certificate import Claim, ClaimKind
 from majorant.certify.named.design import FloatArray, as_copies, majority_codes
-from majorant.certify.named.odds import majority_losses
+from majorant.certify.named.odds import majority_losses, majority_right
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit, Refits
 from majorant.interval import Estimate, as_level
@@ -119,6 +119,17 @@ def fitted_loss(votes: Votes, fit: Fit, copies_i: FloatArray) -> float:
     assert fit.confusion is not None
     models = fit.prior[None], fit.confusion[None]
     return float(majority_losses(votes, majority_codes(votes), copies_i[None], *models)[0])
+
+
+def fitted_accuracy(votes: Votes, fit: Fit, copies_i: FloatArray) -> dict[str, float]:
+    """How often majority, and the best rule, are right on untied items by the fit; empty if every item is tied."""
+    assert fit.confusion is not None
+    right_i = majority_right(votes, majority_codes(votes), np.asarray(fit.prior), np.asarray(fit.confusion))
+    untied = np.flatnonzero(~np.isnan(right_i))
+    if not len(untied):
+        return {}
+    right = float(copies_i[untied] @ right_i[untied] / copies_i[untied].sum())
+    return {"majority_accuracy": right, "best_accuracy": right + fitted_loss(votes, fit, copies_i)}
 
 
 def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bool) -> Estimate:

@@ -16,6 +16,7 @@ from majorant.certify.certificate import Claim, Verdict
 from majorant.certify.named.bootstrap import (
     Case,
     Replicates,
+    fitted_accuracy,
     fitted_loss,
     identified,
     loss_estimate,
@@ -116,7 +117,11 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
         margin=margin,
         loss=loss,
         items_certified=share,
-        evidence={"margin low": float(lower_limit(margin_b, level)), "worker sets": float(len(margins.votes_s))},
+        evidence={
+            "margin low": float(lower_limit(margin_b, level)),
+            "worker sets": float(len(margins.votes_s)),
+            **fitted_accuracy(votes, fit, copies_i),
+        },
         model=MODEL,
         assumptions=ASSUMPTIONS,
         more_items=more if verdict == "undecided" else None,

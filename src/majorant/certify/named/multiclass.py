@@ -10,6 +10,7 @@ from majorant.certify.certificate import Claim, Verdict
 from majorant.certify.named.bootstrap import (
     Case,
     Replicates,
+    fitted_accuracy,
     fitted_loss,
     identified,
     loss_estimate,
@@ -96,7 +97,7 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
         margin=margin[worst],
         loss=loss_estimate(value, replicates.loss_b, level, refuted=verdict == "refuted"),
         items_certified=float(sum(items[n] for n in present if verdicts[n] == "supported") / items[1:].sum()),
-        evidence={"margin low": low[worst]},
+        evidence={"margin low": low[worst], **fitted_accuracy(votes, fit, copies_i)},
         model=MODEL,
         assumptions=ASSUMPTIONS,
         more_items=more if verdict == "undecided" else None,

@@ -34,6 +34,23 @@ def vote_odds(votes: Votes, item: IntArray, label: IntArray, prior_bk: FloatArra
     return odds_bi
 
 
+def majority_right(votes: Votes, majority_i: IntArray, prior_k: FloatArray, confusion: FloatArray) -> FloatArray:
+    """P(the class is majority's label), given who voted what, for each item; NaN for ties, where `majority_i` is -1.
+
+    >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
+    >>> worker = np.array([[[.9, .1], [.2, .8]]])
+    >>> majority_right(votes, np.array([0, 1]), np.array([.5, .5]), worker).round(3).tolist()
+    [0.818, 0.889]
+    """
+    right_i, untied = np.full(len(majority_i), np.nan), np.flatnonzero(majority_i >= 0)
+    said_ic = _said(votes, shared=confusion.ndim == 2)[untied]
+    for rows, score_ki1 in _scores(said_ic, prior_k[None], confusion[None]):
+        item, score_ki = untied[rows], score_ki1[..., 0]
+        own_i = score_ki[majority_i[item], np.arange(len(item))]
+        right_i[item] = 1 / np.exp(score_ki - own_i).sum(axis=0)
+    return right_i
+
+
 def majority_losses(
     votes: Votes, majority_i: IntArray, weight_bi: NDArray[Any], prior_bk: FloatArray, confusion: FloatArray
 ) -> FloatArray:
