@@ -10,9 +10,11 @@ import pytest
 from crowds import coins
 from majorant import claims
 from majorant.agreement import agreement
+from majorant.certify.named.dependence import dependence
 from majorant.claims import certify, gather, inquire, sampled_share
 from majorant.cli import main
 from majorant.errors import ConfigError
+from majorant.estimate.dawid_skene import DawidSkene
 from majorant.merge import take_items
 from majorant.output import votes_table, write_table
 from majorant.pipeline import check
@@ -65,12 +67,31 @@ def test_a_panel_that_copies_is_void():
     assert f"(void): {found}; {settles}" in certificate.anonymous.why
 
 
-def test_a_panel_of_too_many_pairs_is_said_to_be_untested():
-    votes, _ = simulate([0.5, 0.5], coins([0.8] * 41, 2), 300, 41, rng=2)
-    certificate = certify(votes, rng=0)
-    assert certificate.anonymous.model == "named workers"
-    assert certificate.dependence.gate.text == (
-        "Independence is not tested: 41 workers make too many pairs, the test is for 40 at most."
+def crews(n_crews, n_items, seed=0, **how):
+    """A panel of several crews of five, each of which labels its own items."""
+    rng = np.random.default_rng(seed)
+    parts = [
+        simulate([0.5, 0.5], coins(rng.uniform(0.65, 0.9, 5), 2), n_items, 5, rng=rng, **how).votes
+        for _ in range(n_crews)
+    ]
+    columns = [(one.item_n + n_items * c, one.worker_n + 5 * c, one.label_n) for c, one in enumerate(parts)]
+    item_n, worker_n, label_n = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return Votes.from_codes(
+        item_n, worker_n, label_n, items=range(n_items * n_crews), workers=range(5 * n_crews), labels=range(2)
+    )
+
+
+@pytest.mark.parametrize(("how", "passed"), [({}, True), ({"concentration": 12}, False)])
+def test_a_panel_of_many_crews_is_tested_for_hard_items(how, passed):
+    votes = crews(12, 250, **how)
+    fit = DawidSkene().fit(votes)
+    assert dependence(votes, fit, rng=0).gate.passed is passed
+
+
+def test_a_panel_of_too_many_parameters_is_said_to_be_untested():
+    votes, _ = simulate(np.full(5, 0.2), coins([0.8] * 51, 5), 60, 51, rng=2)
+    assert dependence(votes, DawidSkene().fit(votes), rng=0).gate.text == (
+        "Independence is not tested: the confusion matrices of 51 workers have more than 1,000 parameters."
     )
 
 

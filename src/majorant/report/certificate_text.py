@@ -104,7 +104,8 @@ def _gates(claim: dict[str, Any]) -> list[tuple[str, str]]:
             continue
         silent = gate["p_value"] is None or "p = " in gate["text"]
         p_value = "" if silent else f" (p = {gate['p_value']:.2g})"
-        rows.append(("gate", f"{gate['name']}: {answer[gate['passed']]}{p_value}. {gate['text']}".rstrip()))
+        text = gate["text"][:1].upper() + gate["text"][1:]
+        rows.append(("gate", f"{gate['name']}: {answer[gate['passed']]}{p_value}. {text}".rstrip()))
     return rows
 
 

@@ -35,7 +35,8 @@ from majorant.votes import Votes
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
 DRAWS = 20_000
 MOST_PAIRS = 200  # those with the most items in common
-MOST_WORKERS = 40  # beyond, there are too many pairs
+MOST_PARAMETERS = 1_000  # of all confusion matrices: their information is inverted
+FEW_PAIRS = 21  # among more, a little that all have in common would drown
 COMMON_ITEMS = 30  # that a pair must share
 SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
@@ -71,8 +72,9 @@ def dependence(
     """
     if fit.confusion is None or fit.confusion.ndim != 3:
         raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
-    if len(votes.workers) > MOST_WORKERS:
-        return _untested(f"{len(votes.workers)} workers make too many pairs, the test is for {MOST_WORKERS} at most")
+    n_workers, n_classes, _ = fit.confusion.shape
+    if n_workers * n_classes * (n_classes - 1) > MOST_PARAMETERS:
+        return _untested(f"the confusion matrices of {n_workers} workers have more than {MOST_PARAMETERS:,} parameters")
     copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
     pairs = _pairs(votes, copies_i)
     if not pairs:
@@ -151,24 +153,31 @@ def _statistic(evidence: _Evidence) -> tuple[float, int]:
 
 
 def _gate(evidence: _Evidence, level: float) -> Gate | None:
-    """The score test of all pairs; None where nothing is left to test."""
+    """The score test of all pairs, and of what many have in common; None where nothing is left to test."""
+    from scipy.special import chdtrc
+
     statistic, freedom = _statistic(evidence)
-    return _all_pairs(statistic, freedom, level, "score test of all pairs given the true label") if freedom else None
+    if not freedom:
+        return None
+    p_value, common = float(chdtrc(freedom, statistic)), float(evidence.information_qq.sum())
+    if len(evidence.score_q) > FEW_PAIRS and common > UNTOLD * evidence.raw_q.sum():
+        together = float(chdtrc(1, evidence.score_q.sum() ** 2 / common))
+        p_value = min(1.0, 2 * min(p_value, together))  # two tests, each at half the level
+    return _all_pairs(p_value, level, "score test of all pairs given the true label")
 
 
 def _gold_gate(tests: PairTests, gold: GoldItems, level: float) -> Gate:
     """The tests of all pairs together, on gold items: if votes are independent, so in the limit are the tests."""
+    from scipy.special import chdtrc
+
     told_q = tests.z_q[np.isfinite(tests.z_q)]
     if not len(told_q):
         return _untested("on the gold items no two workers ever err").gate
     by = f"Mantel-Haenszel tests of all pairs on {gold.n_items:,.0f} gold items"
-    return _all_pairs(float(told_q @ told_q), len(told_q), level, by)
+    return _all_pairs(float(chdtrc(len(told_q), told_q @ told_q)), level, by)
 
 
-def _all_pairs(statistic: float, freedom: int, level: float, by: str) -> Gate:
-    from scipy.special import chdtrc
-
-    p_value = float(chdtrc(freedom, statistic))
+def _all_pairs(p_value: float, level: float, by: str) -> Gate:
     passed = p_value > 1 - level
     found = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
     return Gate(name=GATE, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g}, {by}).")
