@@ -20,6 +20,7 @@ from majorant.certify.split.table import Models, log_likelihood, model
 from majorant.certify.split.weigh import ASSUMPTION, vote_table, with_e_values
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin, majority_margin
+from majorant.votes import Votes
 from split_models import NOISE, crowd, one_coins, panel, pattern_chances
 
 SKILLED = 0.6 * np.eye(3) + 0.4 / 3
@@ -287,3 +288,45 @@ def test_too_many_patterns_or_classes_leave_a_claim_as_it_was():
         assert with_e_values(before, votes, level=0.95, rng=np.random.default_rng(0)) is before
     unknown = Claim(kind="anonymous", verdict="unidentified", why="", model="independent votes")
     assert with_e_values(unknown, five, level=0.95, rng=np.random.default_rng(0)) is unknown
+
+
+def crews(n_crews, size, n_items=3_000):
+    """Votes of crews that share no worker, each on items of its own."""
+    each = n_items // n_crews
+    parts = [simulate([0.5, 0.5], one_coins(*[0.8] * size), each, size, rng=crew).votes for crew in range(n_crews)]
+    item_n, worker_n, label_n = (
+        np.concatenate([getattr(part, name) + step * crew for crew, part in enumerate(parts)])
+        for name, step in (("item_n", each), ("worker_n", size), ("label_n", 0))
+    )
+    names = {"items": range(n_crews * each), "workers": range(n_crews * size), "labels": "ny"}
+    return Votes.from_codes(item_n, worker_n, label_n, **names)
+
+
+def test_a_panel_of_many_crews_comes_without_e_values():
+    before = claim("anonymous", "named workers")
+    assert with_e_values(before, crews(12, 5), level=0.95, rng=np.random.default_rng(0)) is before
+
+
+@pytest.mark.parametrize(
+    ("n_crews", "size", "summed", "cells"),
+    [(12, 5, 6 * 120 * 120, 240), (4, 5, 6 * 40 * 40, 80), (20, 2, 2 * 20 * 80, 160), (2, 8, 8 * 112 * 32, 64),
+     (3, 5, 6 * 30 * 30, 60), (6, 3, 4 * 18 * 36, 72), (1, 8, 8 * 56 * 16, 32)],
+)  # fmt: skip
+def test_the_limit_counts_the_ballots_and_voters_of_all_crews(n_crews, size, summed, cells):
+    votes = crews(n_crews, size)
+    contests = weigh._contests(claim("anonymous", "named workers"), votes, np.ones(len(votes.items)))
+    table, _ = vote_table(votes, named=True)
+    assert contests.ballot_qrf.size == summed
+    assert table.n_classes * table.said_pf.shape[1] == cells
+    assert len(contests) * max(table.said_pf.shape) <= weigh.MOST_WORK  # which alone would let all of them through
+    assert weigh._is_quick(table, contests) == (summed <= 25_000 and cells <= 75)
+
+
+@pytest.mark.parametrize(
+    ("kind", "quick"),
+    [(crowd(3, 11), True), (crowd(4, 5), True), (panel(2, 6, named=True), True), (panel(3, 3, named=True), True),
+     (panel(2, 8, named=False), True), (panel(2, 7, named=True), False), (crowd(4, 7), False)],
+)  # fmt: skip
+def test_one_crew_is_weighed_up_to_the_limits_of_the_documentation(kind, quick):
+    table, contests, _ = kind
+    assert weigh._is_quick(table, contests) is quick

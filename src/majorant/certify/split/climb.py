@@ -95,6 +95,10 @@ class _Side(NamedTuple):
         ratio_bf = np.where(moved, self.votes_bf / np.where(moved, self.move_bf, 1), np.inf)
         return np.asarray(np.minimum(self.items_b, ratio_bf.min(axis=1)))
 
+    def take(self, index: NDArray[np.intp]) -> _Side:
+        """The rows at these places."""
+        return _Side(*(part[index] for part in self))
+
 
 def _moved(expected: _Expected, models: Models, contests: Contests, n_classes: int) -> _Expected:
     row = np.arange(len(contests))
@@ -133,23 +137,30 @@ def _root(winner: _Side, rival: _Side, contests: Contests, n_classes: int) -> Fl
     """How many items to move so that the contest is even; 0 where there is nothing to move.
 
     Newton's method within a bracket that closes, in the logit of the way from one end to the other: at the ends the
-    odds are infinite like that logit.
+    odds are infinite like that logit.  Few rows need many steps, so the others are left out once they are half.
     """
     low_b, high_b = -rival.most(), winner.most()
     width_b = high_b - low_b
     left_b, right_b = np.full(len(width_b), -WIDEST), np.full(len(width_b), WIDEST)
     start_b = np.log(np.maximum(-low_b, TINY)) - np.log(np.maximum(high_b, TINY))  # nothing moved
     at_b = np.clip(start_b, -WIDEST / 2, WIDEST / 2)
+    going = np.arange(len(width_b))
     for _ in range(ROOT_STEPS):
-        up_b, down_b = 1 / (1 + np.exp(-at_b)), 1 / (1 + np.exp(at_b))
-        odds_b, slope_b = _odds_after(winner, rival, contests, low_b * down_b + high_b * up_b, n_classes)
-        left_b, right_b = np.where(odds_b > 0, at_b, left_b), np.where(odds_b > 0, right_b, at_b)
-        if (np.abs(odds_b) < ROOT_PRECISION).all():
+        at, width = at_b[going], width_b[going]
+        up, down = 1 / (1 + np.exp(-at)), 1 / (1 + np.exp(at))
+        odds, slope = _odds_after(winner, rival, contests, low_b[going] * down + high_b[going] * up, n_classes)
+        done = (np.abs(odds) < ROOT_PRECISION) | (width <= 0)
+        if done.all():
             break
-        slope = np.where(width_b > 0, slope_b, 0.0) * width_b * up_b * down_b
-        tried = at_b - odds_b / np.where(slope < 0, slope, -1)
-        inside = (tried > left_b) & (tried < right_b) & (slope < 0)
-        at_b = np.where(np.abs(odds_b) < ROOT_PRECISION, at_b, np.where(inside, tried, (left_b + right_b) / 2))
+        left, right = np.where(odds > 0, at, left_b[going]), np.where(odds > 0, right_b[going], at)
+        slope = slope * width * up * down
+        tried = at - odds / np.where(slope < 0, slope, -1)
+        inside = (tried > left) & (tried < right) & (slope < 0)
+        at_b[going] = np.where(done, at, np.where(inside, tried, (left + right) / 2))
+        left_b[going], right_b[going] = left, right
+        if 2 * np.count_nonzero(done) >= len(done):
+            rest = np.flatnonzero(~done)
+            going, winner, rival, contests = going[rest], winner.take(rest), rival.take(rest), contests.take(rest)
     return np.where(width_b > 0, low_b / (1 + np.exp(at_b)) + high_b / (1 + np.exp(-at_b)), 0.0)
 
 

@@ -20,6 +20,8 @@ from majorant.votes import Votes
 MOST_CLASSES = 4
 MOST_WAYS = 5_000  # in which votes can fall, before those that do not count are left out
 MOST_WORK = 4_500  # contests times distinct patterns (or labels of all voters): about a second
+MOST_SUMMED = 25_000  # contests times ballots in each times labels of all voters, where ballots are summed: 3 seconds
+MOST_CELLS = 75  # of the confusion matrices of all voters: beyond, climbs are long however few the contests
 REFUTING = 50.0  # times 1/alpha, 1,000 at 95 %: an e-value against so large refutes what the bootstrap leaves open
 LARGEST_LOG = 700.0  # whose exponential is a number
 ASSUMPTION = "for the e-values: a search over models found the likeliest of each kind"
@@ -64,9 +66,15 @@ def _weight(claim: Claim, votes: Votes, copies_i: FloatArray, rng: np.random.Gen
     if contests is None:
         return None
     table, items_p = vote_table(votes, copies_i, named=claim.model == "named workers")
-    if len(contests) * max(table.said_pf.shape) > MOST_WORK:
-        return None
-    return weigh_contests(table, items_p, contests, rng)
+    return weigh_contests(table, items_p, contests, rng) if _is_quick(table, contests) else None
+
+
+def _is_quick(table: Table, contests: Contests) -> bool:
+    """Whether the search takes seconds: several crews are one panel, whose ballots and voters are those of all."""
+    n_contests, n_ballots, n_labels = contests.ballot_qrf.shape
+    summed = contests.ballot_qrf.size if n_ballots > 1 else 0
+    work = n_contests * max(table.said_pf.shape)
+    return work <= MOST_WORK and summed <= MOST_SUMMED and n_labels * table.n_classes <= MOST_CELLS
 
 
 def _contests(claim: Claim, votes: Votes, copies_i: FloatArray) -> Contests | None:
