@@ -18,6 +18,7 @@ from majorant.certify.split.optimal import optimal
 from majorant.certify.split.search import likeliest, not_optimal
 from majorant.certify.split.table import Models, log_likelihood, model
 from majorant.certify.split.weigh import ASSUMPTION, vote_table, with_e_values
+from majorant.merge import take_items
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin, majority_margin
 from majorant.votes import Votes
@@ -302,9 +303,16 @@ def crews(n_crews, size, n_items=3_000):
     return Votes.from_codes(item_n, worker_n, label_n, **names)
 
 
-def test_a_panel_of_many_crews_comes_without_e_values():
+@pytest.mark.parametrize(("n_crews", "size"), [(12, 5), (2, 3)])
+def test_a_panel_of_separate_crews_comes_without_e_values(n_crews, size):
     before = claim("anonymous", "named workers")
-    assert with_e_values(before, crews(12, 5), level=0.95, rng=np.random.default_rng(0)) is before
+    assert with_e_values(before, crews(n_crews, size), level=0.95, rng=np.random.default_rng(0)) is before
+
+
+def test_shared_items_link_workers():
+    votes = Votes.from_codes([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 3, 4], [0] * 6, items="abc", workers="uvwxyz", labels="n")
+    assert not weigh._linked(votes)
+    assert weigh._linked(take_items(votes, np.array([0, 1])))
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,23 @@ def _refuted(claim: Claim, level: float) -> Claim:
 def _weight(claim: Claim, votes: Votes, copies_i: FloatArray, rng: np.random.Generator) -> Weight | None:
     if len(votes.labels) > MOST_CLASSES:
         return None
+    named = claim.model == "named workers"
     contests = _contests(claim, votes, copies_i)
-    if contests is None:
+    if contests is None or (named and not _linked(votes)):
         return None
-    table, items_p = vote_table(votes, copies_i, named=claim.model == "named workers")
+    table, items_p = vote_table(votes, copies_i, named=named)
     return weigh_contests(table, items_p, contests, rng) if _is_quick(table, contests) else None
+
+
+def _linked(votes: Votes) -> bool:
+    """Whether shared items link all workers: separate crews give the likelihood many peaks, and climbs miss some."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_items, n_workers, _ = votes.shape
+    edges = np.ones(votes.n_votes, dtype=np.int8), (votes.item_n, n_items + votes.worker_n)
+    _, part = connected_components(coo_array(edges, shape=(n_items + n_workers,) * 2), directed=False)
+    return len(np.unique(part[n_items + votes.worker_n])) == 1
 
 
 def _is_quick(table: Table, contests: Contests) -> bool:
