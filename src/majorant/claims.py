@@ -253,5 +253,6 @@ def _gated(claim: Claim, gate: Gate | None) -> Claim:
         return replace(claim, gates=gates)
     what = "any rule that ignores who voted" if claim.kind == "anonymous" else "a rule that knows who voted"
     void = f"(void): {SETTLES}" if claim.kind == "anonymous" else "(void)"
-    why = f"Votes depend on each other, so nothing is certified about {what} {void}. If they did not: {claim.why}"
+    if_not = f"If votes were independent: {claim.why}"
+    why = f"Votes depend on each other, so nothing is certified about {what} {void}. {if_not}"
     return replace(claim, verdict="void", why=why, gates=gates, more_items=None)
