@@ -20,6 +20,7 @@ from majorant.report.text import (
     printable,
     shown,
     votes_lines,
+    with_ends,
 )
 
 LEAD = "         "
@@ -75,7 +76,7 @@ def _agreement(agreement: dict[str, Any]) -> list[str]:
     for name, title in SHORT:
         one, form = agreement[name], percent if name == "percent" else "{:.3f}".format
         if one["value"] is not None:
-            parts.append(f"{title} {form(one['value'])}{interval(one, form).replace('  [', ' [')}")
+            parts.append(f"{title} {with_ends(one, form)}")
     return _wrapped("Agree", "; ".join(parts) + ".")
 
 
@@ -100,7 +101,7 @@ def _use(summary: dict[str, Any]) -> list[str]:
     promised = accuracy["recommended"]
     text = f"{decision['method']}. {decision['reason']}"
     if promised["value"] is not None:
-        text += f" Expect {_ends(promised)} right"
+        text += f" Expect {with_ends(promised, percent)} right"
         other = accuracy["majority"]["value"]
         text += "." if decision["method"] == "majority" or other is None else f", majority vote {percent(other)}."
     if decision["method"] != "majority":
@@ -115,18 +116,15 @@ def _gold(summary: dict[str, Any]) -> list[str]:
     gold, decision = summary["gold"], summary["decision"]
     if gold is None:
         return []
-    text = f"Majority vote is right on {_ends(gold)} of {count(gold['n_items'], 'item')} with a known label"
+    text = (
+        f"Majority vote is right on {with_ends(gold, percent)} of {count(gold['n_items'], 'item')} with a known label"
+    )
     chosen = next(one["gold"] for one in decision["alternatives"] if one["method"] == decision["method"])
     if decision["method"] != "majority" and chosen["value"] is not None:
-        text += f", {decision['method']} on {_ends(chosen)}"
+        text += f", {decision['method']} on {with_ends(chosen, percent)}"
     if decision["gold_test"] is not None:
         text += f" (McNemar p = {decision['gold_test']['p_value']:.2g})"
     return _wrapped("Gold", f"{text}; a tie counts as a fair draw.")
-
-
-def _ends(one: dict[str, Any]) -> str:
-    """97.0 % [93.6 %, 98.9 %]"""
-    return f"{percent(one['value'])}{interval(one, percent).replace('  [', ' [')}"
 
 
 def _workers(workers: dict[str, Any]) -> list[str]:

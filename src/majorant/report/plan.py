@@ -7,7 +7,7 @@ from typing import Any
 
 from majorant.plan import Plan
 from majorant.report.plain import plain
-from majorant.report.text import columns, count, interval, percent, shown
+from majorant.report.text import columns, count, percent, shown, with_ends
 
 ADVICE = {
     "enough": "The votes you have are enough.",
@@ -90,7 +90,7 @@ def _doubt(summary: dict[str, Any]) -> list[str]:
         return [
             "Note     Votes depend on each other (hard items, shared errors): they gain less than the numbers below."
         ]
-    right = f"{percent(seen['value'])}{interval(seen, percent).replace('  [', ' [')}"
+    right = with_ends(seen, percent)
     return [
         f"Note     By gold, majority is right on {right} of the untied items. The numbers below expect",
         f"         {percent(expected)}: votes depend on each other (hard items, shared errors).",

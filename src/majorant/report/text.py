@@ -202,6 +202,15 @@ def share(part: int, whole: int) -> str:
     return percent(part / whole) if whole else "-"
 
 
+def with_ends(one: dict[str, Any], form: Any) -> str:
+    """A number and its interval within a sentence.
+
+    >>> with_ends({"value": 0.97, "low": 0.936, "high": 0.989}, percent)
+    '97.0 % [93.6 %, 98.9 %]'
+    """
+    return f"{form(one['value'])}{interval(one, form).replace('  [', ' [')}"
+
+
 def interval(one: dict[str, Any], form: Any) -> str:
     """[low, high], or nothing where there is no interval."""
     return "" if one["low"] is None else f"  [{form(one['low'])}, {form(one['high'])}]"

@@ -19,7 +19,7 @@ from majorant.interval import as_level
 from majorant.randomness import as_generator
 from majorant.theory.checks import FloatArray
 
-MOST_ITEMS = 2.0**53  # up to here every whole number is a float of its own
+LARGEST_COUNT = 2.0**53  # up to here every whole number is a float of its own
 
 
 def certify_counts(
@@ -124,7 +124,7 @@ def _as_counts(n_votes: int, counts: ArrayLike) -> FloatArray:
             f"histograms[{n_votes}] must list the items with 0, 1, ..., {n_votes} votes for class 0, "
             f"{n_votes + 1} counts, not an array of shape {items_k.shape}."
         )
-    wrong = ~((items_k >= 0) & (items_k == np.floor(items_k)) & (items_k <= MOST_ITEMS))
+    wrong = ~((items_k >= 0) & (items_k == np.floor(items_k)) & (items_k <= LARGEST_COUNT))
     if wrong.any():
         k = int(wrong.argmax())
         raise ConfigError(

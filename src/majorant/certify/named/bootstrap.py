@@ -121,15 +121,18 @@ def fitted_loss(votes: Votes, fit: Fit, copies_i: FloatArray) -> float:
     return float(majority_losses(votes, majority_codes(votes), copies_i[None], *models)[0])
 
 
-def fitted_accuracy(votes: Votes, fit: Fit, copies_i: FloatArray) -> dict[str, float]:
-    """How often majority, and the best rule, are right on untied items by the fit; empty if every item is tied."""
+def fitted_accuracy(votes: Votes, fit: Fit, copies_i: FloatArray, lost: float) -> dict[str, float]:
+    """How often majority, and the best rule, are right on untied items by the fit; empty if every item is tied.
+
+    `lost` is the `fitted_loss`.
+    """
     assert fit.confusion is not None
     right_i = majority_right(votes, majority_codes(votes), np.asarray(fit.prior), np.asarray(fit.confusion))
     untied = np.flatnonzero(~np.isnan(right_i))
     if not len(untied):
         return {}
     right = float(copies_i[untied] @ right_i[untied] / copies_i[untied].sum())
-    return {"majority_accuracy": right, "best_accuracy": right + fitted_loss(votes, fit, copies_i)}
+    return {"majority_accuracy": right, "best_accuracy": right + lost}
 
 
 def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bool) -> Estimate:

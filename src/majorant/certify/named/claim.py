@@ -107,7 +107,7 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     share = float(margins.items_s[margins.certified_s].sum() / margins.items_s.sum())
     binding = _binding_set(margins)
     margin, margin_b = float(margins.margin_s[binding]), _margin_again(margins.worker[binding], replicates)
-    loss = loss_estimate(fitted_loss(votes, fit, copies_i), replicates.loss_b, level, refuted=bool(refuted))
+    lost = fitted_loss(votes, fit, copies_i)
     more = items_to_tell_margin(margin, float(deviation(margin_b)), float(copies_i.sum()), level)
     return Claim(
         kind="named",
@@ -115,12 +115,12 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
         why=_sentence(verdict, share, refuted, level),
         by_votes=by_votes,
         margin=margin,
-        loss=loss,
+        loss=loss_estimate(lost, replicates.loss_b, level, refuted=bool(refuted)),
         items_certified=share,
         evidence={
             "margin low": float(lower_limit(margin_b, level)),
             "worker sets": float(len(margins.votes_s)),
-            **fitted_accuracy(votes, fit, copies_i),
+            **fitted_accuracy(votes, fit, copies_i, lost),
         },
         model=MODEL,
         assumptions=ASSUMPTIONS,

@@ -30,7 +30,7 @@ from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate
 from majorant.randomness import as_generator
-from majorant.votes import Votes
+from majorant.votes import IntArray, Votes
 
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
 DRAWS = 20_000
@@ -76,11 +76,11 @@ def dependence(
     if n_workers * n_classes * (n_classes - 1) > MOST_PARAMETERS:
         return _untested(f"the confusion matrices of {n_workers} workers have more than {MOST_PARAMETERS:,} parameters")
     copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
-    pairs = _pairs(votes, copies_i)
+    pairs = _pairs(label_ij, copies_i)
     if not pairs:
         return _untested(f"no two workers share {COMMON_ITEMS} items")
     model = Model(np.asarray(fit.prior), np.asarray(fit.confusion))
-    evidence = _evidence(votes, copies_i, model, pairs, as_generator(rng))
+    evidence = _evidence(label_ij, worker_sets(votes, copies_i), copies_i, model, pairs, as_generator(rng))
     gate = _gate(evidence, level)
     gold = gold_items(label_ij, votes.gold_i, copies_i, len(votes.labels))
     if gold is not None:
@@ -94,31 +94,36 @@ def dependence(
         found, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_worth(evidence, n_votes)
     redundant = _redundant(votes, model, found, level)
     if gate.passed is False:
-        redundant = tuple(dict.fromkeys([*redundant, *_copier(votes, copies_i, model)]))
+        redundant = tuple(dict.fromkeys([*redundant, *_copier(votes, label_ij, copies_i, model)]))
     truth: Literal["gold", "estimated"] = "estimated" if gold is None else "gold"
     return Dependence(gate=gate, truth=truth, pairs=found, n_eff=n_eff, redundant=redundant)
 
 
-def _pairs(votes: Votes, copies_i: FloatArray) -> Pairs:
+def _pairs(label_ij: IntArray, copies_i: FloatArray) -> Pairs:
     """The pairs of workers with enough items in common, at most MOST_PAIRS of them, the largest first."""
-    n_workers = len(votes.workers)
-    voted_ij = (label_matrix(votes) != NO_VOTE).astype(float)
+    voted_ij = (label_ij != NO_VOTE).astype(float)
     common_jj = (voted_ij * copies_i[:, None]).T @ voted_ij
-    enough = [(a, b) for a, b in combinations(range(n_workers), 2) if common_jj[a, b] >= COMMON_ITEMS]
+    enough = [(a, b) for a, b in combinations(range(len(common_jj)), 2) if common_jj[a, b] >= COMMON_ITEMS]
     return sorted(enough, key=lambda pair: -common_jj[pair])[:MOST_PAIRS]
 
 
-def _evidence(votes: Votes, copies_i: FloatArray, model: Model, pairs: Pairs, rng: np.random.Generator) -> _Evidence:
+def _evidence(
+    label_ij: IntArray,
+    sets: tuple[WorkerSets, ...],
+    copies_i: FloatArray,
+    model: Model,
+    pairs: Pairs,
+    rng: np.random.Generator,
+) -> _Evidence:
     """The pairs' scores and their information less what the fitted parameters take up."""
-    seen = scores(label_matrix(votes), model, pairs)
-    sets = worker_sets(votes, copies_i)
+    seen = scores(label_ij, model, pairs)
     n_classes = len(model.prior_k)
     n_patterns = sum(len(one.items_s) * float(n_classes) ** one.n_votes for one in sets)
     if n_patterns <= MOST_PATTERNS:
         total = _expected_information(sets, model, pairs)
     else:
         item = rng.choice(len(copies_i), size=DRAWS, p=copies_i / copies_i.sum())
-        voted_rj = label_matrix(votes)[item] != NO_VOTE
+        voted_rj = label_ij[item] != NO_VOTE
         both_rc = _side_by_side(scores(drawn_patterns(voted_rj, model, rng), model, pairs))
         total = copies_i.sum() / DRAWS * both_rc.T @ both_rc
     p = seen.own_rp.shape[1]
@@ -230,9 +235,9 @@ def _redundant(votes: Votes, model: Model, pairs: tuple[Pair, ...], level: float
     return tuple(dict.fromkeys(min(workers, key=skill.__getitem__) for workers in clear))
 
 
-def _copier(votes: Votes, copies_i: FloatArray, model: Model) -> tuple[Hashable, ...]:
+def _copier(votes: Votes, label_ij: IntArray, copies_i: FloatArray, model: Model) -> tuple[Hashable, ...]:
     """The weaker worker of the pair in which one clearly copies the other, also where the two are never apart."""
-    found = find_copying(label_matrix(votes), copies_i, len(model.prior_k))
+    found = find_copying(label_ij, copies_i, len(model.prior_k))
     if found is None or found.share < REDUNDANT or found.lead < CLEAR_LEAD:
         return ()
     return (votes.workers[min((found.copier, found.source), key=_skill(model).__getitem__)],)

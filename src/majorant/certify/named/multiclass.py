@@ -88,16 +88,16 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     verdict = weakest_verdict({verdicts[n] for n in common})
     worst = min(common, key=margin.__getitem__)
     more = items_to_tell_margin(margin[worst], float(deviation(margin_b[worst])), float(copies_i.sum()), level)
-    value = fitted_loss(votes, fit, copies_i)
+    lost = fitted_loss(votes, fit, copies_i)
     return Claim(
         kind="anonymous",
         verdict=verdict,
         why=anonymous_sentence(verdict, level),
         by_votes=verdicts,
         margin=margin[worst],
-        loss=loss_estimate(value, replicates.loss_b, level, refuted=verdict == "refuted"),
+        loss=loss_estimate(lost, replicates.loss_b, level, refuted=verdict == "refuted"),
         items_certified=float(sum(items[n] for n in present if verdicts[n] == "supported") / items[1:].sum()),
-        evidence={"margin low": low[worst], **fitted_accuracy(votes, fit, copies_i)},
+        evidence={"margin low": low[worst], **fitted_accuracy(votes, fit, copies_i, lost)},
         model=MODEL,
         assumptions=ASSUMPTIONS,
         more_items=more if verdict == "undecided" else None,
