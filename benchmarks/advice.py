@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 
 from advice_crowds import crowds
+from majorant.answer.candidates import fit_method, unsuited
+from majorant.answer.choice import decide
+from majorant.answer.gold import gold_accuracy
 from majorant.claims import certify
-from majorant.decide.candidates import fit_method, unsuited
-from majorant.decide.choice import decide
-from majorant.decide.gold import gold_accuracy
-from majorant.encode import read
 from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
+from majorant.io import read
 from majorant.votes import Votes
 
 COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import board
 from clock import best_seconds, seconds
-from majorant.decide.labels import label_table
-from majorant.encode import read
+from majorant.answer.labels import label_table
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.dawid_skene import DawidSkene
+from majorant.io import read
 from majorant.output import votes_table, write_table
 from methods import crowd
 

@@ -34,11 +34,11 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
     """What is timed; imports and opening are not."""
     import numpy as np
 
+    from majorant.answer.labels import label_table
+    from majorant.backend.prepare import prepare
+    from majorant.backend.store import open_store
+    from majorant.backend.stored_site import StoredSite
     from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
-    from majorant.decide.labels import label_table
-    from majorant.engines.prepare import prepare
-    from majorant.engines.store import open_store
-    from majorant.engines.stored_site import StoredSite
     from majorant.output import write_table
     from majorant.tally import two_class_histograms
 

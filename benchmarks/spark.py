@@ -33,7 +33,7 @@ Taken = tuple[float, float]  # seconds that passed, seconds that cores worked
 
 def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
     """What one line of the table says."""
-    from majorant.engines.spark import aggregate, encode, spark_session
+    from majorant.backend.spark import aggregate, encode, spark_session
 
     def steps(n_steps: int) -> Any:
         return aggregate(votes, DawidSkene(max_iter=n_steps, tol=0.0, accelerate=False))
@@ -76,7 +76,7 @@ def work_seconds() -> float:
 
 def in_memory(path: Path) -> float:
     """Seconds that cores work for a step in memory."""
-    from majorant.encode import read
+    from majorant.io import read
 
     votes = read(str(path))
     steps = (10 * FEW, 10 * MANY)  # a step is too short to be told from few

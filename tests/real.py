@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from majorant import datasets
-from majorant.decide.gold import gold_accuracy
+from majorant.answer.gold import gold_accuracy
 from majorant.paper.sets import without_copies
 
 GOLDEN = Path(__file__).parent / "golden" / "real-accuracy.csv"

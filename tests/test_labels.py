@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from majorant.decide.gold import gold_accuracy
-from majorant.decide.labels import label_table
+from majorant.answer.gold import gold_accuracy
+from majorant.answer.labels import label_table
 from majorant.estimate.majority import Majority
 from majorant.interval import clopper_pearson
 from majorant.votes import Votes

@@ -11,8 +11,8 @@ import majorant
 ROOT = Path(majorant.__file__).parent
 EVERYONE = ("errors", "frozen", "interval", "randomness", "threads", "__version__")  # small tools without imports
 BELOW_PIPELINE = (
-    "theory account votes kernels blocks merge load encode datasets tally agreement simulate estimate "
-    "certify claims slices decide plan engines output site lots"
+    "theory account votes kernels blocks merge io datasets tally agreement simulate estimate "
+    "certify claims slices answer plan backend output site lots"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -24,9 +24,8 @@ MAY_IMPORT = {
     "kernels": "votes",
     "blocks": "votes kernels",
     "merge": "votes kernels blocks",
-    "load": "account",
-    "encode": "load votes account",
-    "datasets": "load encode votes",
+    "io": "votes account",
+    "datasets": "io votes",
     "tally": "votes kernels blocks merge",
     "agreement": "tally votes",
     "simulate": "votes account theory",
@@ -34,11 +33,11 @@ MAY_IMPORT = {
     "certify": "theory tally estimate.fit votes merge",
     "lots": "votes",
     "site": "account blocks estimate kernels lots merge output tally votes",  # where the votes lie, as the line sees it
-    "decide": "certify estimate tally votes theory kernels blocks merge site",
+    "answer": "certify estimate tally votes theory kernels blocks merge site",
     "plan": "theory certify estimate votes",
     "claims": "certify estimate kernels merge site tally votes",
     "slices": "account certify claims merge site tally votes",
-    "engines": "account blocks certify claims decide encode estimate kernels load lots merge output site tally votes",
+    "backend": "account answer blocks certify claims estimate io kernels lots merge output site tally votes",
     "pipeline": BELOW_PIPELINE,
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",

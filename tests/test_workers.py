@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from majorant.answer.gold import clopper_pearson
+from majorant.answer.workers import assess_workers, worker_table
 from majorant.cli import main
-from majorant.decide.gold import clopper_pearson
-from majorant.decide.workers import assess_workers, worker_table
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.majority import Majority
 from majorant.simulate import mixed_crew, one_coin_crew, simulate

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from majorant.agreement import agreement as agreement
     from majorant.certify.anonymous.counts import certify_counts as certify_counts
     from majorant.claims import certify as certify
-    from majorant.encode import from_matrix as from_matrix
-    from majorant.encode import read as read
     from majorant.errors import ConfigError as ConfigError
     from majorant.errors import DataError as DataError
     from majorant.errors import NotIdentified as NotIdentified
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from majorant.estimate import polish as polish
     from majorant.estimate import save_state as save_state
     from majorant.estimate import update as update
+    from majorant.io import from_matrix as from_matrix
+    from majorant.io import read as read
     from majorant.pipeline import Result as Result
     from majorant.pipeline import aggregate as aggregate
     from majorant.pipeline import check as check
@@ -52,12 +52,12 @@ _HOME = {
     "certify_counts": "certify.anonymous.counts",
     "check": "pipeline",
     "figure": "report.notebook",
-    "from_matrix": "encode",
+    "from_matrix": "io",
     "load_state": "estimate",
     "plan": "plan",
     "plan_model": "plan",
     "polish": "estimate",
-    "read": "encode",
+    "read": "io",
     "report": "report.notebook",
     "save_state": "estimate",
     "simulate": "simulate",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from majorant.encode import read
 from majorant.errors import ConfigError, DataError
+from majorant.io import read
 from majorant.votes import Votes
 
 TOOLKIT = "https://raw.githubusercontent.com/orchidproject/active-crowd-toolkit"

@@ -14,19 +14,19 @@ import numpy as np
 
 from majorant.agreement import Agreement
 from majorant.agreement.measure import agreement_from, resampling
+from majorant.answer.calibrate import Labels, accuracy_of, calibrate
+from majorant.answer.choice import TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits
+from majorant.answer.combine import COMBINATION, combination_at, weights_of_members
+from majorant.answer.compare import compare
+from majorant.answer.gold import GoldAccuracy, gold_accuracy
+from majorant.answer.labels import Outcome, outcome, outcome_at
+from majorant.answer.map import MapPanel, data_map
+from majorant.answer.path import Path, decision_path
+from majorant.answer.removal import Removal, removal
+from majorant.answer.review import Review, Reviewed, crowd_confusion, review, review_at
+from majorant.answer.workers import Workers, assess_workers, assess_workers_at
 from majorant.certify.certificate import Certificate
 from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
-from majorant.decide.calibrate import Labels, accuracy_of, calibrate
-from majorant.decide.choice import TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits
-from majorant.decide.combine import COMBINATION, combination_at, weights_of_members
-from majorant.decide.compare import compare
-from majorant.decide.gold import GoldAccuracy, gold_accuracy
-from majorant.decide.labels import Outcome, outcome, outcome_at
-from majorant.decide.map import MapPanel, data_map
-from majorant.decide.path import Path, decision_path
-from majorant.decide.removal import Removal, removal
-from majorant.decide.review import Review, Reviewed, crowd_confusion, review, review_at
-from majorant.decide.workers import Workers, assess_workers, assess_workers_at
 from majorant.errors import ConfigError
 from majorant.estimate import Fit, estimator_named
 from majorant.interval import Estimate, as_level

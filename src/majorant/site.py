@@ -1,6 +1,6 @@
 """Where the votes lie, as the line sees it: parts to map over and add up, a few items to take out, fits of all.
 
-Three sites serve one line: votes in memory here, sorted files and a Spark frame in `engines`.  What adds up over items
+Three sites serve one line: votes in memory here, sorted files and a Spark frame in `backend`.  What adds up over items
 is asked of all votes, part by part; what does not is asked of items that were taken into memory.
 """
 

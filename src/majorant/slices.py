@@ -39,7 +39,7 @@ def certify_slices(votes: Votes, *, level: float = 0.95, rng: int | np.random.Ge
 
     Every slice starts from the same seed.  Items without a value belong to no slice.
 
-    >>> from majorant.encode import read
+    >>> from majorant.io import read
     >>> votes = read({"item": [1, 1, 2, 2], "worker": list("wxwx"), "label": list("abaa"), "lang": ["de", "de", "en",
     ...              "en"]}, by="lang")
     >>> [(one.value, one.n_items, round(one.certificate.level, 3)) for one in certify_slices(votes, rng=0)]

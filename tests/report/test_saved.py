@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from majorant.cli import majorant
-from majorant.encode import read
-from majorant.encode.mask import mask
 from majorant.errors import DataError
+from majorant.io import read
+from majorant.io.mask import mask
 from majorant.output import votes_table, write_table
 from majorant.report.html import render
 from majorant.report.saved import read_summary, render_saved

@@ -87,7 +87,7 @@ def _aggregate(
     """Labels of votes wherever they lie."""
     import numpy as np
 
-    from majorant.decide.labels import count_labels_at, label_table
+    from majorant.answer.labels import count_labels_at, label_table
     from majorant.pipeline import aggregate_at
     from majorant.report.summary import account_summary, labels_summary
 
@@ -104,7 +104,7 @@ def _aggregate_more(
     source: Source, method: str, ties: Ties, out: str, state: Path, seed: int, *, polish: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes that come in batches, and the state that remembers them."""
-    from majorant.decide.labels import count_labels, label_table
+    from majorant.answer.labels import count_labels, label_table
     from majorant.report.summary import account_summary, labels_summary
 
     votes = source.read()

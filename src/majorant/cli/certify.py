@@ -102,7 +102,7 @@ def _show(site: Site, certificate: Certificate, *, as_json: bool, labels: str | 
 
 def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
     from majorant.certify.labels_loss import labels_loss
-    from majorant.encode.label_file import read_labels
+    from majorant.io.label_file import read_labels
     from majorant.pipeline import aggregate
     from majorant.report.certificate_summary import labels_loss_summary
 

@@ -14,7 +14,7 @@ from majorant.cli.source import DATASET, Source
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
-    from majorant.engines.spark.site import SparkSite
+    from majorant.backend.spark.site import SparkSite
 
 Command = Callable[..., Any]
 _OPTIONS = (
@@ -36,9 +36,9 @@ class Cluster:
     @contextlib.contextmanager
     def site(self, source: Source) -> Iterator[SparkSite]:
         """The votes of the files as blocks on the cluster, which go at the end."""
-        from majorant.engines.spark.files import read_votes, spark_errors
-        from majorant.engines.spark.session import spark_session
-        from majorant.engines.spark.site import SparkSite
+        from majorant.backend.spark.files import read_votes, spark_errors
+        from majorant.backend.spark.session import spark_session
+        from majorant.backend.spark.site import SparkSite
 
         if source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits into memory: leave out --engine spark.")

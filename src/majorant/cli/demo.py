@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @common_options
 def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
     """Run a simulated crowd and a panel of judges through the whole line."""
-    from majorant.encode import read
+    from majorant.io import read
     from majorant.output import make_folder, votes_table, write_table
     from majorant.pipeline import check
     from majorant.report.check_text import check_text

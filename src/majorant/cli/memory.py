@@ -16,7 +16,7 @@ from majorant.cli.source import DATASET, Source
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
-    from majorant.engines.stored_site import StoredSite
+    from majorant.backend.stored_site import StoredSite
 
 Command = Callable[..., Any]
 _OPTIONS = (
@@ -41,9 +41,9 @@ class Large:
     @contextlib.contextmanager
     def site(self, source: Source, out: str | None = None, **settings: Any) -> Iterator[StoredSite]:
         """The votes, sorted into a folder; one of our own lies beside the output, and goes if all went well."""
-        from majorant.engines.prepare import clear, locked, prepare
-        from majorant.engines.store import MANIFEST
-        from majorant.engines.stored_site import StoredSite
+        from majorant.backend.prepare import clear, locked, prepare
+        from majorant.backend.store import MANIFEST
+        from majorant.backend.stored_site import StoredSite
 
         if source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits into memory: leave out --memory.")
@@ -68,7 +68,7 @@ def memory_options(command: Command) -> Command:
     """Give a command --memory, --work and --resume; it receives them as `large`, None without --memory."""
 
     def with_large(**values: Any) -> Any:
-        from majorant.engines.memory import parse_memory
+        from majorant.backend.memory import parse_memory
 
         memory, work, resume = values.pop("memory"), values.pop("work"), values.pop("resume")
         if memory is None and (work is not None or resume):

@@ -25,12 +25,12 @@ def opened(
 ) -> Iterator[LocalSite]:
     """The votes, read and ready; `out` is where a table will go, `by` a column to slice by, `masked` hides names."""
     if large is not None:
-        from majorant.engines.masking import mask_stored
+        from majorant.backend.masking import mask_stored
 
         with large.site(source, out, **({} if by is None else {"by": by})) as stored:
             yield replace(stored, votes=mask_stored(stored.votes)) if masked else stored
     else:
-        from majorant.encode.mask import mask
+        from majorant.io.mask import mask
         from majorant.site import MemorySite
 
         votes = source.read(by=by)

@@ -34,7 +34,7 @@ class Source:
     def read(self, by: str | None = None) -> Votes:
         """The votes, with a counter on the terminal while rows are read; `by` names a column to slice the items."""
         from majorant.datasets import load
-        from majorant.encode import read
+        from majorant.io import read
 
         if self.file[0].startswith(DATASET) and len(self.file) == 1:
             if by is not None:

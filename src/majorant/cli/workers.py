@@ -29,7 +29,7 @@ def workers(
     quiet: bool,
 ) -> None:
     """Who is good: accuracy with intervals, agreement, confusion and flags of each worker."""
-    from majorant.decide.workers import worker_table
+    from majorant.answer.workers import worker_table
     from majorant.errors import ConfigError
     from majorant.output import print_table, write_table
     from majorant.pipeline import aggregate_at, judge_workers

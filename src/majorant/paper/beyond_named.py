@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from majorant.answer.gold import gold_accuracy
 from majorant.certify.named.design import majority_codes, worker_sets
-from majorant.decide.gold import gold_accuracy
 from majorant.estimate import Fit
 from majorant.estimate.anchor_map import AnchorMap
 from majorant.estimate.majority import Majority

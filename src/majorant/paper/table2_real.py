@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from majorant.decide.gold import gold_accuracy
+from majorant.answer.gold import gold_accuracy
 from majorant.estimate import Fit
 from majorant.estimate.anchor_map import AnchorMap
 from majorant.estimate.given_map import GivenMap

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from majorant.decide.calibrate import Labels
-from majorant.decide.choice import Alternative, Decision
-from majorant.decide.review import Reviewed, review_table
+from majorant.answer.calibrate import Labels
+from majorant.answer.choice import Alternative, Decision
+from majorant.answer.review import Reviewed, review_table
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import certificate_sentence
 from majorant.report.plain import number, plain

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from majorant.decide.calibrate import Temper, as_calibrated
-from majorant.decide.labels import label_table
-from majorant.decide.review import review_table
-from majorant.decide.workers import worker_table
+from majorant.answer.calibrate import Temper, as_calibrated
+from majorant.answer.labels import label_table
+from majorant.answer.review import review_table
+from majorant.answer.workers import worker_table
 from majorant.estimate.fit import Fit
 from majorant.output import make_folder, write_files
 from majorant.pipeline import Result

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from majorant.decide.map import MapPanel
-from majorant.decide.path import Path
+from majorant.answer.map import MapPanel
+from majorant.answer.path import Path
 from majorant.report.theory import finite
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from majorant import __version__
 from majorant.account import Account
 from majorant.agreement import Agreement
+from majorant.answer.labels import LabelCounts
 from majorant.claims import Counts
-from majorant.decide.labels import LabelCounts
 from majorant.estimate.fit import Fit
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import certificate_summary

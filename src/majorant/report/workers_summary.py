@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from majorant.answer.workers import Workers
 from majorant.certify.certificate import Dependence
-from majorant.decide.workers import Workers
 from majorant.estimate.fit import Fit
 from majorant.report.plain import number, plain
 

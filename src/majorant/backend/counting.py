@@ -1,0 +1,101 @@
+"""Counts of stored votes, row group by row group, and by SQL where the groups are few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.backend.memory import spell
+from majorant.backend.spill import Report, silent
+from majorant.backend.sql import as_worker_counts, worker_query
+from majorant.backend.store import GROUP_FILE, StoredVotes
+from majorant.errors import ConfigError
+from majorant.io.scan import path_literal
+from majorant.tally import Patterns, counts, distinct_counts, label_counts
+from majorant.threads import in_order, thread_count
+from majorant.votes import IntArray, Votes
+
+ROWS_KEPT = 1 << 18  # rows of counts that wait before equal ones are put together
+
+
+def stored_patterns(
+    stored: StoredVotes, rows: Callable[[Votes], IntArray] = counts, *, report: Report = silent
+) -> Patterns:
+    """The distinct rows of counts of all items, as `distinct_counts` gives them.
+
+    `rows` says what is counted, by default the votes for each class.  The file is sorted by item, so this takes one
+    pass and the memory of a few row groups.
+    """
+
+    def of_group(group: int) -> tuple[int, Patterns]:
+        found = _votes_by_class(stored, group) if rows is counts else rows(stored.group(group, group + 1))
+        return group, distinct_counts(found)
+
+    def parts() -> Iterable[Patterns]:
+        for group, part in in_order(of_group, range(stored.n_groups), thread_count()):
+            report("counting", int(stored.vote_g[group + 1]), stored.n_votes)
+            yield part
+
+    return merged_patterns(parts())
+
+
+def _votes_by_class(stored: StoredVotes, group: int) -> IntArray:
+    """The counts of the items of a row group, which need its labels and nothing else."""
+    [label_n] = stored.columns(group, group + 1, "label")
+    votes_i = stored.votes_i[stored.item_g[group] : stored.item_g[group + 1]]
+    return label_counts(label_n, np.concatenate([[0], np.cumsum(votes_i, dtype=np.int64)]), stored.shape[2])
+
+
+def merged_patterns(parts: Iterable[Patterns]) -> Patterns:
+    """The patterns of several parts of the items as one.
+
+    >>> part = Patterns(np.array([[0, 2], [1, 1]]), np.array([5, 3]))
+    >>> both = merged_patterns([part, Patterns(np.array([[1, 1]]), np.array([4]))])
+    >>> both.counts_pk.tolist(), both.items_p.tolist()
+    ([[0, 2], [1, 1]], [5, 7])
+    """
+    waiting: list[Patterns] = []
+    for part in parts:
+        waiting.append(part)
+        if sum(len(one.items_p) for one in waiting) > ROWS_KEPT + 2 * len(waiting[0].items_p):
+            waiting = [_together(waiting)]
+    return _together(waiting)
+
+
+def _together(parts: list[Patterns]) -> Patterns:
+    every = np.concatenate([part.counts_pk for part in parts])
+    items = np.concatenate([part.items_p for part in parts])
+    counts_pk, pattern = np.unique(every, axis=0, return_inverse=True)
+    items_p = np.zeros(len(counts_pk), dtype=np.int64)
+    np.add.at(items_p, pattern.ravel(), items)
+    return Patterns(counts_pk, items_p)
+
+
+def stored_votes_by_worker(stored: StoredVotes, *, memory: int) -> IntArray:
+    """How often worker j gave label l, (J, K), by the SQL that Spark runs as well."""
+    _, n_workers, n_classes = stored.shape
+    return as_worker_counts(query(stored, worker_query(), memory=memory), n_workers, n_classes)
+
+
+def query(stored: StoredVotes, sql: str, *, memory: int) -> list[NDArray[Any]]:
+    """The columns of a query on the table `votes` (item, worker, label: codes), which spills to the folder."""
+    import duckdb
+
+    settings: dict[str, Any] = {
+        "memory_limit": f"{memory // 2}B",
+        "temp_directory": str(stored.folder / "spill"),
+        "threads": str(thread_count()),
+    }
+    try:
+        with duckdb.connect(":memory:", config=settings) as connection:
+            path = path_literal(stored.folder / GROUP_FILE)
+            connection.execute(f"CREATE VIEW votes AS SELECT item, worker, label FROM read_parquet({path})")
+            return [np.ma.getdata(column) for column in connection.sql(sql).fetchnumpy().values()]
+    except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
+        raise ConfigError(
+            f"Counting within --memory {spell(memory)} does not go: {str(error).splitlines()[0]} Give more memory, or "
+            f"more room on the disk of {stored.folder}."
+        ) from None

@@ -1,0 +1,182 @@
+"""From a file to stored votes: read once, sorted once, whole or not at all, used again where nothing has changed."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from majorant import __version__
+from majorant.backend.memory import BASE, require
+from majorant.backend.names import Names, no_room
+from majorant.backend.settling import RowsWanted
+from majorant.backend.sorting import Sorted, sort_votes
+from majorant.backend.spill import Report, Spilled, silent, spill
+from majorant.backend.store import MANIFEST, StoredVotes, open_store, write_manifest, write_values
+from majorant.errors import ConfigError, DataError
+from majorant.io import MAX_CLASSES
+from majorant.io.build import no_votes
+from majorant.io.columns import GOLD_ROLES, Choice
+from majorant.io.gold import Gold, read_gold
+from majorant.io.labels import Labelled, name_labels
+from majorant.io.notes import make_account
+from majorant.io.opening import Opening, open_table
+from majorant.io.repeats import Resolved, check_policy
+from majorant.io.values import decode
+from majorant.output import make_folder
+
+Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
+
+
+def prepare(
+    source: str | Sequence[str], folder: str | os.PathLike[str], *, memory: int, resume: bool = False,
+    report: Report = silent, **settings: Any,
+) -> StoredVotes:  # fmt: skip
+    """The votes of a file, sorted into `folder`; `settings` are those of `majorant.read`.
+
+    With `resume`, votes that an earlier run has sorted from the same, unchanged files are used again.
+    """
+    require(BASE, memory, "to read votes at all")
+    place = make_folder(folder)
+    files, stamp = _stamp(source, settings)
+    fingerprint = _fingerprint(stamp, settings)
+    if resume and (found := open_store(place)) is not None:
+        if found.fingerprint == fingerprint:
+            return found
+        raise ConfigError(
+            f"--resume: {_and(files)} or the options changed since {place} was made. Leave out --resume to start anew."
+        )
+    clear(place)
+    try:
+        build = partial(_build, source, place, fingerprint, memory, report, settings)
+        try:
+            build(rows=not all(Path(file).is_file() for file in files))  # what can be read once only has no second try
+        except RowsWanted:  # some row is bad, and which ones they are is worth a second look
+            clear(place)
+            build(rows=True)
+        if _stamp(source, settings)[1] != stamp:
+            raise DataError(f"{_and(files)} changed while it was read. Run again when nothing writes to it any more.")
+    except OSError as error:
+        clear(place)
+        raise no_room(place, error) from error
+    except BaseException:
+        clear(place)
+        raise
+    stored = open_store(place)
+    assert stored is not None
+    return stored
+
+
+def clear(folder: Path) -> None:
+    """Remove what this module puts into a folder, and nothing else; what marks it as complete goes first."""
+    (folder / MANIFEST).unlink(missing_ok=True)
+    for pattern in ("bucket-*", "*_i", "*s.parquet", "rows-*", ".store.json.*.part"):
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
+    for name in ("steps", "spill"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def locked(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """The folder, for this process alone; the lock goes with the process, however it ends."""
+    place = make_folder(folder)
+    with (place / "lock").open("a") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # no such locks here
+            pass
+        except OSError:
+            raise ConfigError(f"{place} is in use by another run. Wait for it, or name another folder.") from None
+        yield place
+
+
+def _build(
+    source: Any, place: Path, fingerprint: str, memory: int, report: Report, settings: dict[str, Any], *, rows: bool
+) -> None:
+    repeats, max_classes = settings.get("repeats", "error"), settings.get("max_classes", MAX_CLASSES)
+    check_policy(repeats)
+    if settings.get("wide"):
+        raise ConfigError("--wide goes only without --memory. Turn the table into one row per vote first.")
+    no_vote = settings.get("empty", ())
+    empty = frozenset([no_vote] if isinstance(no_vote, str) else map(str, no_vote))
+    how = _opening(settings)
+    with open_table(source, how) as table:
+        if settings.get("gold_file") is not None and "gold" in table.columns:
+            raise ConfigError("gold labels stand both in a column and in the gold file. Leave one out: --gold none.")
+        spilled = spill(table, place, memory=memory, max_classes=max_classes, empty=empty, rows=rows, report=report)
+    if not spilled.uses.any():
+        raise no_votes(spilled.coded)
+    gold = _gold(spilled, settings, how, empty, max_classes)
+    labels = decode(spilled.coded.known["label"], spilled.coded.table.kind)
+    named = name_labels(spilled.coded, labels, spilled.uses, gold, empty, spilled.n_ids["item"])
+    found = sort_votes(
+        spilled, named, place, repeats=repeats, empty=empty, memory=memory, threads=how.threads, report=report
+    )
+    assert found.coverage is not None
+    resolved = Resolved(None, found.merged, found.dropped)
+    account = make_account(spilled.coded, found.coverage, named, resolved, repeats, gold)
+    write_manifest(place, _facts(spilled, named, found, fingerprint, place), account)
+
+
+def _opening(settings: dict[str, Any]) -> Opening:
+    words = {role: settings.get(role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
+    choice = Choice.of(settings.get("columns"), **words, slice=settings.get("by"))
+    told: dict[str, Any] = {name: settings.get(name) for name in ("encoding", "delimiter", "format", "threads")}
+    return Opening(choice=choice, **told)
+
+
+def _gold(
+    spilled: Spilled, settings: dict[str, Any], how: Opening, empty: frozenset[str], max_classes: int
+) -> Gold | None:
+    if settings.get("gold_file") is None:
+        return None
+    items = Names(spilled.folder / "items.parquet", spilled.n_ids["item"], spilled.coded.table.kind)
+    gold_how = Opening(choice=Choice(named={}, needed=GOLD_ROLES), encoding=how.encoding, threads=how.threads)
+    return read_gold(settings["gold_file"], gold_how, items, empty=empty, max_classes=max_classes)
+
+
+def _facts(spilled: Spilled, named: Labelled, found: Sorted, fingerprint: str, place: Path) -> dict[str, Any]:
+    return {
+        "fingerprint": fingerprint,
+        "shape": [spilled.n_ids["item"], spilled.n_ids["worker"], len(named.labels)],
+        "kind": spilled.coded.table.kind,
+        "label_kind": write_values(place / "labels.parquet", named.labels),
+        "slice_kind": write_values(place / "slices.parquet", list(found.slices)),
+        "n_slices": len(found.slices),
+        "item_g": found.item_g,
+        "vote_g": found.vote_g,
+        "arrays": sorted(found.arrays),
+        "has_seconds": "seconds" in (spilled.dtype.names or ()),
+    }
+
+
+def _stamp(source: Any, settings: dict[str, Any]) -> tuple[list[str], Stamp]:
+    """The files of a source as they are now; standard input has none."""
+    names: list[Any] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if settings.get("gold_file") is not None:
+        names.append(settings["gold_file"])
+    files = []
+    for name in names:
+        path = Path(name).expanduser()
+        files += sorted(glob.glob(str(path), recursive=True)) if not path.exists() else [str(path)]  # noqa: PTH207
+    found = [(str(Path(file).resolve()), Path(file).stat()) for file in files]
+    return files or ["standard input"], [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]
+
+
+def _fingerprint(stamp: Stamp, settings: dict[str, Any]) -> str:
+    content = json.dumps([__version__, stamp, sorted((key, repr(value)) for key, value in settings.items())])
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _and(files: list[str]) -> str:
+    return files[0] if len(files) == 1 else f"{files[0]} or one of {len(files) - 1} other files"

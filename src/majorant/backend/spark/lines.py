@@ -1,0 +1,127 @@
+"""The line on votes in a Spark frame: counts, certificate, labels and workers, by the code that runs in memory.
+
+What adds up over items is exact and equals what the votes would give in memory: counts, the claim about rules that
+ignore who voted, every method here, the accuracy of workers.  What looks at pairs of workers or refits hundreds of
+times looks at a random sample of the items, as it does in memory where there are very many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.answer.labels import label_table
+from majorant.answer.workers import assess_workers_at, worker_table
+from majorant.backend.spark.frames import Columns, encode
+from majorant.backend.spark.labels import label_frame
+from majorant.backend.spark.site import SparkSite, methods, refuse_method
+from majorant.backend.spark.votes import SparkVotes
+from majorant.certify.certificate import Certificate
+from majorant.claims import inquire_at, sample_codes, taken
+from majorant.errors import ConfigError
+from majorant.estimate import ESTIMATORS, Estimator, Fit
+from majorant.estimate.fit import Ties
+from majorant.site import Part
+from majorant.tally import Patterns, two_class_histograms
+from majorant.votes import IntArray
+
+__all__ = ["SparkFit", "SparkTally", "aggregate", "certify", "methods", "tally", "workers"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SparkTally:
+    """What counting says about votes in a frame."""
+
+    patterns: Patterns
+    histograms: dict[int, IntArray] | None  # two classes
+    votes_jl: NDArray[np.int64]
+    workers: tuple[Any, ...]
+    labels: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SparkFit:
+    """A fit on the cluster: what it learned is here, the labels stay there as a frame."""
+
+    fit: Fit  # posterior and votes_i are `Rows`, not arrays
+    labels: Any  # item, label, confidence, runner_up, margin, votes, tied, changed: computed when they are asked for
+    workers: tuple[Any, ...]
+
+
+def tally(votes: Any, columns: Columns | None = None, **settings: Any) -> SparkTally:
+    """Counts of a frame of votes, or of votes that are encoded."""
+    known = as_votes(votes, columns, settings)
+    site = SparkSite(known)
+    patterns = site.patterns()
+    return SparkTally(
+        patterns=patterns,
+        histograms=two_class_histograms(patterns) if len(known.labels) <= 2 else None,
+        votes_jl=site.votes_by_worker(),
+        workers=known.workers,
+        labels=known.labels,
+    )
+
+
+def certify(
+    votes: Any, columns: Columns | None = None, *, level: float = 0.95, rng: int | np.random.Generator, **settings: Any
+) -> Certificate:
+    """Is majority vote optimal for these votes?  Every claim that they can bear, at one level."""
+    return inquire_at(SparkSite(as_votes(votes, columns, settings)), level=level, rng=rng).certificate
+
+
+def aggregate(
+    votes: Any,
+    method: str | Estimator = "majority",
+    columns: Columns | None = None,
+    *,
+    rng: int | None = None,
+    ties: Ties = "flag",
+    progress: Any = None,
+    **settings: Any,
+) -> SparkFit:
+    """The fit of a method that runs on blocks, by name or with its settings; its labels are a frame, a row an item."""
+    refuse_method(method if isinstance(method, str) else method.name)
+    known = as_votes(votes, columns, settings)
+    estimator = ESTIMATORS[method]() if isinstance(method, str) else method
+    fit = SparkSite(known).fit_estimator(estimator, rng, progress)
+    return SparkFit(fit=fit, labels=label_frame(known, fit, partial(_labels, ties, rng)), workers=known.workers)
+
+
+def _labels(ties: Ties, rng: int | None, part: Part, fit: Fit) -> dict[str, Any]:
+    """The labels of a block; what a block draws depends on nothing but the seed and its place."""
+    assert part.block is not None
+    generator = None if rng is None else np.random.default_rng([rng, part.block.index])
+    return label_table(part.votes, fit, ties=ties, rng=generator)
+
+
+def workers(
+    votes: Any,
+    method: str | Estimator = "hierarchical",
+    columns: Columns | None = None,
+    *,
+    level: float = 0.95,
+    **settings: Any,
+) -> Any:
+    """How good each worker is, as a frame with a row for each: accuracy with its interval, agreement, flags."""
+    import pyarrow as pa
+
+    known = as_votes(votes, columns, settings)
+    fit, site = aggregate(known, method, rng=0).fit, SparkSite(known)
+    item_p = sample_codes(site, site.votes_by_worker(), rng=np.random.default_rng(0))
+    judged = assess_workers_at(site, fit, taken(site, item_p), item_p, level=level)
+    table = worker_table(known.workers, fit, judged)
+    arrays = {name: pa.array(values, from_pandas=True) for name, values in table.items()}
+    return known.frame.sparkSession.createDataFrame(pa.table(arrays))
+
+
+def as_votes(votes: Any, columns: Columns | None, settings: dict[str, Any]) -> SparkVotes:
+    """Encoded votes, made from a frame unless they are."""
+    if not isinstance(votes, SparkVotes):
+        return encode(votes, columns, **settings)
+    if columns is not None or settings:
+        raise ConfigError("These votes are encoded already: columns and settings belong to encode.")
+    return votes

@@ -1,0 +1,187 @@
+"""A table read once, batch by batch: each row goes, as codes, into the bucket of its item on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.backend.memory import BASE, require
+from majorant.backend.names import PER_GROUP
+from majorant.backend.records import MOST_LABELS, Records, grouped, pack
+from majorant.backend.rolls import Roll
+from majorant.io.collect import Coded, Span, encode_part, no_rows, part_seconds
+from majorant.io.table import Part, Table
+from majorant.io.values import decode, is_empty, voted
+from majorant.io.vocabulary import Coder, Codes
+
+IDS = ("item", "worker")
+ROWS_AT_ONCE = 1 << 21  # rows that are sorted into buckets together
+Report = Callable[[str, int, int | None], None]  # what is done, how much of it, out of how much (None: not known)
+
+
+def silent(what: str, done: int, total: int | None) -> None:
+    """Report to nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spilled:
+    """A table on disk: bucket b holds, in their order, the rows of items b * PER_GROUP up to the next bucket's."""
+
+    folder: Path
+    coded: Coded  # without codes: the vocabularies of labels, and where each row came from
+    dtype: np.dtype[np.void]
+    n_ids: Mapping[str, int]
+    uses: NDArray[np.int64]  # votes for each raw label
+
+    @property
+    def n_buckets(self) -> int:
+        """How many buckets there are."""
+        return -(-self.n_ids["item"] // PER_GROUP)
+
+    def bucket(self, number: int) -> Path:
+        """The file of a bucket; there may be none."""
+        return self.folder / f"bucket-{number:06}"
+
+
+@dataclass(slots=True)
+class _Spiller:
+    """Collects records until there are enough to be worth sorting."""
+
+    folder: Path
+    waiting: list[tuple[Records, Codes]] = field(default_factory=list)
+    n_waiting: int = 0
+
+    def add(self, records: Records, item_n: Codes) -> None:
+        self.waiting.append((records, item_n))
+        self.n_waiting += len(records)
+        if self.n_waiting >= ROWS_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        if not self.waiting:
+            return
+        records = np.concatenate([part for part, _ in self.waiting])
+        bucket_n = np.concatenate([item_n for _, item_n in self.waiting]) // np.int32(PER_GROUP)
+        self.waiting, self.n_waiting = [], 0
+        first, last = int(bucket_n.min()), int(bucket_n.max())
+        records, begin_b = grouped(records, bucket_n - np.int32(first), last - first + 1)
+        for bucket in np.flatnonzero(np.diff(begin_b)):
+            with (self.folder / f"bucket-{first + bucket:06}").open("ab") as file:
+                file.write(records[begin_b[bucket] : begin_b[bucket + 1]].data)
+
+
+def spill(
+    table: Table, folder: Path, *, memory: int, max_classes: int, empty: frozenset[str], rows: bool,
+    report: Report = silent,
+) -> Spilled:  # fmt: skip
+    """Read the table into buckets; beside a few batches, memory holds the tables of items and workers.
+
+    With `rows`, each record says in which row it stood, which only messages about bad rows need.
+    """
+    coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
+    ids = {role: coders.pop(role) for role in IDS}
+    rolls = {
+        role: Roll(role, coder, table.kind, folder / f"{role}s.parquet", memory // 8) for role, coder in ids.items()
+    }
+    dtype = _record(table, rows)
+    spiller, uses = _Spiller(folder), _Uses()
+    spans: list[Span] = []
+    n_rows = 0
+    for part in table.parts:
+        span = Span(n_rows, part.source, part.unit, part.first_row, part.row_n)
+        spans.append(span)
+        taken = sum(roll.make_ready(part.columns[role]) for role, roll in rolls.items())
+        require(BASE + taken, memory, f"for the ids of the first {n_rows + part.n_rows:,} rows")
+        codes = _codes(part, span, table, coders, rolls, min(max_classes, MOST_LABELS))
+        uses.add(codes)
+        spiller.add(_records(codes, part, span, table, dtype), codes["item"])
+        n_rows += part.n_rows
+        report("reading", n_rows, None)
+    spiller.flush()
+    if not n_rows:
+        raise no_rows(table)
+    n_ids = {role: roll.close() for role, roll in rolls.items()}
+    known = {role: coder.finish()[2] for role, coder in coders.items()}
+    nothing = dict.fromkeys(table.columns.keys() - {"seconds"}, np.empty(0, dtype=np.int32))
+    coded = Coded(
+        table=table, n_rows=n_rows, codes=nothing, declared=nothing, known=known, seconds_n=None, spans=spans,
+        declared_spans=(),
+    )  # fmt: skip
+    return Spilled(folder=folder, coded=coded, dtype=dtype, n_ids=n_ids, uses=uses.votes(coded, empty))
+
+
+def _record(table: Table, rows: bool) -> np.dtype[np.void]:
+    fields: list[tuple[str, Any]] = [("key", np.int64)]
+    fields += [(role, np.int32) for role in table.columns if role not in (*IDS, "label", "seconds")]
+    if "seconds" in table.columns:
+        fields.append(("seconds", np.float64))
+    return np.dtype([*fields, ("row", np.int64)] if rows else fields)
+
+
+def _codes(
+    part: Part, span: Span, table: Table, coders: Mapping[str, Coder], rolls: Mapping[str, Roll], max_classes: int
+) -> dict[str, Codes]:
+    """The codes of some rows, by role."""
+    encode_part(part, span, coders, table.columns, max_classes)
+    codes = {}
+    for role, roll in rolls.items():
+        codes[role], empty = roll.encode(part.columns[role])
+        if empty is not None:
+            row = part.first_row + int(np.argmax(codes[role] == empty))
+            raise roll.refuse_empty(f"{part.source}, {part.unit} {row}")
+    for role, coder in coders.items():
+        coder.merge()
+        codes[role] = coder.part_codes.pop()
+    return codes
+
+
+def _records(codes: Mapping[str, Codes], part: Part, span: Span, table: Table, dtype: np.dtype[np.void]) -> Records:
+    key_n = pack(codes["item"] & np.int32(PER_GROUP - 1), codes["worker"], codes["label"])
+    names = dtype.names or ()
+    if names == ("key",):
+        return key_n.view(dtype)
+    records = np.empty(len(key_n), dtype=dtype)
+    records["key"] = key_n
+    for role in codes.keys() & set(names):
+        records[role] = codes[role]
+    if "seconds" in names:
+        given = "seconds" in part.columns
+        records["seconds"] = part_seconds(part, span, table) if given else np.nan
+    if "row" in names:
+        records["row"] = np.arange(span.start, span.start + len(records))
+    return records
+
+
+class _Uses:
+    """How many rows have each raw label with each status: which labels are in use is known when the table is read."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[int, int], int] = {}
+
+    def add(self, codes: Mapping[str, Codes]) -> None:
+        label_n = codes["label"] + np.int32(1)
+        n_status = 1
+        if "status" in codes:
+            n_status = int(codes["status"].max(initial=-1)) + 2
+            label_n = label_n.astype(np.int64) * n_status + codes["status"] + 1
+        rows_k = np.bincount(label_n)
+        for key in np.flatnonzero(rows_k):
+            pair = int(key // n_status) - 1, int(key % n_status) - 1
+            self.rows[pair] = self.rows.get(pair, 0) + int(rows_k[key])
+
+    def votes(self, coded: Coded, empty: frozenset[str]) -> NDArray[np.int64]:
+        """The votes for each raw label: rows whose label is not empty and whose status does not say otherwise."""
+        labels = decode(coded.known["label"], coded.table.kind)
+        statuses = decode(coded.known["status"], coded.table.kind) if "status" in coded.known else []
+        uses = np.zeros(len(labels), dtype=np.int64)
+        for (label, status), n in self.rows.items():
+            filled = label >= 0 and not is_empty(labels[label]) and str(labels[label]) not in empty
+            said = status < 0 or is_empty(statuses[status]) or voted(statuses[status])
+            if filled and said:
+                uses[label] += n
+        return uses

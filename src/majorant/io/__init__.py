@@ -1,0 +1,104 @@
+"""Anybody's votes to Votes, with an account of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from majorant.errors import ConfigError
+from majorant.io.build import build_votes
+from majorant.io.collect import Progress, collect_codes
+from majorant.io.columns import GOLD_ROLES, Choice
+from majorant.io.gold import read_gold
+from majorant.io.ids import identify
+from majorant.io.opening import Opening, open_table
+from majorant.io.repeats import check_policy
+from majorant.io.wide import open_matrix
+from majorant.votes import Votes
+
+MAX_CLASSES = 1000
+
+
+def read(
+    source: Any,
+    *,
+    item: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    gold: str | None = None,
+    status: str | None = None,
+    seconds: str | None = None,
+    by: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    gold_file: Any = None,
+    repeats: str = "error",
+    empty: Sequence[str] = (),
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    format: str | None = None,
+    wide: bool = False,
+    max_classes: int = MAX_CLASSES,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Votes:
+    """Votes from a file, a glob, a list of files, "-" (standard input), a frame, a dict of columns or a list of votes.
+
+    Columns are found by name; `item`, `worker`, `label`, `gold`, `status` and `seconds` name them where a name is
+    not usual ("" for an optional one: there is none), `columns` gives their order where there are no names; `by` names
+    a column of the items, such as their language, by which to slice them.  Every row is a vote, an abstention, a merged
+    copy or a dropped repeat: see `votes.account`.  docs/input.md has the rules.
+
+    >>> votes = read({"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1]})
+    >>> votes.shape, votes.items, votes.labels
+    ((2, 2, 2), ('a', 'b'), (0, 1))
+    >>> read([("a", "w", 1), ("a", "w", 0)])
+    Traceback (most recent call last):
+    ...
+    majorant.errors.DataError: list of votes, row 1: worker 'w' labels item 'a' a second time, 0 after 1 in row 0. Keep
+    one vote per worker and item, or choose with --repeats first|last|each.
+    """
+    check_policy(repeats)
+    choice = Choice.of(
+        columns, item=item, worker=worker, label=label, gold=gold, status=status, seconds=seconds, slice=by
+    )
+    how = Opening(
+        choice=choice, encoding=encoding, delimiter=delimiter, format=format, wide=wide, threads=threads, coded=True
+    )
+    with open_table(source, how) as table:
+        if gold_file is not None and "gold" in table.columns:
+            _refuse_two_golds(table.columns["gold"])
+        coded = collect_codes(table, max_classes=max_classes, progress=progress)
+    items = identify(coded, "item")
+    no_vote = frozenset([empty] if isinstance(empty, str) else map(str, empty))
+    truth = None
+    if gold_file is not None:
+        gold_how = Opening(choice=Choice(named={}, needed=GOLD_ROLES), encoding=encoding, threads=threads)
+        truth = read_gold(gold_file, gold_how, items.values, empty=no_vote, max_classes=max_classes)
+    return build_votes(coded, items, truth, repeats=repeats, empty=no_vote)
+
+
+def _refuse_two_golds(column: str) -> None:
+    raise ConfigError(
+        f"gold labels stand both in column {column!r} and in the gold file. "
+        "Leave one out: --gold none ignores the column."
+    )
+
+
+def from_matrix(
+    matrix: Any,
+    *,
+    items: Sequence[Any] | None = None,
+    workers: Sequence[Any] | None = None,
+    empty: Sequence[str] = (),
+    max_classes: int = MAX_CLASSES,
+) -> Votes:
+    """Votes from an array, frame or nested list of items x workers; NaN, None, -1 and "" mean: no vote.
+
+    Items and workers are named by `items` and `workers`, else by the index and columns of a frame, else by position.
+
+    >>> votes = from_matrix([[1, 0, None], [1, -1, 1]], workers=["ana", "bo", "cy"])
+    >>> votes.shape, votes.votes_i.tolist(), votes.workers
+    ((2, 3, 2), [2, 2], ('ana', 'bo', 'cy'))
+    """
+    coded = collect_codes(open_matrix(matrix, items, workers), max_classes=max_classes, progress=None)
+    return build_votes(coded, identify(coded, "item"), None, repeats="error", empty=frozenset(map(str, empty)))

@@ -1,0 +1,263 @@
+"""CSV and its kin: the dialect told from the first rows, the rows read by DuckDB, bad ones found again and named."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from majorant.errors import ConfigError, DataError
+from majorant.io.columns import Choice, find_roles, looks_like_header
+from majorant.io.files import File, as_utf8
+from majorant.io.scan import BATCH_ROWS, batches, hashed_columns, literal, path_literal, wanted
+from majorant.io.table import ArrowArray, Column, Rows
+from majorant.io.unquoted import Layout, coded_slices
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
+SPELT = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
+SNIFFED_ROWS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How the fields of a file are told apart."""
+
+    delimiter: str
+    quote: str = '"'
+    escape: str = '"'
+
+    def reader(self, lines: Iterator[str] | io.TextIOBase | Sequence[str], *, strict: bool) -> Iterator[list[str]]:
+        """The records of some lines, blank ones left out, read by Python."""
+        doubled = self.escape == self.quote
+        found = csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            doublequote=doubled,
+            escapechar=None if doubled else self.escape,
+            strict=strict,
+        )
+        return (record for record in found if record)
+
+
+def open_delimited(file: File, choice: Choice, stack: ExitStack, *, delimiter: str | None, threads: int | None) -> Rows:
+    """The rows of a delimited text file."""
+    lines = _head_lines(file)
+    dialect = _dialect(lines, delimiter, choice)
+    first = next(dialect.reader(lines, strict=False), None)
+    if first is None:
+        raise DataError(f"{file.name} holds only blank lines. Check that the export that wrote it finished.")
+    header = choice.columns is None
+    if header:
+        names = tuple(cell.strip() for cell in first)
+        while len(names) > 1 and not names[-1]:  # a delimiter at the end of the line
+            names = names[:-1]
+    else:
+        names = _positions(file, first, choice)
+
+    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        return _stream(file, dialect, len(names), positions, hashed, header=header, stack=stack, threads=threads)
+
+    def coded(positions: Sequence[int]) -> Iterator[list[Column]]:
+        layout = Layout(dialect.delimiter, dialect.quote, len(names), tuple(positions), header=header)
+        return coded_slices(file.path, layout, threads)
+
+    plain = file.encoding == "utf-8" and not file.packing and dialect.delimiter.isascii() and b"\n" in file.head
+    packed = f", {file.packing}" if file.packing else ""
+    spelt = DELIMITERS.get(dialect.delimiter, f"{dialect.delimiter!r}")
+    code = file.encoding.upper().replace("UTF-8-SIG", "UTF-8 with a byte-order mark")
+    return Rows(
+        source=file.name,
+        names=names,
+        kind="text",
+        format=f"CSV, {spelt}-separated, {'header' if header else 'no header'}, {code}{packed}",
+        stream=stream,
+        coded=coded if plain else None,
+        first_row=2 if header else 1,
+        named=header,
+    )
+
+
+def _head_lines(file: File) -> list[str]:
+    try:
+        with file.open() as stream:
+            rest = len(stream.read(len(file.head) + 1)) > len(file.head)
+    except (OSError, EOFError):
+        rest = True  # damaged further on: the scan will say where
+    text = file.head.decode(file.encoding, errors="replace")
+    lines = list(io.StringIO(text, newline=""))  # lines may end in several ways
+    return lines[:-1] if rest and len(lines) > 1 else lines
+
+
+def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
+    if delimiter is not None:
+        sign = SPELT.get(delimiter, delimiter)
+        if len(sign) != 1 or sign in '"\r\n':
+            raise ConfigError(f"--delimiter {delimiter!r}: give a single sign, or tab.")
+        return _with_quotes(sign, lines)
+    return max((_with_quotes(sign, lines) for sign in ",;\t|"), key=lambda dialect: _fit(dialect, lines, choice))
+
+
+def _fit(dialect: Dialect, lines: Sequence[str], choice: Choice) -> tuple[int, float, int]:
+    """How well a dialect explains the first rows: roles found by name, rows of equal length, columns."""
+    rows = _sample(dialect, lines)
+    if not rows or len(rows[0]) < 2:
+        return 0, 0.0, 0
+    try:
+        roles = len(find_roles(rows[0], choice, ""))
+    except (DataError, ConfigError):
+        roles = 0
+    even = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+    return (roles if choice.columns is None else 0), round(even, 1), len(rows[0])
+
+
+def _sample(dialect: Dialect, lines: Sequence[str]) -> list[list[str]]:
+    rows: list[list[str]] = []
+    try:
+        for row in dialect.reader(lines, strict=False):
+            rows.append(row)
+            if len(rows) == SNIFFED_ROWS:
+                break
+    except csv.Error:
+        pass
+    return rows
+
+
+def _with_quotes(delimiter: str, lines: Sequence[str]) -> Dialect:
+    text = "".join(lines[:SNIFFED_ROWS])
+    if '\\"' in text and '""' not in text:
+        return Dialect(delimiter, escape="\\")
+    if '"' not in text and "'" in text:
+        rows = _sample(Dialect(delimiter), lines)[1:]
+        wrapped = [all(len(c) > 1 and c[0] == c[-1] == "'" for c in cells) for cells in zip(*rows, strict=False)]
+        if rows and any(wrapped):
+            return Dialect(delimiter, quote="'", escape="'")
+    return Dialect(delimiter)
+
+
+def _positions(file: File, first: Sequence[str], choice: Choice) -> tuple[str, ...]:
+    roles = choice.columns or ()
+    if looks_like_header(first, choice):
+        raise DataError(
+            f"{file.name}, row 1: {', '.join(first)!r} is a header, but --columns is for files without one. "
+            "Leave --columns out, or name the columns with --item, --worker and --label."
+        )
+    if len(first) != len(roles):
+        raise DataError(
+            f"{file.name}, row 1: has {len(first)} fields, but --columns {','.join(roles)} names {len(roles)}. "
+            "Name every column; _ stands for one to skip."
+        )
+    return tuple(f"column {p + 1}" for p in range(len(roles)))
+
+
+def _stream(
+    file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], hashed: int, *,
+    header: bool, stack: ExitStack, threads: int | None,
+) -> Iterator[list[Column]]:  # fmt: skip
+    """The chosen columns; where DuckDB refuses a row, Python's csv goes on, and names the row if it is wrong."""
+    import duckdb
+
+    done, refused = 0, False
+    try:
+        path = as_utf8(file, stack)
+        packing = file.packing if path == file.path else ""
+        for batch in batches(_sql(path, packing, dialect, n_columns, positions, hashed), threads):
+            skip = 1 if header and done == 0 else 0  # DuckDB's own header option trips over blank lines above it
+            done += batch.num_rows
+            if batch.num_rows > skip:
+                yield hashed_columns([column.slice(skip) for column in batch.columns], len(positions))
+    except (duckdb.Error, UnicodeDecodeError, EOFError, OSError):
+        refused = True  # left here first, so that the message below does not drag DuckDB's along
+    if refused:
+        yield from _slow_stream(file, dialect, n_columns, positions, skip=max(done, int(header)))
+
+
+def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: Sequence[int], hashed: int) -> str:
+    columns = ", ".join(f"'c{p}': 'VARCHAR'" for p in range(n_columns))
+    select = wanted([f"c{p}" for p in positions], hashed)
+    return (
+        f"SELECT {select} FROM read_csv({path_literal(path)}, auto_detect = false, header = false, "
+        f"delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)}, escape = {literal(dialect.escape)}, "
+        f"compression = {literal(packing or 'none')}, columns = {{{columns}}}, "
+        "strict_mode = true, null_padding = false)"
+    )
+
+
+def _slow_stream(
+    file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], *, skip: int
+) -> Iterator[list[Column]]:
+    """The records from number `skip` on, as Python reads them: mixed line ends and huge fields are fine here."""
+    with _huge_fields(), file.open() as raw:
+        text = io.TextIOWrapper(raw, encoding=file.encoding, errors="surrogateescape", newline="")
+        rows: list[list[str]] = []
+        number = 0
+        try:
+            for record in dialect.reader(text, strict=True):
+                number += 1
+                if number <= skip and _sound(record):
+                    continue
+                _refuse_bad(file, record, number, n_columns)
+                rows.append(record)
+                if len(rows) == BATCH_ROWS:
+                    yield _arrays(rows, positions)
+                    rows = []
+        except csv.Error as error:
+            raise DataError(f"{file.name}, row {number + 1}: {_quoting(error)}") from None
+        except (EOFError, OSError):
+            raise DataError(
+                f"{file.name}: its {file.packing} data end too early, after row {number}. Copy the file again."
+            ) from None
+        if rows:
+            yield _arrays(rows, positions)
+
+
+@contextmanager
+def _huge_fields() -> Iterator[None]:
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _quoting(error: csv.Error) -> str:
+    if "unexpected end" in str(error):
+        return "a quote is opened and never closed. Close it, or double a quote that is part of the text."
+    return f"cannot be split into fields ({error}). Put fields in double quotes and double the quotes inside them."
+
+
+def _sound(record: Sequence[str]) -> bool:
+    return all(cell.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in cell) for cell in record)
+
+
+def _refuse_bad(file: File, record: list[str], number: int, n_columns: int) -> None:
+    if not _sound(record):
+        position = next(p for p, cell in enumerate(record) if not _sound([cell]))
+        shown = record[position].encode("utf-8", errors="surrogateescape")
+        raise DataError(
+            f"{file.name}, row {number}, column {position + 1}: {shown!r} is not {file.encoding.upper()} text. "
+            "Say how the file is encoded, e.g. --encoding latin-1."
+        )
+    while len(record) > n_columns and not record[-1]:
+        record.pop()
+    if len(record) != n_columns:
+        raise DataError(
+            f"{file.name}, row {number}: has {len(record)} field{'s' * (len(record) != 1)} where {n_columns} are "
+            f"expected: {_shorten(record)}. Complete or remove the row"
+            + ("; quote a field that holds the delimiter." if len(record) > n_columns else ".")
+        )
+
+
+def _shorten(record: Sequence[str]) -> str:
+    shown = repr(",".join(record))
+    return shown if len(shown) <= 80 else shown[:79] + "…'"
+
+
+def _arrays(rows: Sequence[Sequence[str]], positions: Sequence[int]) -> list[ArrowArray]:
+    import pyarrow as pa
+
+    return [pa.array([row[p] for row in rows], pa.large_string()) for p in positions]

@@ -1,0 +1,178 @@
+"""Tables in memory: pandas, polars, pyarrow and DuckDB frames, a dict of columns, lists of triples or dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from majorant.errors import ConfigError, DataError
+from majorant.io.columns import VOTE_ROLES, Choice
+from majorant.io.scan import BATCH_ROWS
+from majorant.io.table import ArrowArray, Column, Objects, Plain, Rows, column_length
+
+SIMPLE = (str, int, float, bool)
+
+
+def open_frame(source: Any, choice: Choice) -> Rows:
+    """The rows of anything in memory; rows are counted from 0, as in Python."""
+    if isinstance(source, np.ndarray) and source.dtype.names is None:
+        raise ConfigError("an array has no column names: majorant.from_matrix reads items x workers.")
+    module = type(source).__module__.split(".")[0]
+    if module == "polars" and hasattr(source, "collect"):
+        source = source.collect()
+    if module in ("pandas", "polars"):
+        return _open_columns(f"{module} {type(source).__name__}", list(source.columns), source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _open_stream(source, module)
+    if isinstance(source, Mapping):
+        return _open_columns("dict of columns", list(source), source)
+    if isinstance(source, np.ndarray):
+        return _open_columns("NumPy array", list(source.dtype.names or ()), source)
+    if isinstance(source, Iterable):
+        return _open_records(list(source), choice)
+    raise ConfigError(
+        f"cannot read votes from {type(source).__name__}. Give a file name, a pandas, polars, pyarrow or DuckDB table, "
+        "a dict of columns, or a list of (item, worker, label)."
+    )
+
+
+def _open_columns(name: str, names: Sequence[Any], source: Any) -> Rows:
+    lengths = {key: len(source[key]) for key in names}
+    if len(lengths) < len(names):
+        twice = next(key for key in names if list(names).count(key) > 1)
+        raise DataError(f"{name}: the column {twice!r} stands there twice. Rename one of them.")
+    if len(set(lengths.values())) > 1:
+        spelt = ", ".join(f"{key!r} has {length}" for key, length in lengths.items())
+        raise DataError(f"{name}: columns differ in length: {spelt}. Every row needs all its fields.")
+
+    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
+        yield from _batched([_column(source[names[p]], name, str(names[p])) for p in positions])
+
+    return Rows(source=name, names=tuple(map(str, names)), kind="typed", format=name, stream=stream, first_row=0)
+
+
+def _open_stream(source: Any, module: str) -> Rows:
+    import pyarrow as pa
+
+    name = f"{module.lstrip('_')} {type(source).__name__}"
+    reader = pa.RecordBatchReader.from_stream(source)
+
+    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
+        for batch in reader:
+            yield from _batched([batch.column(p) for p in positions])
+
+    return Rows(source=name, names=tuple(reader.schema.names), kind="typed", format=name, stream=stream, first_row=0)
+
+
+def _open_records(records: list[Any], choice: Choice) -> Rows:
+    if records and all(isinstance(record, Mapping) for record in records):
+        names = list(dict.fromkeys(key for record in records for key in record))
+        return _open_columns("list of dicts", names, {key: [record.get(key) for record in records] for key in names})
+    roles = choice.columns or VOTE_ROLES
+    for row, record in enumerate(records):
+        if isinstance(record, (str, bytes)) or not isinstance(record, Sequence) or len(record) != len(roles):
+            raise DataError(f"list of votes, row {row}: {record!r} is not ({', '.join(roles)}).")
+    columns = [[record[p] for record in records] for p in range(len(roles))]
+    rows = _open_columns("list of votes", list(roles), dict(zip(roles, columns, strict=True)))
+    if choice.columns is None:
+        return rows
+    return Rows(
+        source=rows.source,
+        names=rows.names,
+        kind="typed",
+        format=rows.format,
+        stream=rows.stream,
+        first_row=0,
+        named=False,
+    )
+
+
+def _column(values: Any, source: str, name: str) -> Plain:
+    """A column as Arrow if its values share one plain type, else as coded Python values, which merge nothing."""
+    import pyarrow as pa
+
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    dtype = getattr(values, "dtype", None)
+    if dtype is not None and str(dtype) not in ("object", "Object"):
+        if isinstance(values, np.ndarray):
+            return pa.array(values.tolist() if dtype.kind in "US" else values, from_pandas=True)
+        return values.to_arrow() if hasattr(values, "to_arrow") else pa.array(values, from_pandas=True)
+    cells = values.to_list() if hasattr(values, "to_list") else list(values)
+    kinds = {kind for kind in set(map(type, cells)) if kind is not type(None)}
+    if len(kinds) == 1 and kinds <= set(SIMPLE):
+        try:
+            return pa.array(cells, from_pandas=True)
+        except (OverflowError, pa.ArrowInvalid):
+            pass  # integers beyond 64 bits, or text that is not Unicode
+    return coded(cells, source, name)
+
+
+def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
+    """Python values told apart by kind: number 1 and 1.0 are one value, "1" and True others.
+
+    >>> coded([1, "1", 1.0, True, None], "dict of columns", "label").code_n.tolist()
+    [0, 1, 0, 2, -1]
+    """
+    codes: dict[Any, int] = {}
+    values: list[Any] = []
+    code_n = []
+    for row, cell in enumerate(cells):
+        value = cell.item() if isinstance(cell, np.generic) else cell
+        if value is None:
+            code_n.append(-1)
+            continue
+        try:
+            code = codes.setdefault(kind_key(value), len(values))
+        except TypeError:
+            raise DataError(
+                f"{source}, row {row}, column {name!r}: {value!r} is a {type(value).__name__}, not a single value. "
+                "Give one row per vote."
+            ) from None
+        if code == len(values):
+            values.append(value)
+        code_n.append(code)
+    return Objects(np.array(code_n, dtype=np.int32), tuple(values))
+
+
+def kind_key(value: Any) -> tuple[str, Any]:
+    """What tells two values apart: their kind (truth value, number, text, other) and the value.
+
+    >>> kind_key(1) == kind_key(1.0), kind_key(1) == kind_key(True), kind_key(1) == kind_key("1")
+    (True, False, False)
+    """
+    if isinstance(value, bool):
+        return "bool", value
+    if isinstance(value, Number):
+        return "number", value
+    return ("text" if isinstance(value, str) else type(value).__name__), value
+
+
+def _batched(columns: list[Plain]) -> Iterator[list[Column]]:
+    """Columns of equal length in batches, plain arrays all of them."""
+    for start in range(0, column_length(columns[0]), BATCH_ROWS):
+        yield [_slice(column, start) for column in columns]
+
+
+def _slice(column: Plain, start: int) -> Plain:
+    if isinstance(column, Objects):
+        return Objects(column.code_n[start : start + BATCH_ROWS], column.values)
+    return plain(column.slice(start, BATCH_ROWS))
+
+
+def plain(array: ArrowArray) -> ArrowArray:
+    """One contiguous array without a dictionary, whose unused entries would turn into items nobody saw."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+        if isinstance(array, pa.ChunkedArray):
+            array = pa.concat_arrays(array.chunks)
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return array

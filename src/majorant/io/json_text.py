@@ -1,0 +1,185 @@
+"""JSON and JSON Lines: cells stay raw JSON text, so that 1, "1" and true remain three things."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from majorant.errors import DataError
+from majorant.io.columns import Choice
+from majorant.io.exports import recognise, write_votes
+from majorant.io.files import File, as_utf8, temporary
+from majorant.io.scan import batches, connect, hashed_columns, literal, path_literal, wanted
+from majorant.io.table import Column, Rows
+
+LARGEST_OBJECT = 1 << 28
+TAIL_BYTES = 1 << 12
+DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
+
+
+def open_json(file: File, choice: Choice, stack: ExitStack, *, threads: int | None) -> Rows:
+    """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere.
+
+    The export of an annotation tool, an object per item with the votes inside, is laid out a vote a line first.
+    """
+    import duckdb
+
+    try:
+        path = as_utf8(file, stack)
+    except UnicodeDecodeError:
+        _refuse_bytes(file)
+        raise
+    except (OSError, EOFError):
+        raise _cut_off(file) from None
+    packing = file.packing if path == file.path else ""
+    shape = _shape(file)
+    try:
+        names = _keys(path, packing, shape, threads)
+    except duckdb.Error as error:
+        raise _diagnose(file, shape, str(error)) from None
+    if shape == "array" and not _is_closed(file):  # DuckDB takes an array that ends after a whole object
+        raise DataError(
+            f"{file.name}: the array is never closed; the file is cut off after an object. Export it again."
+        )
+    if not names:
+        raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
+
+    spelt, unit = "JSON" if shape == "array" else "JSON Lines", "record"
+    if tool := recognise(names):
+        records = _objects(path, packing, shape, threads)
+        path, packing, shape = temporary(stack), "", "newline_delimited"
+        names = write_votes(path, records, tool, choice, file.name)
+        spelt, unit = f"{tool.name} export", "vote"
+
+    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        try:
+            for batch in batches(_sql(path, packing, shape, [names[p] for p in positions], hashed), threads):
+                yield hashed_columns(batch.columns, len(positions))
+        except duckdb.Error as error:
+            raise _diagnose(file, shape, str(error)) from None
+
+    packed = f", {file.packing}" if file.packing else ""
+    return Rows(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit=unit)
+
+
+EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
+
+
+def _shape(file: File) -> str:
+    text = file.head.decode(file.encoding, errors="replace").lstrip("\ufeff \t\r\n")
+    if text.startswith("["):
+        return "array"
+    try:
+        json.loads(text.splitlines()[0])
+    except ValueError:
+        return "unstructured" if text.startswith(("{\n", "{\r")) else "newline_delimited"
+    return "newline_delimited"
+
+
+def _is_closed(file: File) -> bool:
+    tail = b""
+    with file.open() as raw:
+        if not file.packing:
+            raw.seek(max(file.path.stat().st_size - TAIL_BYTES, 0))
+        while block := raw.read(1 << 20):
+            tail = (tail + block)[-TAIL_BYTES:]
+    return tail.replace(b"\0", b"").rstrip().endswith(b"]")  # the zeros of UTF-16
+
+
+def _options(packing: str, shape: str) -> str:
+    return (
+        f"format = {literal(shape)}, compression = {literal(packing or 'none')}, maximum_object_size = {LARGEST_OBJECT}"
+    )
+
+
+def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[str, ...]:
+    """Every key that occurs, in order of first use: a status may well stand on the failed votes only."""
+    objects = f"read_json_objects({path_literal(path)}, {_options(packing, shape)})"
+    sql = f"""SELECT key, min(row * 1000000 + place) AS first FROM (
+        SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, row
+        FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS row FROM {objects})
+    ) GROUP BY key ORDER BY first"""
+    connection = connect(threads)
+    try:
+        return tuple(key for key, _ in connection.sql(sql).fetchall())
+    finally:
+        connection.close()
+
+
+def _objects(path: Path, packing: str, shape: str, threads: int | None) -> Iterator[dict[str, Any]]:
+    sql = f"SELECT json FROM read_json_objects({path_literal(path)}, {_options(packing, shape)})"
+    for batch in batches(sql, threads):
+        yield from map(json.loads, batch.columns[0].to_pylist())
+
+
+def _sql(path: Path, packing: str, shape: str, keys: Sequence[str], hashed: int) -> str:
+    columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
+    quoted = ['"' + key.replace('"', '""') + '"' for key in keys]
+    return (
+        f"SELECT {wanted(quoted, hashed)} FROM read_json({path_literal(path)}, {_options(packing, shape)}, "
+        f"records = 'true', columns = {{{columns}}})"
+    )
+
+
+def _diagnose(file: File, shape: str, message: str) -> DataError:
+    """Where the JSON breaks, in the words of Python's parser, which counts lines and columns."""
+    _refuse_bytes(file)
+    try:
+        with file.open() as raw:
+            if shape == "newline_delimited":
+                for number, line in enumerate(raw, start=1):
+                    problem = _problem(file, line.decode(file.encoding.replace("-sig", "")).lstrip("\ufeff"), number)
+                    if problem:
+                        return problem
+            elif shape == "array":
+                text = raw.read(DIAGNOSED_BYTES)
+                if len(text) < DIAGNOSED_BYTES:
+                    problem = _problem(file, text.decode(file.encoding), None)
+                    if problem:
+                        return problem
+    except (EOFError, OSError):
+        return _cut_off(file)
+    return DataError(f"{file.name} cannot be read as JSON: {message.splitlines()[0]} Correct or export it again.")
+
+
+def _problem(file: File, text: str, line: int | None) -> DataError | None:
+    if not text.strip():
+        return None
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        end = " The file is cut off there." if not text[error.pos :].strip() or "Unterminated" in error.msg else ""
+        where = f"line {line or error.lineno}, column {error.colno}"
+        return DataError(f"{file.name}, {where}: {error.msg}.{end} Export it again, or correct the line.")
+    records = [(line, value)] if line else list(enumerate(value if isinstance(value, list) else [value], start=1))
+    for number, record in records:
+        if not isinstance(record, dict):
+            unit = "line" if line else "record"
+            return DataError(f"{file.name}, {unit} {number}: {record!r} is no object. Give each vote as {EXAMPLE}.")
+        text_keys = [key for key, _ in json.loads(text, object_pairs_hook=list)] if line else []
+        twice = [key for key in text_keys if text_keys.count(key) > 1]
+        if twice:
+            return DataError(f"{file.name}, line {number}: the key {twice[0]!r} stands there twice. Keep one.")
+    return None
+
+
+def _refuse_bytes(file: File) -> None:
+    if file.encoding not in ("utf-8", "utf-8-sig", "ascii"):
+        return
+    with file.open() as raw:
+        for number, line in enumerate(raw, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                shown = line[max(error.start - 10, 0) : error.start + 10]
+                raise DataError(
+                    f"{file.name}, line {number}: {shown!r} is not UTF-8 text. "
+                    "Say how the file is encoded, e.g. --encoding latin-1."
+                ) from None
+
+
+def _cut_off(file: File) -> DataError:
+    return DataError(f"{file.name}: its {file.packing} data end too early. Copy the file again.")

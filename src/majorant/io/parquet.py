@@ -1,0 +1,112 @@
+"""Parquet: columns with their own types, streamed by DuckDB; text that the file holds as codes, by Arrow with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from majorant.errors import DataError
+from majorant.io.files import File
+from majorant.io.scan import batches, connect, hashed_columns, path_literal, wanted
+from majorant.io.table import Column, NotCodedError, Rows, arrow_view, coded_column, column_length, dictionary_codes
+from majorant.threads import in_order, thread_count
+
+PLAIN_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "int32": "INTEGER"}  # Arrow's and DuckDB's names
+
+
+def open_parquet(file: File, *, threads: int | None) -> Rows:
+    """The rows of a Parquet file."""
+    import duckdb
+
+    scan = f"read_parquet({path_literal(file.path)})"
+    try:
+        connection = connect(threads)
+        relation = connection.sql(f"SELECT * FROM {scan}")
+        names, types = tuple(relation.columns), [str(kind) for kind in relation.types]
+        connection.close()
+    except duckdb.Error as error:
+        raise _damaged(file, error) from None
+
+    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        import pyarrow as pa
+
+        quoted = ['"' + names[p].replace('"', '""') + '"' for p in positions]
+        if any(types[p] != "VARCHAR" for p in positions[:hashed]):
+            hashed = 0
+        try:
+            for batch in batches(f"SELECT {wanted(quoted, hashed)} FROM {scan}", threads):
+                yield hashed_columns(batch.columns, len(positions))
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise _damaged(file, error) from None
+
+    def coded(positions: Sequence[int]) -> Iterator[list[Column]]:
+        return _coded_groups(file, [names[p] for p in positions], [types[p] for p in positions], threads)
+
+    return Rows(source=file.name, names=names, kind="typed", format="Parquet", stream=stream, coded=coded)
+
+
+def _coded_groups(
+    file: File, names: Sequence[str], types: Sequence[str], threads: int | None
+) -> Iterator[list[Column]]:
+    """The columns of each row group, text by its codes in the file; NotCodedError where it has none, or is damaged."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(file.path) as opened:
+            facts, n_threads = opened.metadata, thread_count(threads)
+            if not _is_coded(opened, names, types):
+                raise NotCodedError
+        texts = [name for name, kind in zip(names, types, strict=True) if kind == "VARCHAR"]
+
+        def group(number: int) -> list[Column]:
+            alone = facts.num_row_groups == 1 and n_threads > 1
+            with pq.ParquetFile(file.path, metadata=facts, read_dictionary=texts) as part:
+                table = part.read_row_group(number, columns=list(names), use_threads=alone)
+            return [_column(table[name]) for name in names]
+
+        for columns in in_order(group, range(facts.num_row_groups), n_threads):
+            if column_length(columns[0]):
+                yield columns
+    except (pa.ArrowException, OSError):
+        raise NotCodedError from None
+
+
+def _is_coded(opened: Any, names: Sequence[str], types: Sequence[str]) -> bool:
+    """Whether the wanted columns are whole numbers, or text that the first row group holds as a dictionary."""
+    facts, schema = opened.metadata, opened.schema_arrow
+    if not facts.num_row_groups or any(schema.names.count(name) != 1 for name in names):
+        return False
+    first = facts.row_group(0)
+    chunks = {first.column(p).path_in_schema: first.column(p) for p in range(first.num_columns)}
+    return all(
+        PLAIN_TYPES.get(str(schema.field(name).type)) == kind
+        and name in chunks
+        and (kind != "VARCHAR" or chunks[name].has_dictionary_page)
+        for name, kind in zip(names, types, strict=True)
+    )
+
+
+def _column(column: Any) -> Column:
+    """One array; of a dictionary, those values alone that are used, in the order in which they first appear."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    array = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.unify_dictionaries().chunks)
+    array.dictionary.validate(full=True)  # Arrow takes any bytes for UTF-8
+    code_n = dictionary_codes(array)
+    rise_n = np.diff(np.maximum.accumulate(code_n), prepend=np.int32(-1))
+    if rise_n.max(initial=0) <= 1 and rise_n.sum() == len(array.dictionary):
+        return array
+    used, first = np.unique(code_n[code_n >= 0], return_index=True)
+    order = used[np.argsort(first)]
+    remap = np.full(len(array.dictionary) + 1, -1, dtype=np.int32)
+    remap[order] = np.arange(len(order), dtype=np.int32)
+    return coded_column(remap[code_n], array.dictionary.take(arrow_view(order.astype(np.intp))))
+
+
+def _damaged(file: File, error: Exception) -> DataError:
+    return DataError(f"{file.name} is damaged or cut off ({str(error).splitlines()[0]}). Copy or export it again.")

@@ -1,0 +1,157 @@
+"""What a value means: its type, whether it is empty, whether a status says that there is no vote."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from majorant.account import Note
+from majorant.io.frames import kind_key
+from majorant.io.vocabulary import Known, as_list
+
+NOT_AVAILABLE = frozenset(["na", "n/a", "none", "null", "nan"])
+VOTED = frozenset((
+    "ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted",
+    "answered", "voted", "approved", "true",
+))  # fmt: skip
+NO_VOTE = frozenset((
+    "abstain", "abstained", "abstention", "error", "errored", "parseerror", "parsingerror", "refused", "refusal",
+    "failed", "failure", "fail", "skipped", "skip", "timeout", "timedout", "cancelled", "canceled", "invalid",
+    "rejected", "noanswer", "novote", "missing", "unscored", "empty", "draft", "discarded", "pending", "unanswered",
+    "false",
+))  # fmt: skip
+KIND_ORDER = {"bool": 0, "number": 1, "text": 2}
+SIXTY_FOUR_BITS = range(-(2**63), 2**64)
+
+
+def decode(known: Known, kind: str) -> list[Any]:
+    """The values of a vocabulary as Python values; JSON text is decoded, and integers beyond 64 bits become text.
+
+    A JSON list of one value is that value, an empty one is null: some tools write lists where one label is allowed.
+
+    >>> decode(['1', '"1"', 'true', '99999999999999999999', '["1"]'], "json")
+    [1, '1', True, '99999999999999999999', '1']
+    """
+    values = as_list(known)
+    if kind == "json":
+        values = [_only(v) if isinstance(v, list) else v for v in json.loads("[" + ",".join(values) + "]")]
+        return [str(v) if type(v) is int and v not in SIXTY_FOUR_BITS else v for v in values]
+    if kind == "typed" and not is_plain(known):
+        return [_whole(v) if isinstance(v, Decimal) else v for v in values]
+    return values
+
+
+def _only(values: list[Any]) -> Any:
+    if len(values) > 1:
+        return values
+    return values[0] if values else None
+
+
+def is_plain(known: Known) -> bool:
+    """Whether all values are text, or all are integers: then they differ from one another as they stand."""
+    import pyarrow as pa
+
+    return not isinstance(known, list) and (pa.types.is_large_string(known.type) or pa.types.is_integer(known.type))
+
+
+def empty_codes(known: Known, values: Sequence[Any]) -> list[int]:
+    """The positions of empty values; large vocabularies of plain text are checked by Arrow."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_plain(known):
+        if pa.types.is_integer(known.type):
+            return []
+        shortest = pc.min(pc.binary_length(pc.utf8_trim_whitespace(known))).as_py()
+        if shortest is None or shortest > 0:
+            return []
+    return [code for code, value in enumerate(values) if is_empty(value)]
+
+
+def _whole(value: Decimal) -> Any:
+    if not value.is_finite() or value != value.to_integral_value():
+        return value
+    return int(value) if int(value) in SIXTY_FOUR_BITS else str(int(value))
+
+
+def is_empty(value: Any) -> bool:
+    """Null, NaN, or a text of nothing but blanks."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, (float, Decimal)) and math.isnan(value)
+
+
+def numbers_if_all(texts: Sequence[str]) -> dict[str, int | float]:
+    """Each text as a number if every one of them reads back to the same text; else nothing.
+
+    >>> numbers_if_all(["1", "2.5"])
+    {'1': 1, '2.5': 2.5}
+    >>> numbers_if_all(["1", "01"])
+    {}
+    """
+    found = {text: _number(text) for text in texts}
+    return {} if None in found.values() else found  # type: ignore[return-value]
+
+
+def _number(text: str) -> int | float | None:
+    if re.fullmatch(r"-?[0-9]{1,18}", text):
+        return int(text) if str(int(text)) == text else None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and repr(number) == text else None
+
+
+def voted(status: Any) -> bool | None:
+    """Whether a status says that a vote was given; None if it cannot be told.
+
+    >>> voted("OK"), voted("parse_error"), voted("perhaps")
+    (True, False, None)
+    """
+    if isinstance(status, bool):
+        return status
+    word = re.sub(r"[\W_]+", "", str(status)).casefold()
+    return True if word in VOTED else False if word in NO_VOTE else None
+
+
+def sort_labels(values: Iterable[Hashable]) -> list[Any]:
+    """Truth values, then numbers by value, then text, then the rest.
+
+    >>> sort_labels(["b", 10, "a", 9.5, True])
+    [True, 9.5, 10, 'a', 'b']
+    """
+
+    def order(value: Any) -> tuple[int, str, Any]:
+        kind = kind_key(value)[0]
+        rank = KIND_ORDER.get(kind, 3)
+        return rank, "" if rank < 3 else kind, value if rank < 3 else str(value)
+
+    return sorted(values, key=order)
+
+
+def label_notes(labels: Collection[Any], n_by_label: dict[Any, int]) -> list[Note]:
+    """What a careful reader would ask about these labels."""
+    notes = []
+    texts = [label for label in labels if isinstance(label, str)]
+    for label in texts:
+        if label.strip().casefold() in NOT_AVAILABLE:
+            notes.append(Note("na-label", f"{label!r} counts as a label; if it means no vote, say --empty {label}."))
+    groups: dict[str, list[str]] = {}
+    for label in texts:
+        groups.setdefault(" ".join(label.casefold().split()), []).append(label)
+    for group in groups.values():
+        if len(group) > 1:
+            shown = ", ".join(f"{label!r} ({n_by_label.get(label, 0)})" for label in group)
+            notes.append(Note("label-variants", f"Labels differ only by case or spaces and stay apart: {shown}."))
+    kinds = {kind_key(label)[0] for label in labels}
+    if len(kinds) > 1:
+        spelt = ", ".join(sorted({"bool": "truth values"}.get(kind, f"{kind}s") for kind in kinds))
+        notes.append(Note("mixed-labels", f"The label column mixes {spelt}; 1, '1' and True stay apart."))
+    return notes

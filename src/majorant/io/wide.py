@@ -1,0 +1,205 @@
+"""Wide tables: a row per item, a column per worker, turned into one entry per vote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.errors import ConfigError, DataError
+from majorant.io.columns import ALIASES, Choice, find_roles
+from majorant.io.frames import coded, plain
+from majorant.io.table import Objects, Part, Plain, Rows, Table, column_length, numpy_view
+
+
+def wide_roles(rows: Rows, choice: Choice) -> dict[str, int]:
+    """The item column (named, or the first), the gold column (by name) and that of slices, if there are such."""
+    if not rows.named:
+        raise ConfigError("--wide needs a header with the names of the workers; --columns does not go with it.")
+    named = {role: word for role, word in choice.named.items() if role in ("item", "gold", "slice")}
+    named.setdefault("item", rows.names[0] if rows.names else "")
+    for role in ALIASES:
+        if role not in named and role != "gold":
+            named[role] = ""
+    return find_roles(rows.names, Choice(named=named, needed=("item",)), rows.source)
+
+
+def wide_parts(rows: Rows, roles: dict[str, int]) -> Iterator[Part]:
+    """One part per batch; an empty cell is no vote and no declared voter, an item without votes is still declared."""
+    import pyarrow as pa
+
+    taken = set(roles.values())
+    workers = [p for p in range(len(rows.names)) if p not in taken]
+    _refuse_workers(rows, [rows.names[p] for p in workers])
+    names = pa.array([rows.names[p] for p in workers], pa.large_string())
+    if rows.kind == "json":
+        names = pa.array(['"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names.to_pylist()])
+    first = rows.first_row
+    for columns in rows.stream([*roles.values(), *workers], 0):
+        head, cells = columns[: len(roles)], columns[len(roles) :]
+        part = _part(rows, dict(zip(roles, head, strict=True)), cells, names, first)
+        first += column_length(cells[0])
+        yield part
+
+
+def _refuse_workers(rows: Rows, names: Sequence[str]) -> None:
+    if not names:
+        raise DataError(f"{rows.source}: a wide table needs a column per worker beside the item.")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DataError(f"{rows.source}: two columns are named {twice[0]!r}. Give each worker one column.")
+    if "" in names:
+        raise DataError(f"{rows.source}: a column without a name. Name every worker's column.")
+
+
+def _part(rows: Rows, head: dict[str, Plain], cells: list[Plain], names: Any, first: int) -> Part:
+    labels = _interleave(cells, rows)
+    filled = np.flatnonzero(_filled(labels, json=rows.kind == "json"))
+    row_n, worker_n = np.divmod(filled, len(cells))
+    columns: dict[str, Plain] = {"item": _take(head["item"], row_n)}
+    columns["worker"] = _take(names, worker_n)
+    columns["label"] = _take(labels, filled)
+    declared: dict[str, Plain] = {**head, "worker": names}
+    return Part(
+        source=rows.source, unit=rows.unit, first_row=first, n_rows=len(filled), columns=columns,
+        row_n=row_n + first, declared=declared,
+    )  # fmt: skip
+
+
+def _interleave(cells: list[Plain], rows: Rows) -> Plain:
+    """All cells row by row."""
+    import pyarrow as pa
+
+    arrays = [cell for cell in cells if not isinstance(cell, Objects)]
+    if len(arrays) == len(cells):
+        arrays = [plain(array) for array in arrays]
+        kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
+        if len(kinds) <= 1:
+            kind = next(iter(kinds), pa.large_string())
+            arrays = [array.cast(kind) if array.type != kind else array for array in arrays]
+            n_rows = len(arrays[0])
+            order = np.arange(n_rows * len(arrays)).reshape(len(arrays), n_rows).T.ravel()
+            return pa.concat_arrays(arrays).take(pa.array(order))
+    lists = [_values(cell) for cell in cells]
+    flat = [value for row in zip(*lists, strict=True) for value in row]
+    return coded(flat, rows.source, "label")
+
+
+def _values(cell: Plain) -> list[Any]:
+    if isinstance(cell, Objects):
+        return [None if code < 0 else cell.values[code] for code in cell.code_n.tolist()]
+    values: list[Any] = cell.to_pylist()
+    return values
+
+
+def _filled(labels: Plain, *, json: bool) -> NDArray[np.bool_]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(labels, Objects):
+        empty = [value != value or (isinstance(value, str) and not value.strip()) for value in labels.values]
+        return np.append(~np.array(empty, dtype=bool), False)[labels.code_n]
+    filled = pc.is_valid(labels)
+    if pa.types.is_floating(labels.type):
+        filled = pc.and_(filled, pc.invert(pc.fill_null(pc.is_nan(labels), True)))
+    elif pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type):
+        bare = pc.utf8_trim_whitespace(labels)
+        filled = pc.and_(pc.not_equal(bare, ""), pc.not_equal(bare, '""' if json else ""))
+        filled = pc.fill_null(filled, False)
+    return numpy_view(filled, np.bool_)
+
+
+def _take(column: Plain, index_n: NDArray[np.intp]) -> Plain:
+    import pyarrow as pa
+
+    if isinstance(column, Objects):
+        return Objects(column.code_n[index_n], column.values)
+    return plain(column).take(pa.array(index_n))
+
+
+def open_matrix(matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any] | None) -> Table:
+    """A table from an array or frame of items x workers; NaN, None, -1 and "" are no votes."""
+    cells, items, workers = _cells(matrix, items, workers)
+    n_items, n_workers = cells.shape
+    if not cells.size:
+        raise DataError(f"matrix: has shape {cells.shape}; at least one item and one worker are needed.")
+    for what, names, n in (("items", items, n_items), ("workers", workers, n_workers)):
+        if len(names) != n:
+            raise ConfigError(f"{what}: {len(names)} names for {n} {what} of the matrix.")
+        if len(set(names)) < n:
+            raise DataError(f"{what}: {next(x for x in names if list(names).count(x) > 1)!r} stands there twice.")
+    item_names, worker_names = coded(items, "matrix", "item"), coded(workers, "matrix", "worker")
+    filled = np.flatnonzero(_voted(cells).ravel())
+    row_n, column_n = np.divmod(filled, n_workers)
+    part = Part(
+        source="matrix", unit="row", first_row=0, n_rows=len(filled), row_n=row_n,
+        columns={
+            "item": _take(item_names, row_n),
+            "worker": _take(worker_names, column_n),
+            "label": _label_values(cells.ravel()[filled]),
+        },
+        declared={"item": item_names, "worker": worker_names},
+    )  # fmt: skip
+    return Table(
+        source="matrix", kind="typed", format=f"matrix, {n_items} items x {n_workers} workers",
+        columns={"item": "rows", "worker": "columns", "label": "entries"}, ignored=(), parts=iter([part]),
+    )  # fmt: skip
+
+
+def _cells(
+    matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any] | None
+) -> tuple[NDArray[Any], Sequence[Any], Sequence[Any]]:
+    if type(matrix).__module__.split(".")[0] == "pandas":
+        items = list(matrix.index) if items is None else items
+        workers = list(matrix.columns) if workers is None else workers
+    elif type(matrix).__module__.split(".")[0] == "polars":
+        workers = list(matrix.columns) if workers is None else workers
+    if isinstance(matrix, (list, tuple)):
+        widths = {len(row) for row in matrix}
+        if len(widths) > 1:
+            raise DataError(f"matrix: rows have {min(widths)} to {max(widths)} entries. Fill missing votes with None.")
+        cells = np.empty((len(matrix), widths.pop() if widths else 0), dtype=object)
+        for row, values in enumerate(matrix):
+            cells[row] = list(values)  # through np.array, [1, "a"] would become text
+    else:
+        cells = np.asarray(matrix)
+    if cells.ndim != 2:
+        raise ConfigError(f"matrix: must have two axes, items x workers, not shape {cells.shape}.")
+    return (
+        cells,
+        list(range(cells.shape[0])) if items is None else list(items),
+        list(range(cells.shape[1])) if workers is None else list(workers),
+    )
+
+
+def _voted(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    if cells.dtype.kind in "f":
+        return np.asarray(~np.isnan(cells) & (cells != -1))
+    if cells.dtype.kind in "i":
+        return np.asarray(cells != -1)
+    if cells.dtype.kind in "ub":
+        return np.ones(cells.shape, dtype=bool)
+    return np.array([[_is_vote(cell) for cell in row] for row in cells.tolist()], dtype=bool).reshape(cells.shape)
+
+
+def _is_vote(cell: Any) -> bool:
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return False
+    if isinstance(cell, str):
+        return bool(cell.strip())
+    return not (isinstance(cell, (int, float)) and not isinstance(cell, bool) and (cell != cell or cell == -1))
+
+
+def _label_values(labels: NDArray[Any]) -> Plain:
+    """Labels as the user's values; whole numbers that only a NaN elsewhere made floats are integers again."""
+    import pyarrow as pa
+
+    if labels.dtype.kind == "f" and (labels == np.floor(labels)).all() and (np.abs(labels) < 2**53).all():
+        labels = labels.astype(np.int64)
+    if labels.dtype.kind in "OUS":
+        values = labels.tolist()
+        whole = all(isinstance(v, float) and v.is_integer() for v in values)
+        return coded([int(v) for v in values] if whole else values, "matrix", "label")
+    return pa.array(labels)

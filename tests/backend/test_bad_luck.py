@@ -1,0 +1,200 @@
+"""What happens when a run on stored votes is killed, interrupted, or runs out of disk or memory."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from majorant.backend.counting import query
+from majorant.backend.prepare import locked, prepare
+from majorant.backend.sql import patterns_query
+from majorant.cli import majorant as command
+from majorant.errors import ConfigError
+
+MEMORY = 1_000_000_000
+# Where a run is cut off: (module, function, at which of its calls, or at what).  The last three come after sorting.
+MOMENTS = {
+    "reading": ("majorant.backend.spill", "_records", 1),
+    "sorting": ("majorant.backend.sorting", "_write", 3),
+    "fitting": ("majorant.backend.checkpoint", "save_climb", 4),
+    "writing": ("majorant.output", "_fill_table", 3),
+    "the last moment": ("majorant.output", "_give_usual_permissions", ".labels.csv"),
+}
+RUN = """
+import importlib, os, signal, sys, resource
+from majorant.backend import checkpoint, names, sorting, spill
+for module in (names, sorting, spill):
+    module.PER_GROUP = 64
+checkpoint.EVERY_SECONDS = 0
+module, function, at, what, limit = {moment!r}
+if limit:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+module = importlib.import_module(module)
+whole, calls = getattr(module, function), []
+def cut(*arguments, **more):
+    calls.append(1)
+    if len(calls) == at or (isinstance(at, str) and at in str(arguments[0])):
+        os.kill(os.getpid(), what)
+    return whole(*arguments, **more)
+setattr(module, function, cut)
+from majorant.cli import main
+main()
+"""
+
+
+UNDISTURBED = ("majorant.output", "make_folder", 0, 0, 0)
+
+
+def run(path, *options, moment=UNDISTURBED, within=()):
+    """The command in a process of its own, `within` another one that prepares its surroundings."""
+    return subprocess.run([*within, *words(path, *options, moment=moment)], capture_output=True, text=True, check=False)
+
+
+def words(path, *options, moment=UNDISTURBED):
+    arguments = ["aggregate", path, "--repeats", "each", "--method", "dawid-skene", "--memory", "1GB", *options]
+    return [sys.executable, "-c", RUN.format(moment=moment), *map(str, arguments)]
+
+
+def mostly_long(*short):
+    """All moments; each takes seconds, and most of them are left to the long tests."""
+    return [moment if moment in short else pytest.param(moment, marks=pytest.mark.long) for moment in MOMENTS]
+
+
+def entries(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def place(crowd_file, tmp_path):
+    """A folder with nothing but the votes in it, and the labels that an undisturbed run gives."""
+    folder = tmp_path / "place"
+    folder.mkdir()
+    path = crowd_file.rename(folder / "votes.parquet")
+    arguments = ["aggregate", str(path), "--repeats", "each", "--method", "dawid-skene", "--memory", "1GB"]
+    CliRunner().invoke(command, [*arguments, "--out", str(tmp_path / "expected.csv")], catch_exceptions=False)
+    return path, (tmp_path / "expected.csv").read_text()
+
+
+@pytest.mark.parametrize("moment", mostly_long("sorting", "fitting"))
+def test_a_killed_run_leaves_no_output_and_is_resumed(place, moment):
+    path, expected = place
+    out = path.parent / "labels.csv"
+    killed = run(path, "--out", out, moment=(*MOMENTS[moment], int(signal.SIGKILL), 0))
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not out.exists()
+    resumed = run(path, "--out", out, "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert out.read_text() == expected
+    left = [name for name in entries(path.parent) if not name.endswith(".part")]
+    assert left == ["labels.csv", "votes.parquet"]
+
+
+@pytest.mark.parametrize("moment", mostly_long("writing"))
+def test_an_interrupted_run_ends_with_130_and_keeps_only_what_can_be_resumed(place, moment):
+    path, _ = place
+    stopped = run(path, "--out", path.parent / "labels.csv", moment=(*MOMENTS[moment], int(signal.SIGINT), 0))
+    assert stopped.returncode == 130, stopped.stderr
+    assert "Interrupted; no partial file was left behind." in stopped.stderr
+    sorted_already = moment not in ("reading", "sorting")
+    assert ("go on with --resume" in stopped.stderr) == sorted_already
+    left = entries(path.parent)
+    assert left[-1:] == ["votes.parquet"]
+    assert len(left) == 1 + sorted_already
+
+
+@pytest.mark.parametrize("limit", [1_500, pytest.param(8_000, marks=pytest.mark.long), 15_000])
+def test_a_full_disk_is_a_message_and_leaves_nothing_under_the_final_name(place, limit):
+    """The smaller the disk, the earlier it is full."""
+    path, _ = place
+    full = run(path, "--out", path.parent / "labels.csv", moment=("majorant.output", "make_folder", 0, 0, limit))
+    assert full.returncode == 2, full.stderr
+    assert "File too large" in full.stderr
+    assert "Cannot write to" in full.stderr
+    assert "with --work" in full.stderr
+    assert "Traceback" not in full.stderr
+    assert "labels.csv" not in entries(path.parent)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_cut_off_at_any_moment_leaves_no_partial_output_and_goes_on(place, stop):
+    """Cut off again and again, at moments drawn over the length of a run, then let go: the labels are the same."""
+    path, expected = place
+    out = path.parent / "labels.csv"
+    start = time.monotonic()
+    assert run(path, "--out", path.parent / "other.csv").returncode == 0
+    length, rng, cut = time.monotonic() - start, np.random.default_rng(0), 0
+    for after in rng.permutation(np.linspace(0.2, 1.0, 9)) * length:
+        process = subprocess.Popen(words(path, "--out", out, "--resume"), stderr=subprocess.PIPE, text=True)
+        try:
+            process.wait(after)
+        except subprocess.TimeoutExpired:
+            process.send_signal(stop)
+        _, said = process.communicate()
+        # Python that is still starting ends by the signal, later the command has its own say
+        assert process.returncode in (0, -stop, 130 if stop == signal.SIGINT else -stop), said
+        cut += process.returncode != 0
+        if out.exists():
+            assert out.read_text() == expected
+            out.unlink()
+    assert cut > 3
+    last = run(path, "--out", out, "--resume")
+    assert last.returncode == 0, last.stderr
+    assert out.read_text() == expected
+    left = [name for name in entries(path.parent) if not name.endswith(".part")]
+    assert left == ["labels.csv", "other.csv", "votes.parquet"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", ["16k", "48k", "72k"])
+def test_a_disk_that_is_really_full_is_a_message(place, tmp_path, size):
+    """A file system of its own with little room, for the sorted votes alone."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = f'mount -t tmpfs -o size={size} tmpfs {disk} && exec "$@"'
+    within = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*within, "true"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("this system lets nobody mount a file system of his own")
+    path, _ = place
+    out = path.parent / "labels.csv"
+    full = run(path, "--out", out, "--work", disk, within=within)
+    assert full.returncode == 2, full.stderr
+    assert "No space left on device" in full.stderr
+    assert f"Cannot write to {disk}" in full.stderr
+    assert "Traceback" not in full.stderr
+    assert entries(path.parent) == ["votes.parquet"]
+
+
+def test_a_query_that_does_not_fit_says_so(crowd_file, tmp_path):
+    stored = prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="each")
+    with pytest.raises(
+        ConfigError, match=r"Counting within --memory 0\.2MB does not go: .* Give more memory, or more room"
+    ):
+        query(stored, patterns_query(3), memory=200_000)
+
+
+def test_one_folder_serves_one_run_at_a_time(tmp_path):
+    with (
+        locked(tmp_path / "work"),
+        pytest.raises(ConfigError, match="in use by another run"),
+        locked(tmp_path / "work"),
+    ):
+        pass
+
+
+def test_a_damaged_source_is_named(crowd_file, tmp_path):
+    size = os.path.getsize(crowd_file)  # noqa: PTH202
+    with crowd_file.open("r+b") as file:
+        file.seek(size // 3)
+        file.write(b"\xff" * 2000)
+    with pytest.raises(ValueError, match=r"votes\.parquet.*(damaged|cut off)"):
+        prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="each")

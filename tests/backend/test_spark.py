@@ -1,0 +1,351 @@
+"""Votes in a Spark frame give the numbers that they give in memory, also when a Python worker dies on the way."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crowds import informed_votes
+from majorant import claims
+from majorant.answer.labels import label_table
+from majorant.answer.workers import assess_workers, worker_table
+from majorant.backend import spark as on_spark
+from majorant.backend.spark import session
+from majorant.backend.spark.engine import SparkEngine
+from majorant.backend.spark.site import SparkSite
+from majorant.backend.sql import as_patterns, patterns_query, worker_query
+from majorant.claims import inquire as inquire_in_memory
+from majorant.claims import inquire_at
+from majorant.cli import main
+from majorant.errors import ConfigError, DataError
+from majorant.estimate import ESTIMATORS
+from majorant.kernels import gather, scatter
+from majorant.output import votes_table, write_table
+from majorant.pipeline import check, check_at
+from majorant.report.summary import result_summary
+from majorant.simulate import one_coin_crew, simulate
+from majorant.tally import tally
+from majorant.votes import Votes
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def spark():
+    """One session for all tests: local, two cores, a task may fail twice before its job does."""
+    try:
+        session.require_spark()
+    except ConfigError as missing:
+        pytest.skip(str(missing))
+    settings = {"spark.sql.shuffle.partitions": "3", "spark.python.worker.reuse": "true"}
+    with on_spark.spark_session("local[2,3]", memory="1g", settings=settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def local():
+    """Votes with names in the order in which a single block has them."""
+    votes = informed_votes(np.random.default_rng(3), n_items=300, n_votes=1800, n_workers=12)
+    triples = {(f"item {i:03}", f"worker {j:02}"): f"label {l}" for i, j, l in codes(votes)}
+    rows = [(item, worker, label) for (item, worker), label in sorted(triples.items())]
+    return named(rows)
+
+
+def codes(votes):
+    return zip(votes.item_n.tolist(), votes.worker_n.tolist(), votes.label_n.tolist(), strict=True)
+
+
+def named(rows):
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    names = [sorted(set(column)) for column in columns]
+    place = [{name: code for code, name in enumerate(known)} for known in names]
+    coded = [[where[value] for value in column] for where, column in zip(place, columns, strict=True)]
+    return Votes.from_codes(*coded, items=names[0], workers=names[1], labels=names[2])
+
+
+def frame_of(spark, votes, shuffled=True):
+    table = pa.table({name: column for name, column in votes_table(votes).items() if name != "gold"})
+    table = pa.table({name: column.cast(pa.string()) for name, column in zip(table.column_names, table, strict=True)})
+    rows = np.random.default_rng(0).permutation(len(table)) if shuffled else np.arange(len(table))
+    return spark.createDataFrame(table.take(pa.array(rows)))
+
+
+@pytest.fixture(scope="module")
+def frame(spark, local):
+    return frame_of(spark, local)
+
+
+@pytest.fixture(scope="module")
+def votes(frame):
+    """In five blocks, whose items are in another order than in memory."""
+    return on_spark.encode(frame, partitions=5)
+
+
+@pytest.fixture(scope="module")
+def one_block(frame):
+    return on_spark.encode(frame, partitions=1)
+
+
+def by_item(labels):
+    table = labels.toArrow().sort_by("item")
+    return {name: table.column(name).to_pylist() for name in table.column_names}
+
+
+def test_blocks_hold_all_votes_and_nothing_else(votes, local):
+    assert len(votes.places.part_b) == 5
+    assert votes.shape == local.shape
+    assert (votes.workers, votes.labels) == (local.workers, local.labels)
+    assert (votes.account.votes, votes.account.rows) == (local.n_votes, local.n_votes)
+    back = votes.take_items(np.arange(votes.shape[0]))
+    assert sorted(zip([back.items[i] for i in back.item_n], back.worker_n, back.label_n, strict=True)) == sorted(
+        zip([local.items[i] for i in local.item_n], local.worker_n, local.label_n, strict=True)
+    )
+    chosen = np.array([0, 7, 100, 101, 298])
+    some = votes.take_items(chosen)
+    assert some.items == tuple(back.items[i] for i in chosen)
+    assert some.votes_i.tolist() == back.votes_i[chosen].tolist()
+
+
+def test_counts_equal_those_in_memory_and_those_of_the_shared_sql(spark, votes, local):
+    found, expected = on_spark.tally(votes), tally(local)
+    assert found.patterns.counts_pk.tolist() == expected.patterns.counts_pk.tolist()
+    assert found.patterns.items_p.tolist() == expected.patterns.items_p.tolist()
+    assert found.votes_jl.tolist() == expected.votes_jl.tolist()
+    assert found.histograms is None
+    coded = {"item": local.item_n, "worker": local.worker_n, "label": local.label_n}
+    table = spark.createDataFrame(pa.table(coded))
+    rows = spark.sql(patterns_query(3, "{votes}"), votes=table).toArrow()
+    by_sql = as_patterns(rows.columns, len(local.items))
+    assert by_sql.counts_pk.tolist() == expected.patterns.counts_pk.tolist()
+    assert by_sql.items_p.tolist() == expected.patterns.items_p.tolist()
+    rows = spark.sql(worker_query("{votes}"), votes=table).toArrow().to_pylist()
+    assert {(r["worker"], r["label"]): r["votes"] for r in rows} == {
+        (j, l): n for j, row in enumerate(expected.votes_jl.tolist()) for l, n in enumerate(row) if n
+    }
+
+
+def few_steps(method):
+    """The method with few steps, so that Spark has few passes to make."""
+    settings = {"max_iter": 3, "tol": 0.0} if ESTIMATORS[method].iterative else {}
+    return ESTIMATORS[method](**settings)
+
+
+@pytest.mark.parametrize("method", ["majority", "dawid-skene", "hierarchical", "ebcc", "iwmv", "bwa", "spectral-em"])
+def test_methods_give_the_numbers_they_give_in_memory(votes, local, method):
+    rng = {"rng": 0} if ESTIMATORS[method].stochastic else {}
+    expected = few_steps(method).fit(local, **rng)
+    found = on_spark.aggregate(votes, few_steps(method), rng=0)
+    np.testing.assert_allclose(found.fit.prior, expected.prior, atol=1e-9)
+    assert found.fit.n_iter == expected.n_iter
+    np.testing.assert_allclose(found.fit.trace, expected.trace, rtol=1e-9)
+    for name in ("confusion", "skill"):
+        if getattr(expected, name) is not None:
+            np.testing.assert_allclose(getattr(found.fit, name), getattr(expected, name), atol=1e-9)
+    labels, table = by_item(found.labels), label_table(local, expected)
+    assert labels["item"] == list(local.items)
+    for name in ("label", "runner_up", "tied", "changed"):
+        assert labels[name] == list(table[name])
+    for name in ("confidence", "margin", "votes"):
+        np.testing.assert_allclose(np.array(labels[name], dtype=float), table[name], atol=2e-9)
+
+
+def test_methods_that_cannot_run_there_are_named(votes):
+    assert set(on_spark.methods()) >= {"majority", "dawid-skene", "one-coin", "mace", "wawa"}
+    for method, why in (("glad", "keeps the difficulty"), ("la-one-pass", "needs all votes in memory")):
+        with pytest.raises(ConfigError, match=f"{method} {why}.* does not run on Spark. Choose one of: majority"):
+            on_spark.aggregate(votes, method)
+    with pytest.raises(ConfigError, match="no method 'nonsense'"):
+        on_spark.aggregate(votes, "nonsense")
+
+
+def test_the_certificate_is_that_in_memory(one_block, votes, local):
+    expected, found = inquire_in_memory(local, rng=0), inquire_at(SparkSite(one_block), rng=0)
+    assert found.certificate.why == expected.certificate.why
+    for name in ("anonymous", "named"):
+        ours, theirs = getattr(found.certificate, name), getattr(expected.certificate, name)
+        assert (ours.verdict, ours.gates) == (theirs.verdict, theirs.gates)
+        np.testing.assert_allclose(ours.margin or 0.0, theirs.margin or 0.0, atol=1e-9)
+    several = on_spark.certify(votes, rng=0)  # another order of the items: other random draws, the same verdicts
+    assert several.anonymous.verdict == expected.certificate.anonymous.verdict
+
+
+def sample_items(monkeypatch):
+    """Let the claims look at some two thirds of the items."""
+    monkeypatch.setattr(claims, "MOST_VOTES", 9_000)
+    monkeypatch.setattr(claims, "VOTES_PER_CLASS", 5)
+
+
+def test_the_certificate_of_a_sample_is_that_in_memory(votes, local, monkeypatch):
+    """The same items in the same order, whatever the blocks; here workers and votes are in one order as well."""
+    sample_items(monkeypatch)
+    expected, found = (
+        one.certificate for one in (inquire_in_memory(local, rng=0), inquire_at(SparkSite(votes), rng=0))
+    )
+    assert any("random sample" in text for text in expected.named.assumptions)
+    assert found.why == expected.why
+    for name in ("anonymous", "named"):
+        ours, theirs = getattr(found, name), getattr(expected, name)
+        assert (ours.verdict, ours.gates, ours.assumptions) == (theirs.verdict, theirs.gates, theirs.assumptions)
+        for number in ("value", "low", "high"):
+            ours_n, theirs_n = getattr(ours.loss, number), getattr(theirs.loss, number)
+            assert (ours_n is None) == (theirs_n is None)
+            np.testing.assert_allclose(ours_n or 0.0, theirs_n or 0.0, atol=1e-9)
+
+
+def test_a_check_of_a_sample_counts_all_votes(votes, local, monkeypatch):
+    expected = result_summary(check(local, method="dawid-skene", rng=0))
+    sample_items(monkeypatch)
+    result = check_at(SparkSite(votes), method="dawid-skene", rng=0)
+    found = result_summary(result)
+    assert found["sample"]["items"] < found["sample"]["of"] == len(local.items)
+    for name in ("votes", "labels", "majority", "flow"):
+        assert found[name] == expected[name]
+    for ours, theirs in zip(found["workers"]["rows"], expected["workers"]["rows"], strict=True):
+        assert (ours["worker"], ours["votes"]) == (theirs["worker"], theirs["votes"])
+        np.testing.assert_allclose(ours["accuracy"], theirs["accuracy"], atol=1e-9)
+    doubtful = {row["item"] for row in expected["review"]["rows"][:5]}
+    assert doubtful <= {row["item"] for row in found["review"]["rows"]}
+
+
+def test_workers_are_judged_as_in_memory(votes, local):
+    method = few_steps("hierarchical")
+    fit = method.fit(local)
+    expected = worker_table(local.workers, fit, assess_workers(local, fit))
+    found = on_spark.workers(votes, method).toArrow().to_pydict()
+    assert list(found) == list(expected)
+    for name, values in expected.items():
+        if name in ("worker", "flags", "evidence"):
+            assert found[name] == list(values)
+        else:
+            np.testing.assert_allclose(np.array(found[name], dtype=float), values, atol=2e-6)
+
+
+def test_sums_in_two_rounds_are_the_same_sums(votes):
+    engine = SparkEngine(votes.frame, votes.places, to_driver=0)
+    table = np.random.default_rng(0).random((36, 3))
+
+    def step(block):
+        return scatter(block, gather(block, table)), float(block.stop)
+
+    once, twice = votes.engine.map_sum(step), engine.map_sum(step)
+    np.testing.assert_allclose(twice[0], once[0], rtol=1e-13)
+    assert twice[1] == once[1]
+    again = engine.map_sum(step)
+    np.testing.assert_array_equal(again[0], twice[0])  # to the last digit
+
+
+def test_a_python_worker_that_dies_changes_nothing(votes, tmp_path):
+    """Killed in the middle of a pass, once: Spark starts another and repeats its task."""
+    marker = str(tmp_path / "died")
+    expected = votes.engine.map_sum(column_sums())
+
+    def step(block):
+        if block.index == 2:
+            try:
+                Path(marker).touch(exist_ok=False)
+            except FileExistsError:
+                return scatter(block, np.ones(block.stop - block.start))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return scatter(block, np.ones(block.stop - block.start))
+
+    found = votes.engine.map_sum(step)
+    assert Path(marker).exists()
+    np.testing.assert_array_equal(found, expected)
+
+
+def column_sums():
+    """Votes by worker and label; made here, so that workers, who do not know this file, are sent all of it."""
+
+    def step(block):
+        return scatter(block, np.ones(block.stop - block.start))
+
+    return step
+
+
+def test_blocks_in_a_folder_are_the_same_blocks(frame, votes, tmp_path):
+    stored = on_spark.encode(frame, partitions=5, folder=str(tmp_path / "blocks"))
+    np.testing.assert_array_equal(stored.engine.map_sum(column_sums()), votes.engine.map_sum(column_sums()))
+    assert stored.places.item_b.tolist() == votes.places.item_b.tolist()
+
+
+def small(spark, **columns):
+    return spark.createDataFrame(pa.table(columns))
+
+
+def test_what_is_no_vote_and_what_is_one_twice(spark):
+    rows = small(
+        spark,
+        item=[1, 1, 1, 2, 2, 3, 4],
+        worker=["w", "x", "x", "w", "x", "w", "w"],
+        label=["yes", "no", "no", "yes", "NA", "", None],
+        truth=["yes", None, None, "no", None, "maybe", None],
+    )
+    votes = on_spark.encode(rows, on_spark.Columns(gold="truth"), empty=["NA"], partitions=2)
+    assert votes.labels == ("maybe", "no", "yes")
+    account = votes.account
+    assert (account.rows, account.votes, account.merged, account.abstained) == (7, 3, 1, 3)
+    assert account.balanced
+    back = votes.take_items(np.arange(4))
+    votes_of = dict(zip(back.items, back.votes_i.tolist(), strict=True))
+    assert votes_of == {1: 2, 2: 1, 3: 0, 4: 0}
+    assert dict(zip(back.items, back.gold_i.tolist(), strict=True)) == {1: 2, 2: 1, 3: 0, 4: -1}
+    labels = by_item(on_spark.aggregate(votes).labels)
+    assert labels["item"] == [1, 2, 3, 4]
+    assert labels["label"] == [None, "yes", None, None]
+    assert labels["tied"] == [True, False, False, False]
+    each = on_spark.encode(rows, repeats="each", empty=["NA"], partitions=2)
+    assert each.n_votes == 4
+
+
+def test_bad_frames_are_refused_in_the_users_words(spark):
+    good = {"item": ["a", "a"], "worker": ["w", "w"], "label": ["yes", "no"]}
+    with pytest.raises(DataError, match=r"worker 'w' labels item 'a' twice, 'no' and 'yes'.*--repeats each"):
+        on_spark.encode(small(spark, **good))
+    with pytest.raises(ConfigError, match="rows of a Spark frame have no order"):
+        on_spark.encode(small(spark, **good), repeats="first")
+    with pytest.raises(ConfigError, match="has no column 'answer' to take for the label"):
+        on_spark.encode(small(spark, **good), on_spark.Columns(label="answer"))
+    with pytest.raises(DataError, match="column 'label': more than 1 different labels"):
+        on_spark.encode(small(spark, **good), max_classes=1)
+    with pytest.raises(DataError, match="no row holds a vote"):
+        on_spark.encode(small(spark, **{**good, "label": ["", ""]}))
+    with pytest.raises(DataError, match="some rows name no worker"):
+        on_spark.encode(small(spark, **{**good, "worker": ["w", None]}))
+    with pytest.raises(DataError, match="column 'item': 1 rows name no item"):
+        on_spark.encode(small(spark, **{**good, "item": ["a", None]}))
+    gold = {"item": ["a", "a"], "worker": ["w", "x"], "label": ["yes", "no"], "gold": ["yes", "no"]}
+    with pytest.raises(DataError, match="item 'a' has two gold labels"):
+        on_spark.encode(small(spark, **gold), on_spark.Columns(gold="gold"))
+
+
+def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
+    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7, 0.6, 0.85]), n_items=300, n_votes=5, rng=0)
+    write_table(tmp_path / "votes.csv", votes_table(votes))
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["majorant", "check", str(tmp_path / "votes.csv"), "--json", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        assert stop.value.code == 0, printed.err
+        return json.loads(printed.out)
+
+    expected = run("--method", "majority")
+    found = run("--method", "majority", "--engine", "spark", "--master", "local[2]", "--out", str(tmp_path / "found"))
+    assert found["sample"] == {"items": 300, "of": 300}
+    for name in ("votes", "majority"):
+        assert found[name] == expected[name]
+    assert found["certificate"]["anonymous"]["verdict"] == expected["certificate"]["anonymous"]["verdict"]
+    names = {path.name for path in (tmp_path / "found").iterdir()}
+    assert names == {"labels.parquet", "workers.csv", "review.csv", "result.json", "report.html"}
+    assert spark.read.parquet(str(tmp_path / "found/labels.parquet")).count() == 300
+    monkeypatch.setattr(sys, "argv", ["majorant", "check", "no.csv", "--engine", "spark", "--master", "local[2]"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert (stop.value.code, "no.csv" in capsys.readouterr().err) == (2, True)

@@ -1,0 +1,90 @@
+"""An executor that dies in the middle of a pass, with the blocks that it held: Spark starts another one."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import majorant
+from majorant.backend.spark import session
+from majorant.errors import ConfigError
+
+pytestmark = pytest.mark.long
+
+# A cluster of two executors on this machine, each a Java of its own.  On block 2 the first Python worker to come along
+# looks up which Java it belongs to, makes sure that this is an executor, and kills it; on its second try it counts.
+RUN = """
+import json, os, signal, sys, time
+from pathlib import Path
+import numpy as np
+from majorant.backend import spark as on_spark
+from majorant.estimate.one_coin import OneCoin
+from majorant.kernels import scatter
+from majorant.simulate import simulate
+from majorant.output import votes_table
+import pyarrow as pa
+
+marker, source = Path(sys.argv[1]), sys.argv[2]
+
+
+def sums(block):
+    return scatter(block, np.ones(block.stop - block.start))
+
+
+def kill_executor():
+    pid = os.getpid()
+    while pid > 1:
+        if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            marker.write_text(str(pid))
+            os.kill(pid, signal.SIGKILL)
+            time.sleep(60)  # what is left of this worker ends with the executor
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    raise RuntimeError("this worker belongs to no executor")
+
+
+def sums_once_killed(block):
+    if block.index == 2:
+        try:
+            marker.touch(exist_ok=False)
+        except FileExistsError:
+            return sums(block)
+        kill_executor()
+    return sums(block)
+
+
+drawn, _ = simulate([0.6, 0.4], [[0.85, 0.15], [0.25, 0.75]], n_items=600, n_votes=5, rng=1)
+table = {name: column.dictionary_decode() for name, column in votes_table(drawn).items()}
+settings = {"spark.executorEnv.PYTHONPATH": source, "spark.executor.memory": "512m"}
+settings["spark.sql.shuffle.partitions"] = "3"
+method = OneCoin(max_iter=2, tol=0.0)
+with on_spark.spark_session("local-cluster[2,1,1024]", memory="1g", settings=settings) as spark:
+    votes = on_spark.encode(spark.createDataFrame(pa.table(table)), partitions=6)
+    expected, before = votes.engine.map_sum(sums), on_spark.aggregate(votes, method).labels.toArrow()
+    found = votes.engine.map_sum(sums_once_killed)
+    after = on_spark.aggregate(votes, method).labels.toArrow()
+    same = before.sort_by("item").equals(after.sort_by("item"))
+    print(json.dumps({"votes": float(found.sum()), "sums": found.tolist() == expected.tolist(), "labels": same}))
+"""
+
+
+def test_an_executor_that_dies_changes_nothing(tmp_path):
+    try:
+        session.require_spark()
+    except ConfigError as missing:
+        pytest.skip(str(missing))
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("finds the executor by /proc, which this system has not")
+    marker, source = tmp_path / "died", str(Path(majorant.__file__).parents[1])
+    known = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": source}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, str(marker), source],
+        capture_output=True, text=True, check=False, timeout=900, env=known, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    executor = marker.read_text()
+    assert executor, "no executor was killed"
+    assert not Path(f"/proc/{executor}").exists()
+    assert json.loads(done.stdout.splitlines()[-1]) == {"votes": 3000.0, "sums": True, "labels": True}

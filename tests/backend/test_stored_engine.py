@@ -1,0 +1,114 @@
+"""Every distributed method on row groups gives the numbers that it gives in memory, whole or after a cut."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import majorant
+from majorant.backend.checkpoint import Checkpoint
+from majorant.backend.prepare import prepare
+from majorant.backend.stored_engine import stored_engine
+from majorant.blocks import in_memory
+from majorant.errors import ConfigError, DataError
+from majorant.estimate import ESTIMATORS
+
+MEMORY = 1_000_000_000
+DISTRIBUTED = sorted(name for name, method in ESTIMATORS.items() if method.distributed and name != "map")
+CLOSE = {"rtol": 0, "atol": 1e-9}
+
+
+@pytest.fixture
+def stored(crowd_file, tmp_path):
+    return prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="each")
+
+
+def fit(name, votes, engine, **more):
+    draws = {"rng": 0} if ESTIMATORS[name].stochastic else {}
+    settings = {"tol": 1e-10} if name == "glad" else {}  # its leaps widen the rounding of sums in another order
+    return ESTIMATORS[name](**settings).fit(votes, engine=engine, **draws, **more)
+
+
+def engine_of(stored, **more):
+    return stored_engine(stored, memory=MEMORY, **more)
+
+
+@pytest.mark.parametrize("name", DISTRIBUTED)
+def test_a_fit_on_row_groups_is_the_fit_in_memory(name, stored, crowd_file):
+    votes = majorant.read(str(crowd_file), repeats="each")
+    engine = replace(engine_of(stored, threads=2), room=3000)  # some blocks stay, most are read again
+    assert len(engine.bounds) > 3
+    found, expected = fit(name, stored, engine), fit(name, votes, in_memory(votes))
+    assert 0 < len(engine.kept) < len(engine.bounds)
+    np.testing.assert_allclose(found.posterior, expected.posterior, **CLOSE)
+    np.testing.assert_allclose(found.prior, expected.prior, **CLOSE)
+    assert found.labels(ties="prior") == expected.labels(ties="prior")
+    for learned in ("confusion", "skill"):
+        if getattr(expected, learned) is not None:
+            np.testing.assert_allclose(getattr(found, learned), getattr(expected, learned), **CLOSE)
+
+
+class Cut(Exception):
+    """A run that ends in the middle."""
+
+
+@pytest.mark.parametrize("name", ["dawid-skene", "mace", "glad", "hierarchical", "bwa"])
+def test_a_fit_that_is_cut_off_goes_on_and_ends_where_it_would_have(name, stored, tmp_path):
+    expected, steps = [], []
+    whole = fit(name, stored, engine_of(stored), progress=lambda step, objective: expected.append((step, objective)))
+
+    def watch(step, objective):
+        steps.append((step, objective))
+        if len(steps) == cut_after:
+            raise Cut
+
+    cut_after = len(expected) * 2 // 3  # of several restarts, one of the later ones
+    with pytest.raises(Cut):
+        fit(name, stored, engine_of(stored), progress=Checkpoint(tmp_path, "fit", every_seconds=0, progress=watch))
+    keeper = Checkpoint(tmp_path, "fit", every_seconds=0, progress=watch)
+    resumed = fit(name, stored, engine_of(stored), progress=keeper)
+    # The step during which the run was cut off had not been kept and is done again; nothing before it is.
+    assert steps == [*expected[:cut_after], *expected[cut_after - 1 :]]
+    np.testing.assert_array_equal(resumed.posterior, whole.posterior)
+    assert resumed.trace == whole.trace
+
+
+def test_steps_of_another_fit_are_passed_over_and_damaged_ones_named(stored, tmp_path):
+    folder = tmp_path / "steps"
+    fit("dawid-skene", stored, engine_of(stored), progress=Checkpoint(folder, "a", every_seconds=0))
+    seen = []
+    other = Checkpoint(folder, "b", progress=lambda step, objective: seen.append(step))
+    fit("dawid-skene", stored, engine_of(stored), progress=other)
+    assert seen[0] == 1
+    [path] = folder.iterdir()
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(DataError, match=r"loop-1\.npz is damaged"):
+        fit("dawid-skene", stored, engine_of(stored), progress=Checkpoint(folder, "b"))
+
+
+def test_a_damaged_row_group_is_an_error(stored):
+    path = stored.folder / "votes.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3 : len(content) // 3 + 40] = b"\xff" * 40
+    path.write_bytes(bytes(content))
+    with pytest.raises(DataError, match=r"votes\.parquet is damaged \(row groups .*run again without --resume"):
+        fit("majority", stored, engine_of(stored))
+
+
+def test_a_damaged_byte_is_an_error_or_changes_nothing(stored):
+    path, names = stored.folder / "votes.parquet", ("item", "worker", "label")
+    content, expected = path.read_bytes(), stored.columns(0, stored.n_groups, *names)
+    found = 0
+    for at in range(5, len(content), len(content) // 150):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
+        try:
+            for column_n, right_n in zip(stored.columns(0, stored.n_groups, *names), expected, strict=True):
+                np.testing.assert_array_equal(column_n, right_n)
+        except DataError:
+            found += 1
+    assert found > 75  # the rest are statistics that nobody reads
+
+
+def test_too_little_memory_for_the_workers_is_refused_with_the_least_that_would_do(stored):
+    with pytest.raises(ConfigError, match=r"--memory 400MB is too little for 23 workers and 3 classes.*at least 401MB"):
+        stored_engine(stored, memory=400_000_000, threads=1)

@@ -1,0 +1,95 @@
+"""Whatever the line asks of stored votes, part by part, is what it would be told of the same votes in memory."""
+
+import numpy as np
+import pytest
+
+import majorant
+from majorant.answer.calibrate import Temper, as_calibrated
+from majorant.answer.combine import combination, combination_at
+from majorant.answer.labels import count_labels_at, outcome, outcome_at
+from majorant.answer.review import crowd_confusion, review, review_at, review_table
+from majorant.answer.workers import assess_workers
+from majorant.backend.masking import mask_stored
+from majorant.backend.prepare import prepare
+from majorant.backend.stored_site import StoredSite
+from majorant.certify.gold.cells import gold_rows
+from majorant.estimate import ESTIMATORS
+from majorant.estimate.majority import Majority
+from majorant.site import MemorySite, fit_of_items
+
+MEMORY = 1_000_000_000
+
+
+@pytest.fixture
+def sites(crowd_file, tmp_path):
+    """The same votes, in eleven row groups and in memory."""
+    stored = prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="each")
+    assert stored.n_groups > 5
+    return StoredSite(stored, MEMORY), MemorySite(majorant.read(str(crowd_file), repeats="each"))
+
+
+def test_counts_names_and_draws(sites):
+    stored, memory = sites
+    assert (stored.votes.shape, stored.votes.n_votes) == (memory.votes.shape, memory.votes.n_votes)
+    for rows in ({}, {"rows": gold_rows}):
+        found, expected = stored.patterns(**rows), memory.patterns(**rows)
+        assert found.counts_pk.tolist() == expected.counts_pk.tolist()
+        assert found.items_p.tolist() == expected.items_p.tolist()
+    assert stored.votes_by_worker().tolist() == memory.votes_by_worker().tolist()
+    chosen = stored.draw(0.3, 7)
+    assert chosen.tolist() == memory.draw(0.3, 7).tolist()
+    assert (np.diff(chosen) < 0).any()  # in the order of their lots, not of their codes
+    some, expected = stored.take(np.sort(chosen)), memory.take(np.sort(chosen))
+    assert some.items == expected.items
+    assert (some.label_n.tolist(), some.worker_n.tolist()) == (expected.label_n.tolist(), expected.worker_n.tolist())
+
+
+def test_what_becomes_of_the_items(sites):
+    stored, memory = sites
+    fit, expected = (site.fit("dawid-skene", 0) for site in sites)
+    found, counted = outcome_at(stored, fit), outcome(Majority().fit(memory.votes), expected)
+    assert (found.changed, found.settled) == (counted.changed, counted.settled)
+    assert found.changed > 0
+    assert found.flow_kl.tolist() == counted.flow_kl.tolist()
+    assert found.rule.items_k.tolist() == count_labels_at(stored, fit).items_k.tolist()
+    item_p = np.array([500, 3, 77])
+    np.testing.assert_allclose(fit_of_items(stored, fit, item_p).posterior, expected.posterior[item_p], atol=1e-9)
+
+
+def test_the_items_to_look_at(sites):
+    stored, memory = sites
+    temper, votes = Temper(1.7, 0.03), memory.votes
+    fit, expected = (site.fit("dawid-skene", 0) for site in sites)
+    calibrated = as_calibrated(temper, expected)
+    good_j, crowd = assess_workers(votes, expected).good_j, crowd_confusion(votes, calibrated)
+    table = review_table(votes, calibrated, review(votes, calibrated, good=good_j))
+    found = review_table(*review_at(stored, fit, temper, good=good_j, crowd=crowd))
+    for name, column in table.items():
+        if isinstance(column, np.ndarray):
+            np.testing.assert_allclose(found[name], column, atol=2e-9)
+        else:
+            assert found[name] == column
+
+
+def test_the_combination_of_models(sites):
+    stored, memory = sites
+    made = combination(memory.votes, 0)
+    found = combination_at(stored, made.weight, 0)
+    np.testing.assert_allclose(found.posterior, made.fit.posterior, atol=1e-7)  # ebcc's loop, in another order
+    np.testing.assert_allclose(found.confusion, made.fit.confusion, atol=1e-7)
+
+
+def test_masked_votes_have_numbers_for_names(sites):
+    stored, memory = sites
+    masked = mask_stored(stored.votes)
+    assert masked.items[3:6] == [4, 5, 6]
+    assert masked.items[-1] == len(memory.votes.items)
+    assert masked.workers[:2] == (1, 2)
+    some = StoredSite(masked, MEMORY).take(np.array([0, 650]))
+    assert some.items == (1, 651)
+    assert some.label_n.tolist() == memory.take(np.array([0, 650])).label_n.tolist()
+
+
+def test_methods_are_those_that_work_on_blocks(sites):
+    stored, memory = sites
+    assert set(stored.methods) < set(memory.methods) == set(ESTIMATORS)

@@ -1,0 +1,39 @@
+"""docs/input.md: the tables it prints are the ones in the code, and its example of an error is a real one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from majorant.errors import DataError
+from majorant.io import read
+from majorant.io.columns import Choice, find_roles
+
+PAGE = (Path(__file__).parents[2] / "docs" / "input.md").read_text()
+
+
+def test_every_name_in_the_table_is_known():
+    rows = re.findall(r"^\| (item|worker|label|gold|status|seconds)\b[^|]*\| ([^|]+) \|$", PAGE, re.MULTILINE)
+    assert len(rows) == 6
+    needed = {"item": "item", "worker": "worker", "label": "label"}
+    for role, names in rows:
+        for name in names.split(", "):
+            columns = list((needed | {role: name}).values())
+            assert find_roles(columns, Choice.of(), "v")[role] == columns.index(name)
+
+
+def test_wide_example(tmp_path):
+    (tmp_path / "wide.csv").write_text(re.search(r"```\n(question,.*?)```", PAGE, re.DOTALL)[1])
+    votes = read(tmp_path / "wide.csv", wide=True)
+    assert votes.shape == (2, 3, 2)
+    assert votes.n_votes == 5
+
+
+def test_error_example(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("votes.csv").write_text("item,worker,label\nq1,ana,yes\nq1,bo,no\nq2,ana,yes\nq1,bo,yes\n")
+    with pytest.raises(DataError) as caught:
+        read("votes.csv")
+    assert " ".join(str(caught.value).split()) in " ".join(PAGE.split())
