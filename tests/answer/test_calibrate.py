@@ -5,8 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from decide.kinds import KINDS, crowd
 
+from answer.kinds import KINDS, crowd
 from crowds import random_votes
 from majorant.answer.calibrate import calibrate, keep_labels, scores, temper, tempered
 from majorant.answer.echo import _ease, _lure, _urn, ballots

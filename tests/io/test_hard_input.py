@@ -430,3 +430,9 @@ def test_nothing_is_left_behind(write, monkeypatch, tmp_path):
     read(write((HEADER + ROWS).encode("utf-16")))
     refused(write((HEADER + "q1,ana\n").encode("utf-16")), "row 2")
     assert list((tmp_path / "temp").iterdir()) == []
+
+
+def test_a_quoted_backslash_is_a_name_and_no_escape(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text('"item","worker","label"\n"0","\\","a"\n')
+    assert read(path).workers == ("\\",)

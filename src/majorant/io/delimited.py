@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -129,7 +130,7 @@ def _sample(dialect: Dialect, lines: Sequence[str]) -> list[list[str]]:
 
 def _with_quotes(delimiter: str, lines: Sequence[str]) -> Dialect:
     text = "".join(lines[:SNIFFED_ROWS])
-    if '\\"' in text and '""' not in text:
+    if '\\"' in text and '""' not in text and not _is_even(Dialect(delimiter), lines):
         return Dialect(delimiter, escape="\\")
     if '"' not in text and "'" in text:
         rows = _sample(Dialect(delimiter), lines)[1:]
@@ -137,6 +138,15 @@ def _with_quotes(delimiter: str, lines: Sequence[str]) -> Dialect:
         if rows and any(wrapped):
             return Dialect(delimiter, quote="'", escape="'")
     return Dialect(delimiter)
+
+
+def _is_even(dialect: Dialect, lines: Sequence[str]) -> bool:
+    """Whether the first rows can be read to the letter, all with as many fields: a backslash is then only a sign."""
+    try:
+        rows = list(itertools.islice(dialect.reader(lines, strict=True), SNIFFED_ROWS))
+    except csv.Error:
+        return False
+    return len({len(row) for row in rows}) == 1
 
 
 def _positions(file: File, first: Sequence[str], choice: Choice) -> tuple[str, ...]:
