@@ -12,7 +12,7 @@ ROOT = Path(majorant.__file__).parent
 EVERYONE = ("errors", "frozen", "interval", "randomness", "threads", "__version__")  # small tools without imports
 BELOW_PIPELINE = (
     "theory account votes kernels blocks merge io datasets tally agreement simulate estimate "
-    "certify claims slices answer plan backend output site lots"
+    "certify claims slices gold answer plan backend output site lots"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -31,9 +31,10 @@ MAY_IMPORT = {
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge output",
     "certify": "theory tally estimate.fit votes merge",
+    "gold": "tally estimate votes",
     "lots": "votes",
     "site": "account blocks estimate kernels lots merge output tally votes",  # where the votes lie, as the line sees it
-    "answer": "certify estimate tally votes theory kernels blocks merge site",
+    "answer": "certify gold estimate tally votes theory kernels blocks merge site",
     "plan": "theory certify estimate votes",
     "claims": "certify estimate kernels merge site tally votes",
     "slices": "account certify claims merge site tally votes",
