@@ -9,14 +9,22 @@ import pytest
 import majorant
 
 ROOT = Path(majorant.__file__).parent
-EVERYONE = ("errors", "frozen", "interval", "randomness", "threads", "__version__")  # small tools without imports
+EVERYONE = (
+    "errors",
+    "frozen",
+    "interval",
+    "randomness",
+    "threads",
+    "wording",
+    "__version__",
+)  # import nothing
 BELOW_PIPELINE = (
     "theory account votes kernels blocks merge io datasets tally agreement simulate estimate "
     "certify claims slices gold answer plan backend output site lots"
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(("frozen", "interval", "randomness", "threads"), ""),
+    **dict.fromkeys(("frozen", "interval", "randomness", "threads", "wording"), ""),
     "account": "",
     "output": "votes",
     "theory": "",

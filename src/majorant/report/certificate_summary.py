@@ -8,8 +8,8 @@ from typing import Any
 from majorant.certify.certificate import Certificate, Claim
 from majorant.certify.labels_loss import LabelsLoss
 from majorant.certify.plug_in import PlugIn
-from majorant.report.text import count, listed, points
 from majorant.report.theory import finite
+from majorant.wording import count, listed, points
 
 NEGLIGIBLE = 0.0005  # accuracy: less than a tenth of a point
 NEEDS = {"anonymous": "more item", "named": "more item", "gold": "more gold item"}  # what more of would decide

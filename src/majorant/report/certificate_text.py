@@ -7,7 +7,8 @@ from typing import Any
 from majorant.certify.certificate import ALIKE
 from majorant.report.certificate_summary import NEEDS
 from majorant.report.dependence_text import dependence_lines
-from majorant.report.text import columns, count, level_percent, listed, percent, points, printable
+from majorant.report.text import columns, printable
+from majorant.wording import count, level_percent, listed, percent, points
 
 TITLES = {
     "anonymous": "Rules that ignore who voted",

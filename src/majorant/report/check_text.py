@@ -11,17 +11,15 @@ from majorant.report.dependence_text import dependence_sentence
 from majorant.report.text import (
     WIDTH,
     columns,
-    count,
     input_lines,
     interval,
     labels_lines,
-    percent,
-    points,
     printable,
     shown,
     votes_lines,
     with_ends,
 )
+from majorant.wording import count, percent, points
 
 LEAD = "         "
 MOST_LINES, MOST_NOTES = 25, 3

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from majorant.report.text import columns, interval, listed, printable, shown
+from majorant.report.text import columns, interval, printable, shown
+from majorant.wording import listed
 
 
 def dependence_lines(found: dict[str, Any], level: float) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from majorant.report.text import percent, points, printable
+from majorant.report.text import printable
+from majorant.wording import percent, points
 
 NAMES = (
     "worker",

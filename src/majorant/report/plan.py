@@ -7,7 +7,8 @@ from typing import Any
 
 from majorant.plan import Plan
 from majorant.report.plain import plain
-from majorant.report.text import columns, count, percent, shown, with_ends
+from majorant.report.text import columns, shown, with_ends
+from majorant.wording import count, percent
 
 ADVICE = {
     "enough": "The votes you have are enough.",

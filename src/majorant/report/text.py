@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+from majorant.wording import MOST_LISTED, count, level_percent, listed, percent
 
 NAMES = {
     "percent": "pairs of votes that agree",
@@ -14,7 +16,7 @@ NAMES = {
     "cohen": "Cohen's kappa, mean of pairs",
     "gwet": "Gwet's AC1",
 }
-LONGEST_NAME, MOST_LISTED, WIDTH = 40, 8, 116
+LONGEST_NAME, WIDTH = 40, 116
 
 
 def to_json(summary: dict[str, Any]) -> str:
@@ -160,41 +162,6 @@ def shown(value: Any) -> str:
 def printable(text: str) -> str:
     """Text without signs that could move the cursor, change colours or reverse the writing."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
-
-
-def listed(names: Iterable[str]) -> str:
-    """The first few, and how many more."""
-    every = list(names)
-    more = len(every) - MOST_LISTED
-    return ", ".join(every[:MOST_LISTED]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def count(number: int, thing: str) -> str:
-    """1 item, 2 items."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
-def percent(value: float, digits: int = 1) -> str:
-    """0.816 as 81.6 %."""
-    return f"{100 * value:.{digits}f} %"
-
-
-def level_percent(level: float) -> str:
-    """A level of confidence with all its digits.
-
-    >>> level_percent(.95), level_percent(.999)
-    ('95 %', '99.9 %')
-    """
-    return f"{100 * level:g} %"
-
-
-def points(accuracy: float) -> str:
-    """A difference of accuracies in percentage points.
-
-    >>> points(.0294), points(-.00001)
-    ('2.9', '0.0')
-    """
-    return f"{100 * accuracy:.1f}".replace("-0.0", "0.0")
 
 
 def share(part: int, whole: int) -> str:
