@@ -247,7 +247,7 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
 def cannot_write(target: Path, error: OSError) -> ConfigError:
     """The error for a file or folder that cannot be written, with the system's reason."""
     reason = error.strerror or str(error)
-    return ConfigError(f"Cannot write {target}: {reason}. Nothing was left behind; choose another place with --out.")
+    return ConfigError(f"Cannot write {target}: {reason}. Nothing was left behind; choose another place.")
 
 
 def _give_usual_permissions(path: Path) -> None:

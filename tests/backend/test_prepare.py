@@ -144,7 +144,7 @@ def test_a_row_without_a_label_is_no_vote(tmp_path):
 def test_ids_of_several_types_are_refused(tmp_path, other):
     pattern = parquet_files(tmp_path, np.array([1, 2]), other)
     with pytest.raises(
-        DataError, match=r"column 'item': ids of several types\. With --memory, write every item as text"
+        DataError, match=r"column 'item': ids of several types\. With a limit on memory, write every item as text"
     ):
         prepare(pattern, tmp_path / "work", memory=MEMORY)
 
@@ -222,7 +222,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(crowd_file, tmp_path):
 
 
 def test_too_little_memory_is_refused_with_the_least_that_would_do(crowd_file, tmp_path, monkeypatch):
-    with pytest.raises(ConfigError, match=r"--memory 100MB is too little to read votes at all.*at least 400MB"):
+    with pytest.raises(ConfigError, match=r"memory='100MB' is too little to read votes at all.*at least 400MB"):
         prepare(str(crowd_file), tmp_path / "work", memory=100_000_000)
     monkeypatch.setattr("majorant.backend.spill.BASE", 400_000_000 - 1000)
     with pytest.raises(ConfigError, match="too little for the ids of the first 4,000 rows: it takes at least 401MB"):

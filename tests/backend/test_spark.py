@@ -304,7 +304,7 @@ def test_what_is_no_vote_and_what_is_one_twice(spark):
 
 def test_bad_frames_are_refused_in_the_users_words(spark):
     good = {"item": ["a", "a"], "worker": ["w", "w"], "label": ["yes", "no"]}
-    with pytest.raises(DataError, match=r"worker 'w' labels item 'a' twice, 'no' and 'yes'.*--repeats each"):
+    with pytest.raises(DataError, match=r"worker 'w' labels item 'a' twice, 'no' and 'yes'.*repeats='each'"):
         on_spark.encode(small(spark, **good))
     with pytest.raises(ConfigError, match="rows of a Spark frame have no order"):
         on_spark.encode(small(spark, **good), repeats="first")

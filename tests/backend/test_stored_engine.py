@@ -91,7 +91,7 @@ def test_a_damaged_row_group_is_an_error(stored):
     content = bytearray(path.read_bytes())
     content[len(content) // 3 : len(content) // 3 + 40] = b"\xff" * 40
     path.write_bytes(bytes(content))
-    with pytest.raises(DataError, match=r"votes\.parquet is damaged \(row groups .*run again without --resume"):
+    with pytest.raises(DataError, match=r"votes\.parquet is damaged \(row groups .*run again without resume=True"):
         fit("majority", stored, engine_of(stored))
 
 
@@ -110,5 +110,5 @@ def test_a_damaged_byte_is_an_error_or_changes_nothing(stored):
 
 
 def test_too_little_memory_for_the_workers_is_refused_with_the_least_that_would_do(stored):
-    with pytest.raises(ConfigError, match=r"--memory 400MB is too little for 23 workers and 3 classes.*at least 401MB"):
+    with pytest.raises(ConfigError, match=r"memory='400MB' is too little for 23 workers and 3 classes.*at least 401MB"):
         stored_engine(stored, memory=400_000_000, threads=1)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from majorant.cli.flags import as_flags
 from majorant.errors import DataError
 from majorant.io import read
 from majorant.io.columns import Choice, find_roles
@@ -36,4 +37,4 @@ def test_error_example(tmp_path, monkeypatch):
     Path("votes.csv").write_text("item,worker,label\nq1,ana,yes\nq1,bo,no\nq2,ana,yes\nq1,bo,yes\n")
     with pytest.raises(DataError) as caught:
         read("votes.csv")
-    assert " ".join(str(caught.value).split()) in " ".join(PAGE.split())
+    assert " ".join(as_flags(str(caught.value)).split()) in " ".join(PAGE.split())

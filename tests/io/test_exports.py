@@ -72,7 +72,7 @@ def test_the_question_is_named_where_there_are_several(tmp_path):
     both = annotation(4, "pos")
     both["result"] += annotation(4, 5, question="stars", kind="rating")["result"]
     path = label_studio(tmp_path, [both])
-    with pytest.raises(DataError, match=r"several questions: 'sentiment', 'stars'\. Say which with --label NAME"):
+    with pytest.raises(DataError, match=r"several questions: 'sentiment', 'stars'\. Say which with label='NAME'"):
         mj.read(path)
     assert triples(mj.read(path, label="stars")) == {(17, 4, 5)}
     with pytest.raises(ConfigError, match=r"no question 'mood'\. It asks 'sentiment', 'stars'"):

@@ -74,13 +74,11 @@ def test_empty_json_array(write):
 
 
 def test_two_candidates_for_a_column_name_the_flag(write):
-    refused(write("item,task,worker,label\n1,2,3,4\n"), "'item' and 'task'", "--item NAME")
+    refused(write("item,task,worker,label\n1,2,3,4\n"), "'item' and 'task'", "item='NAME'")
 
 
 def test_no_candidate_for_a_column_names_the_flag_and_the_columns(write):
-    refused(
-        write("text,worker,label\nx,ana,yes\n"), "the item", "'text', 'worker', 'label'", "--item NAME", "--columns"
-    )
+    refused(write("text,worker,label\nx,ana,yes\n"), "the item", "'text', 'worker', 'label'", "item='NAME'", "columns=")
 
 
 def test_named_column_that_does_not_exist(write):
@@ -88,11 +86,11 @@ def test_named_column_that_does_not_exist(write):
 
 
 def test_headerless_file_suggests_columns(write):
-    refused(write(ROWS), "--columns worker,item,label")
+    refused(write(ROWS), "columns='worker,item,label'")
 
 
 def test_header_met_although_columns_are_given(write):
-    refused(write(HEADER + ROWS), "row 1", "header", "--columns", columns="item,worker,label")
+    refused(write(HEADER + ROWS), "row 1", "header", "columns=", columns="item,worker,label")
 
 
 def test_too_few_names_in_columns(write):
@@ -125,25 +123,25 @@ def test_unclosed_quote(write):
 
 def test_undecodable_bytes(write):
     message = refused(
-        write(b"item,worker,label\nq1,ana,yes\nq2,Ren\xe9,no\n"), "row 3", "column 2", "--encoding latin-1"
+        write(b"item,worker,label\nq1,ana,yes\nq2,Ren\xe9,no\n"), "row 3", "column 2", "encoding='latin-1'"
     )
     assert "Ren\\xe9" in message
 
 
 def test_undecodable_bytes_in_json_lines(write):
     content = b'{"item":1,"worker":"a","label":0}\n{"item":1,"worker":"Ren\xe9","label":0}\n'
-    refused(write(content, "votes.jsonl"), "votes.jsonl, line 2", "--encoding latin-1")
+    refused(write(content, "votes.jsonl"), "votes.jsonl, line 2", "encoding='latin-1'")
 
 
 def test_wrong_encoding_named_by_the_caller(write):
-    refused(write("item,worker,label\nq1,René,yes\n"), "row 2", "ASCII", "--encoding", encoding="ascii")
+    refused(write("item,worker,label\nq1,René,yes\n"), "row 2", "ASCII", "encoding=", encoding="ascii")
     refused(write(HEADER + ROWS), "klingon", error=ConfigError, encoding="klingon")
 
 
 def test_repeated_vote_that_differs(write):
     refused(
         write(HEADER + ROWS + "q1,bo,yes\n"),
-        "votes.csv, row 5", "worker 'bo'", "item 'q1'", "'yes' after 'no' in row 3", "--repeats first|last|each",
+        "votes.csv, row 5", "worker 'bo'", "item 'q1'", "'yes' after 'no' in row 3", "repeats='first'|'last'|'each'",
     )  # fmt: skip
 
 
@@ -156,7 +154,7 @@ def test_a_million_labels_are_the_wrong_column(tmp_path):
     pq.write_table(table, tmp_path / "votes.parquet", row_group_size=100_000)
     seen = []
     path = str(tmp_path / "votes.parquet")
-    refused(path, "'label'", "1,000 different labels", "'free text 1000'", "--label NAME", progress=seen.append)
+    refused(path, "'label'", "1,000 different labels", "'free text 1000'", "label='NAME'", progress=seen.append)
     assert max(seen, default=0) < n  # it stops early
 
 
@@ -165,7 +163,7 @@ def test_a_million_labels_are_the_wrong_column(tmp_path):
     [
         ("votes.parquet", HEADER + ROWS, ("not Parquet", "CSV")),
         ("votes.csv", b"PAR1 and so on", ("Parquet",)),
-        ("votes.csv", '[{"item": 1}]', ("JSON", "--format")),
+        ("votes.csv", '[{"item": 1}]', ("JSON", "format=")),
         ("votes.json", HEADER + ROWS, ("not JSON", "CSV")),
         ("votes.csv", gzip.compress(b"item,worker,label\n"), ("gzip", "votes.csv.gz")),
         ("votes.csv.gz", HEADER + ROWS, ("not gzip",)),
@@ -249,12 +247,12 @@ def test_empty_item_or_worker(write, column, blank):
 
 
 def test_every_label_empty(write):
-    refused(write(HEADER + "q1,ana,\nq1,bo, \n"), "no row holds a vote", "--label")
+    refused(write(HEADER + "q1,ana,\nq1,bo, \n"), "no row holds a vote", "label=")
 
 
 def test_unknown_status_names_row_and_way_out(write):
     path = write("item,worker,label,status\nq1,ana,yes,ok\nq1,bo,no,perhaps\n")
-    refused(path, "row 3", "'status'", "'perhaps'", "--status none")
+    refused(path, "row 3", "'status'", "'perhaps'", "status=''")
     assert read(path, status="").n_votes == 2
 
 
@@ -279,7 +277,7 @@ def test_files_of_different_kinds(write):
 
 def test_bad_settings():
     votes = [("q", "w", 1)]
-    refused(votes, "--repeats", error=ConfigError, repeats="maybe")
+    refused(votes, "repeats=", error=ConfigError, repeats="maybe")
     refused(votes, "for files", error=ConfigError, encoding="utf-8")
     refused("x.csv", "'colour'", error=ConfigError, columns="worker,item,colour")
     refused("x.csv", "twice", error=ConfigError, columns="worker,item,item,label")
@@ -348,7 +346,7 @@ def test_not_available_is_a_label_with_a_note_unless_said_empty(write, word):
     path = write(HEADER + f"q1,ana,1\nq1,bo,{word}\nq2,bo,0\n")
     votes = read(path)
     assert word in votes.labels
-    assert f"--empty {word}" in next(note.text for note in votes.account.notes if note.kind == "na-label")
+    assert f"empty={word!r}" in next(note.text for note in votes.account.notes if note.kind == "na-label")
     votes = read(path, empty=[word])
     assert votes.labels == (0, 1)
     assert votes.abstained_i.tolist() == [1, 0]

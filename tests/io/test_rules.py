@@ -112,7 +112,7 @@ def test_gold_file_that_is_wrong(tmp_path):
         read(votes, gold_file={"item": ["q1", "q1"], "gold": [1, 0]})
     with pytest.raises(DataError, match=r"none of its 1 items, e\.g\. 'x'"):
         read(votes, gold_file={"item": ["x"], "gold": [1]})
-    with pytest.raises(ConfigError, match="--gold none"):
+    with pytest.raises(ConfigError, match="gold=''"):
         read({"item": [1], "worker": [1], "label": [1], "gold": [1]}, gold_file={"item": [1], "gold": [1]})
     with pytest.raises(DataError, match="the gold"):
         read(votes, gold_file={"item": ["q1"], "colour": [1]})

@@ -95,4 +95,4 @@ def load_climb(path: Path, key: str, begin: Climb) -> Climb:
                 converged=bool(told["converged"]),
             )
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} is damaged ({error}). Remove it, or run again without --resume.") from None
+        raise DataError(f"{path} is damaged ({error}). Remove it, or run again without resume=True.") from None

@@ -96,6 +96,6 @@ def query(stored: StoredVotes, sql: str, *, memory: int) -> list[NDArray[Any]]:
             return [np.ma.getdata(column) for column in connection.sql(sql).fetchnumpy().values()]
     except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
         raise ConfigError(
-            f"Counting within --memory {spell(memory)} does not go: {str(error).splitlines()[0]} Give more memory, or "
+            f"Counting within memory='{spell(memory)}' does not go: {str(error).splitlines()[0]} Give more memory, or "
             f"more room on the disk of {stored.folder}."
         ) from None

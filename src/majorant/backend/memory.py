@@ -19,7 +19,7 @@ def parse_memory(text: str) -> int:
     """
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z]*)\s*", text)
     if found is None or found[2].lower() not in UNITS:
-        raise ConfigError(f"--memory {text}: give a size such as 2GB or 500MB.")
+        raise ConfigError(f"memory={text!r}: give a size such as 2GB or 500MB.")
     memory = int(float(found[1]) * UNITS[found[2].lower()])
     require(BASE, memory, "to read votes at all")
     return memory
@@ -29,7 +29,7 @@ def require(needed: float, memory: int, what: str) -> None:
     """Refuse a limit that is too small, and say the smallest one that is not."""
     if needed > memory:
         raise ConfigError(
-            f"--memory {spell(memory)} is too little {what}: it takes at least {spell(needed, up=True)}. Give more, or "
+            f"memory='{spell(memory)}' is too little {what}: it takes at least {spell(needed, up=True)}. Give more, or "
             "work on a part of the items."
         )
 

@@ -109,12 +109,12 @@ def no_room(folder: Path, error: OSError) -> ConfigError:
     """The error for a folder of our own that cannot be written, with the system's reason."""
     return ConfigError(
         f"Cannot write to {folder}: {error.strerror or error}. Sorting takes some 15 bytes of disk a vote; name a "
-        "folder with more room with --work."
+        "folder with more room with work='DIR'."
     )
 
 
 def damaged(path: Path, error: Exception) -> DataError:
     """The error for a file of our own that does not read back as it was written."""
     return DataError(
-        f"{path} is damaged ({str(error).splitlines()[0]}). Remove {path.parent} and run again without --resume."
+        f"{path} is damaged ({str(error).splitlines()[0]}). Remove {path.parent} and run again without resume=True."
     )

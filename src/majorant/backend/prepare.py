@@ -51,7 +51,7 @@ def prepare(
         if found.fingerprint == fingerprint:
             return found
         raise ConfigError(
-            f"--resume: {_and(files)} or the options changed since {place} was made. Leave out --resume to start anew."
+            f"{_and(files)} or the options changed since {place} was made: leave out resume=True to start anew."
         )
     clear(place)
     try:
@@ -106,13 +106,13 @@ def _build(
     repeats, max_classes = settings.get("repeats", "error"), settings.get("max_classes", MAX_CLASSES)
     check_policy(repeats)
     if settings.get("wide"):
-        raise ConfigError("--wide goes only without --memory. Turn the table into one row per vote first.")
+        raise ConfigError("wide=True goes only without memory=. Turn the table into one row per vote first.")
     no_vote = settings.get("empty", ())
     empty = frozenset([no_vote] if isinstance(no_vote, str) else map(str, no_vote))
     how = _opening(settings)
     with open_table(source, how) as table:
         if settings.get("gold_file") is not None and "gold" in table.columns:
-            raise ConfigError("gold labels stand both in a column and in the gold file. Leave one out: --gold none.")
+            raise ConfigError("gold labels stand both in a column and in the gold file. Leave one out: gold=''.")
         spilled = spill(table, place, memory=memory, max_classes=max_classes, empty=empty, rows=rows, report=report)
     if not spilled.uses.any():
         raise no_votes(spilled.coded)

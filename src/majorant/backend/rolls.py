@@ -135,8 +135,8 @@ class Roll:
 
     def _several_types(self) -> DataError:
         return DataError(
-            f"{self.coder.source}, column {self.coder.column!r}: ids of several types. With --memory, write every "
-            f"{self.role} as text, or every one as a whole number."
+            f"{self.coder.source}, column {self.coder.column!r}: ids of several types. With a limit on memory, write "
+            f"every {self.role} as text, or every one as a whole number."
         )
 
     def close(self) -> int:
@@ -156,7 +156,7 @@ class Roll:
             if other is not value:
                 raise DataError(
                     f"{self.coder.source}, column {self.coder.column!r}: {other!r} and {value!r} are one {self.role}, "
-                    "written in two ways. With --memory, write it in one way."
+                    "written in two ways. With a limit on memory, write it in one way."
                 )
 
     def refuse_empty(self, place: str) -> DataError:

@@ -190,7 +190,9 @@ def write_values(path: Path, values: list[Any]) -> str:
     if not same:
         kind = "json"
         if any(not isinstance(value, str | int | float | bool) for value in values):
-            raise DataError(f"With --memory, labels must be text, numbers or truth values; {values!r} are not all.")
+            raise DataError(
+                f"With a limit on memory, labels must be text, numbers or truth values; {values!r} are not all."
+            )
         names = pa.array([json.dumps(value) for value in values], pa.large_string())
     if len(names):
         writer.add(names)

@@ -59,7 +59,7 @@ class StoredSite:
         """Refuse a method that needs all votes in memory."""
         choice = ("combination", *self.methods)
         if method not in choice:
-            what = "needs all votes in memory: leave out --memory" if method in ESTIMATORS else "is not a method"
+            what = "needs all votes in memory: leave out memory=" if method in ESTIMATORS else "is not a method"
             raise ConfigError(f"{method} {what}, or choose auto or one of: {', '.join((*choice[1:], choice[0]))}.")
 
     def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:

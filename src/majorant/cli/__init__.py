@@ -64,7 +64,9 @@ def main() -> NoReturn:
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except MajorantError as error:
-        _stop(str(error))
+        from majorant.cli.flags import as_flags
+
+        _stop(as_flags(str(error)))
     except click.Abort:
         click.echo("Interrupted; no partial file was left behind.", err=True)
         sys.exit(EXIT_INTERRUPTED)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import common_options
 from majorant.cli.progress import at_work
@@ -78,7 +79,7 @@ def aggregate(
         click.echo(to_json({"input": account, "labels": labels, "out": out, **kept}), nl=False)
     elif not quiet:
         lines = [*input_lines(account), *labels_lines(labels), *(f"Wrote    {path}" for path in written)]
-        click.echo("\n".join(lines), err=out == "-")
+        click.echo(as_flags("\n".join(lines)), err=out == "-")
 
 
 def _aggregate(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import common_options, level_option
 from majorant.cli.site import opened
@@ -28,4 +29,4 @@ def agreement(source: Source, large: Large | None, level: float, seed: int, as_j
         click.echo(to_json(facts), nl=False)
         return
     lines = agreement_lines(facts["agreement"], pairs=True)
-    click.echo("\n".join(lines if quiet else [*input_lines(facts["input"]), *lines]))
+    click.echo(as_flags("\n".join(lines if quiet else [*input_lines(facts["input"]), *lines])))

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from majorant.cli.cluster import Cluster, cluster_options
+from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import claim_option, common_options, level_option
 from majorant.cli.progress import at_work
@@ -71,7 +72,7 @@ def check(
     if options["as_json"]:
         click.echo(to_json(summary), nl=False)
     elif not options["quiet"]:
-        click.echo(check_text(summary, written))
+        click.echo(as_flags(check_text(summary, written)))
     if options["fail_on"] is not None:
         raise SystemExit(_exit_code(judged_verdicts(summary, options["claim"]), options["fail_on"]))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from majorant.cli.flags import NONE, as_flags
 from majorant.cli.progress import row_counter
 from majorant.errors import ConfigError
 from majorant.threads import THREADS_VARIABLE
@@ -50,7 +51,7 @@ def say_notes(account: Account, *, quiet: bool) -> None:
     from majorant.report.text import printable
 
     for note in () if quiet else account.notes:
-        click.echo(f"Note     {printable(note.text)}", err=True)
+        click.echo(f"Note     {as_flags(printable(note.text))}", err=True)
 
 
 _INPUT_OPTIONS = (
@@ -96,7 +97,7 @@ def input_options(command: Command) -> Command:
             os.environ[THREADS_VARIABLE] = str(threads)  # for all that this command does
         settings = {name: values.pop(name) for name in _READ_SETTINGS}
         for name in ("gold", "status", "seconds"):
-            settings[name] = "" if settings[name] == "none" else settings[name]
+            settings[name] = "" if settings[name] == NONE else settings[name]
         return command(source=Source(values.pop("file"), settings, values["quiet"]), **values)
 
     with_source.__name__, with_source.__doc__ = command.__name__, f"{command.__doc__}\n\n    {ABOUT_FILE}"

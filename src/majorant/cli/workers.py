@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import common_options, level_option
 from majorant.cli.progress import at_work
@@ -53,4 +54,4 @@ def workers(
         click.echo(to_json({"input": account, "workers": summary, "out": out}), nl=False)
     elif not quiet:
         lines = [*input_lines(account), *workers_lines(summary), f"Wrote    {out}"]
-        click.echo("\n".join(lines), err=out == "-")
+        click.echo(as_flags("\n".join(lines)), err=out == "-")

@@ -116,7 +116,7 @@ def _repeats(
         i, j, before, now = fresh[0][n], fresh[1][n], old[2][earlier_n[n]], fresh[2][n]
         raise DataError(
             f"Worker {grown.workers[j]!r} labelled item {grown.items[i]!r} {grown.labels[before]!r} in an earlier "
-            f"batch and {grown.labels[now]!r} now. Choose with --repeats first|last|each (repeats= when reading)."
+            f"batch and {grown.labels[now]!r} now. Choose when reading with repeats='first'|'last'|'each'."
         )
     if policy == "last":
         stale_n[earlier_n[again_n]] = True

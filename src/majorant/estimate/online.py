@@ -74,7 +74,7 @@ def fit_online(votes: Votes, method: str, state: State | None) -> Fit:
         first: Fit = model.fit(votes)
         return first
     if state.method != method:
-        raise ConfigError(f"state: belongs to {state.method}, not to {method}. Say --method {state.method}.")
+        raise ConfigError(f"state: belongs to {state.method}, not to {method}. Say method='{state.method}'.")
     return update(state, votes)
 
 

@@ -129,7 +129,7 @@ def _array(content: bytes) -> NDArray[Any]:
 
 
 def _foreign(source: str) -> DataError:
-    return DataError(f"{source}: not a state file; save_state and `majorant aggregate --state` write them.")
+    return DataError(f"{source}: not a state file; save_state and `majorant aggregate` write them.")
 
 
 def _damaged(source: str) -> DataError:

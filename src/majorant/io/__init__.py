@@ -55,7 +55,7 @@ def read(
     Traceback (most recent call last):
     ...
     majorant.errors.DataError: list of votes, row 1: worker 'w' labels item 'a' a second time, 0 after 1 in row 0. Keep
-    one vote per worker and item, or choose with --repeats first|last|each.
+    one vote per worker and item, or choose with repeats='first'|'last'|'each'.
     """
     check_policy(repeats)
     choice = Choice.of(
@@ -79,8 +79,7 @@ def read(
 
 def _refuse_two_golds(column: str) -> None:
     raise ConfigError(
-        f"gold labels stand both in column {column!r} and in the gold file. "
-        "Leave one out: --gold none ignores the column."
+        f"gold labels stand both in column {column!r} and in the gold file. Leave one out: gold='' ignores the column."
     )
 
 

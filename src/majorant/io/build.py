@@ -78,7 +78,7 @@ def no_votes(coded: Coded) -> DataError:
     """The error for a table in which no row holds a vote."""
     return DataError(
         f"{coded.table.source}: no row holds a vote; column {coded.table.columns['label']!r} is empty throughout. "
-        "Say which column holds the labels with --label NAME."
+        "Say which column holds the labels with label='NAME'."
     )
 
 
@@ -115,7 +115,7 @@ def _resolve(coded: Coded, items: Ids, workers: Ids, named: Labelled, ballots: B
             f"{place}: worker {workers.values[ballots.worker_n[later]]!r} labels item "
             f"{items.values[ballots.item_n[later]]!r} a second time, {named.labels[ballots.label_n[later]]!r} after "
             f"{named.labels[ballots.label_n[earlier]]!r} in {before}. "
-            "Keep one vote per worker and item, or choose with --repeats first|last|each."
+            "Keep one vote per worker and item, or choose with repeats='first'|'last'|'each'."
         )
 
     return resolve(

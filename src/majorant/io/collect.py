@@ -128,7 +128,7 @@ def _refuse_many(coder: Coder, span: Span, role: str, name: str, max_classes: in
     shown = values[max_classes] if isinstance(coder.known, list) else values[0]
     raise DataError(
         f"{span.source}, column {name!r}: more than {max_classes:,} different labels, e.g. {str(shown)[:60]!r}; it is "
-        f"probably not the column of {role} labels. Say which is with --{role} NAME, or allow more with --max-classes."
+        f"probably not the column of {role} labels. Say which is with {role}='NAME', or allow more with max_classes=."
     )
 
 
@@ -146,6 +146,6 @@ def part_seconds(part: Part, span: Span, table: Table) -> NDArray[np.float64]:
             n = int(np.argmax(code_n == code))
             raise DataError(
                 f"{_where([replace(span, start=0)], n)}, column {table.columns['seconds']!r}: {text!r} is not a number "
-                "of seconds. Correct it, or leave the column out with --seconds none."
+                "of seconds. Correct it, or leave the column out with seconds=''."
             ) from None
     return np.array(seconds)[code_n]

@@ -44,12 +44,12 @@ def _refuse_bad_positions(roles: tuple[str, ...]) -> None:
     unknown = [role for role in roles if role != SKIP and role not in ALIASES]
     if unknown:
         raise ConfigError(
-            f"--columns: {unknown[0]!r} is not one of {', '.join(ALIASES)} (or _ for a column to skip), "
-            f"in the order of the file, e.g. --columns worker,item,label,gold."
+            f"columns=: {unknown[0]!r} is not one of {', '.join(ALIASES)} (or _ for a column to skip), "
+            f"in the order of the file, e.g. columns='worker,item,label,gold'."
         )
     twice = [role for role in roles if role != SKIP and roles.count(role) > 1]
     if twice:
-        raise ConfigError(f"--columns names {twice[0]!r} twice.")
+        raise ConfigError(f"columns= names {twice[0]!r} twice.")
 
 
 def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, int]:
@@ -60,7 +60,7 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
     >>> find_roles(["item", "task", "worker", "label"], Choice.of(), "votes.csv")
     Traceback (most recent call last):
     ...
-    majorant.errors.DataError: votes.csv: columns 'item' and 'task' could both be the item. Say which with --item NAME.
+    majorant.errors.DataError: votes.csv: columns 'item' and 'task' could both be the item. Say which with item='NAME'.
     """
     if choice.columns is not None:
         return _by_position(choice, source)
@@ -73,8 +73,8 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
             both = " and ".join(repr(names[p]) for p in candidates)
             quantity = "both" if len(candidates) == 2 else "all"
             raise DataError(
-                f"{source}: columns {both} could {quantity} be the {role}. Say which with --{role} NAME"
-                + (f", or --{role} none." if role not in choice.needed else ".")
+                f"{source}: columns {both} could {quantity} be the {role}. Say which with {role}='NAME'"
+                + (f", or {role}=''." if role not in choice.needed else ".")
             )
         if candidates:
             found[role] = candidates[0]
@@ -95,7 +95,7 @@ def _by_position(choice: Choice, source: str) -> dict[str, int]:
     roles = choice.columns or ()
     missing = [role for role in choice.needed if role not in roles]
     if missing:
-        raise ConfigError(f"{source}: --columns {','.join(roles)} lacks {' and '.join(missing)}.")
+        raise ConfigError(f"{source}: columns='{','.join(roles)}' lacks {' and '.join(missing)}.")
     return {role: roles.index(role) for role in ALIASES if role in roles}
 
 
@@ -110,11 +110,11 @@ def _by_word(names: Sequence[str], role: str, word: str, source: str) -> int:
 
 def _refuse_missing(names: Sequence[str], missing: Sequence[str], source: str) -> None:
     roles = " or the ".join(missing)
-    flags = " ".join(f"--{role} NAME" for role in missing)
+    flags = " ".join(f"{role}='NAME'" for role in missing)
     raise DataError(
         f"{source}: no column can be told to be the {roles}. Its columns are {_list(names)}. "
-        f"Say {flags}; if the file has no header, give the order instead, e.g. --columns worker,item,label."
-        " A table with one column per worker is read with --wide."
+        f"Say {flags}; if the file has no header, give the order instead, e.g. columns='worker,item,label'."
+        " A table with one column per worker is read with wide=True."
     )
 
 

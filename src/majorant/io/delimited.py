@@ -98,7 +98,7 @@ def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dia
     if delimiter is not None:
         sign = SPELT.get(delimiter, delimiter)
         if len(sign) != 1 or sign in '"\r\n':
-            raise ConfigError(f"--delimiter {delimiter!r}: give a single sign, or tab.")
+            raise ConfigError(f"delimiter={delimiter!r}: give a single sign, or tab.")
         return _with_quotes(sign, lines)
     return max((_with_quotes(sign, lines) for sign in ",;\t|"), key=lambda dialect: _fit(dialect, lines, choice))
 
@@ -153,12 +153,12 @@ def _positions(file: File, first: Sequence[str], choice: Choice) -> tuple[str, .
     roles = choice.columns or ()
     if looks_like_header(first, choice):
         raise DataError(
-            f"{file.name}, row 1: {', '.join(first)!r} is a header, but --columns is for files without one. "
-            "Leave --columns out, or name the columns with --item, --worker and --label."
+            f"{file.name}, row 1: {', '.join(first)!r} is a header, but columns= is for files without one. "
+            "Leave columns= out, or name the columns with item=, worker= and label=."
         )
     if len(first) != len(roles):
         raise DataError(
-            f"{file.name}, row 1: has {len(first)} fields, but --columns {','.join(roles)} names {len(roles)}. "
+            f"{file.name}, row 1: has {len(first)} fields, but columns='{','.join(roles)}' names {len(roles)}. "
             "Name every column; _ stands for one to skip."
         )
     return tuple(f"column {p + 1}" for p in range(len(roles)))
@@ -250,7 +250,7 @@ def _refuse_bad(file: File, record: list[str], number: int, n_columns: int) -> N
         shown = record[position].encode("utf-8", errors="surrogateescape")
         raise DataError(
             f"{file.name}, row {number}, column {position + 1}: {shown!r} is not {file.encoding.upper()} text. "
-            "Say how the file is encoded, e.g. --encoding latin-1."
+            "Say how the file is encoded, e.g. encoding='latin-1'."
         )
     while len(record) > n_columns and not record[-1]:
         record.pop()

@@ -51,7 +51,7 @@ def recognise(names: Sequence[str]) -> Tool | None:
 
 
 def write_votes(path: Path, records: Iterable[Record], tool: Tool, choice: Choice, source: str) -> tuple[str, ...]:
-    """Lay the votes out, one JSON object a line, under the names that are returned; `--label` picks the question."""
+    """Lay the votes out, one JSON object a line, under the names that are returned; `label` picks the question."""
     predicted = choice.named.get("worker") == PREDICTED_BY
     layout = _Layout(source, choice.named.get("label"), PREDICTED_BY if predicted else "worker")
     with path.open("w", encoding="utf-8") as out:
@@ -113,7 +113,7 @@ class _Layout:
     def refuse_unclear_question(self) -> None:
         asked = ", ".join(map(repr, self.questions))
         if self.question is None and len(self.questions) > 1:
-            raise DataError(f"{self.source} asks several questions: {asked}. Say which with --label NAME.")
+            raise DataError(f"{self.source} asks several questions: {asked}. Say which with label='NAME'.")
         if self.question is not None and self.question not in self.questions:
             raise ConfigError(f"{self.source} has no question {self.question!r}. It asks {asked or 'none'}.")
         if not self.questions:

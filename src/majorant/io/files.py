@@ -177,7 +177,7 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
         try:
             return codecs.lookup(encoding).name
         except LookupError:
-            raise ConfigError(f"--encoding {encoding}: no such encoding. Try utf-8, latin-1, cp1252, utf-16.") from None
+            raise ConfigError(f"encoding={encoding!r}: no such encoding. Try utf-8, latin-1, cp1252, utf-16.") from None
     for bom, code in BOMS:
         if head.startswith(bom):
             return code
@@ -192,15 +192,15 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
 
 def _format(name: str, unpacked_name: str, head: bytes, encoding: str, format: str | None) -> str:
     if format is not None and format not in FORMATS:
-        raise ConfigError(f"--format {format}: choose one of {', '.join(FORMATS)}.")
+        raise ConfigError(f"format={format!r}: choose one of {', '.join(FORMATS)}.")
     content = _content(name, head, encoding)
     told = {"tsv": "csv", "jsonl": "json"}.get(format or "", format or "")
     ending = told or ENDINGS.get(Path(unpacked_name).suffix.lower(), "")
     if ending and ending != content and not (told == "csv" and content == "json"):
-        says = f"--format {format}" if told else "its name"
+        says = f"format={format!r}" if told else "its name"
         wanted, held = _spell(ending), _spell(content)
         raise DataError(
-            f"{name} is not {wanted}, although {says} says so: it looks like {held}. Rename it or say --format."
+            f"{name} is not {wanted}, although {says} says so: it looks like {held}. Rename it or say format=."
         )
     return ending or content
 

@@ -59,7 +59,7 @@ def read_gold(
     if found and len(unknown) == len(found):
         raise DataError(
             f"{table.source}: none of its {len(found)} items, e.g. {unknown[0]!r}, is an item of the votes, "
-            f"e.g. {items[0]!r}. Check that both files name items alike, or say which column with --item."
+            f"e.g. {items[0]!r}. Check that both files name items alike, or say which column with item=."
         )
     notes = []
     if unknown:

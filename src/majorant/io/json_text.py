@@ -177,7 +177,7 @@ def _refuse_bytes(file: File) -> None:
                 shown = line[max(error.start - 10, 0) : error.start + 10]
                 raise DataError(
                     f"{file.name}, line {number}: {shown!r} is not UTF-8 text. "
-                    "Say how the file is encoded, e.g. --encoding latin-1."
+                    "Say how the file is encoded, e.g. encoding='latin-1'."
                 ) from None
 
 

@@ -34,7 +34,7 @@ def vote_mask(coded: Coded, label_values: Sequence[Any], empty: frozenset[str]) 
         code = said.index(None)
         raise DataError(
             f"{coded.where(int(np.argmax(status_n == code)))}, column {coded.table.columns['status']!r}: cannot tell "
-            f"whether {values[code]!r} means a vote. Use ok, abstain or error, or leave it out with --status none."
+            f"whether {values[code]!r} means a vote. Use ok, abstain or error, or leave it out with status=''."
         )
     ok_n = np.array([*said, True])[status_n]
     if ok_n.all():

@@ -57,7 +57,7 @@ def _refuse_file_settings(how: Opening) -> None:
 
 def _open_file(file: File, how: Opening, stack: ExitStack) -> Rows:
     if how.delimiter is not None and file.format != "csv":
-        raise ConfigError(f"--delimiter is for delimited text, and {file.name} holds {file.format}. Leave it out.")
+        raise ConfigError(f"delimiter= is for delimited text, and {file.name} holds {file.format}. Leave it out.")
     if file.format == "csv":
         delimiter = how.delimiter or ("\t" if how.format == "tsv" else None)
         return open_delimited(file, how.choice, stack, delimiter=delimiter, threads=how.threads)
@@ -99,8 +99,8 @@ def _roles(rows: Rows, how: Opening) -> dict[str, int]:
         return wide_roles(rows, how.choice)
     if how.choice.columns is not None and rows.named:
         raise ConfigError(
-            f"{rows.source} has column names ({', '.join(rows.names[:6])}); --columns is for tables without. "
-            "Name the columns with --item, --worker and --label."
+            f"{rows.source} has column names ({', '.join(rows.names[:6])}); columns= is for tables without. "
+            "Name the columns with item=, worker= and label=."
         )
     return find_roles(rows.names, how.choice, rows.source)
 

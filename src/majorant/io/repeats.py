@@ -26,7 +26,7 @@ class Resolved:
 def check_policy(repeats: str) -> None:
     """Refuse a policy that is not known."""
     if repeats not in POLICIES:
-        raise ConfigError(f"--repeats {repeats}: choose one of {', '.join(POLICIES)}.")
+        raise ConfigError(f"repeats={repeats!r}: choose one of {', '.join(POLICIES)}.")
 
 
 def resolve(

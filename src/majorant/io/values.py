@@ -142,7 +142,7 @@ def label_notes(labels: Collection[Any], n_by_label: dict[Any, int]) -> list[Not
     texts = [label for label in labels if isinstance(label, str)]
     for label in texts:
         if label.strip().casefold() in NOT_AVAILABLE:
-            notes.append(Note("na-label", f"{label!r} counts as a label; if it means no vote, say --empty {label}."))
+            notes.append(Note("na-label", f"{label!r} counts as a label; if it means no vote, say empty={label!r}."))
     groups: dict[str, list[str]] = {}
     for label in texts:
         groups.setdefault(" ".join(label.casefold().split()), []).append(label)

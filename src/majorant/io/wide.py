@@ -17,7 +17,7 @@ from majorant.io.table import Objects, Part, Plain, Rows, Table, column_length, 
 def wide_roles(rows: Rows, choice: Choice) -> dict[str, int]:
     """The item column (named, or the first), the gold column (by name) and that of slices, if there are such."""
     if not rows.named:
-        raise ConfigError("--wide needs a header with the names of the workers; --columns does not go with it.")
+        raise ConfigError("wide=True needs a header with the names of the workers; columns= does not go with it.")
     named = {role: word for role, word in choice.named.items() if role in ("item", "gold", "slice")}
     named.setdefault("item", rows.names[0] if rows.names else "")
     for role in ALIASES:

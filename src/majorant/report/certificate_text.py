@@ -111,7 +111,7 @@ def _gates(claim: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def plug_in_text(summary: dict[str, Any]) -> str:
-    """What `majorant certify --plug-in` prints; the warning stands before the numbers."""
+    """What `majorant certify` with a plug-in prints; the warning stands before the numbers."""
     head = ("votes", "items", "verdict", "margin", "majority", "best rule", "gap")
     rows = [
         (

@@ -196,7 +196,7 @@ def comparison_lines(comparison: list[dict[str, Any]]) -> list[str]:
 
 
 def judged_verdicts(summary: dict[str, Any], claim: str) -> list[str]:
-    """The verdicts that `--fail-on` looks at: of the whole, and of each slice."""
+    """The verdicts that a gate looks at: of the whole, and of each slice."""
     whole = summary["certificate"][claim]
     name = {"anonymous": "verdict", "named": "named", "gold": "gold"}[claim]
     found = [None if whole is None else whole["verdict"], *(one[name] for one in summary["slices"])]

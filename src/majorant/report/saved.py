@@ -22,17 +22,17 @@ def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         found = EMBEDDED.search(text)
         if found is None:
             raise DataError(
-                f"{path}: this page holds no majorant result. Give the result.json of majorant check --out."
+                f"{path}: this page holds no majorant result. Give the result.json that majorant check wrote."
             )
         text = found[1]
     try:
         summary = json.loads(text)
     except ValueError as error:
-        raise DataError(f"{path}: not JSON ({error}). Give the result.json that majorant check --out wrote.") from error
+        raise DataError(f"{path}: not JSON ({error}). Give the result.json that majorant check wrote.") from error
     if not isinstance(summary, dict) or "majorant" not in summary or "schema" not in summary:
         raise DataError(
             f"{path}: not a result of majorant check: it has no fields majorant and schema. "
-            "Give the result.json that majorant check --out wrote."
+            "Give the result.json that majorant check wrote."
         )
     if summary["schema"] != SCHEMA:
         raise DataError(

@@ -45,9 +45,7 @@ def input_lines(account: dict[str, Any], *, most_notes: int | None = None) -> li
     notes = account["notes"][:most_notes]
     lines += [f"Note     {printable(note['text'])}" for note in notes]
     if len(notes) < len(account["notes"]):
-        lines.append(
-            f"Note     {len(account['notes']) - len(notes)} more notes on the input: see --json or result.json."
-        )
+        lines.append(f"Note     {len(account['notes']) - len(notes)} more notes on the input: see result.json.")
     return lines
 
 

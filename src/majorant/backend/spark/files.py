@@ -23,9 +23,7 @@ def read_votes(spark: Any, files: Sequence[str], settings: Mapping[str, Any]) ->
     """The votes of some files of one kind; `settings` are those of `majorant.read`."""
     for name in NOT_HERE:
         if settings.get(name):
-            raise ConfigError(
-                f"--{name.replace('_', '-')} does not go with --engine spark. Write the votes as Parquet first."
-            )
+            raise ConfigError(f"{name}= does not go with Spark. Write the votes as Parquet first.")
     source = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
     kind = settings.get("format") or _kind(files)
     frame = _frame(spark, list(files), kind, settings.get("delimiter"))
@@ -52,14 +50,14 @@ def _kind(files: Sequence[str]) -> str:
         ending = Path(path.stem).suffix if path.suffix in PACKED else path.suffix
         kinds.add(ENDINGS.get(ending.lower()))
     if len(kinds) != 1 or None in kinds:
-        raise ConfigError(f"{files[0]}: Spark reads CSV, TSV, JSON lines or Parquet. Say which with --format.")
+        raise ConfigError(f"{files[0]}: Spark reads CSV, TSV, JSON lines or Parquet. Say which with format=.")
     return str(kinds.pop())
 
 
 def _frame(spark: Any, files: list[str], kind: str, delimiter: str | None) -> Any:
     """The frame; text stays text, and a row that does not parse is an error."""
     if kind == "json":
-        raise ConfigError("Spark reads JSON lines, one vote a line: --format jsonl.")
+        raise ConfigError("Spark reads JSON lines, one vote a line: format='jsonl'.")
     reader = spark.read.option("mode", "FAILFAST")
     if kind == "parquet":
         return reader.parquet(*files)
@@ -80,7 +78,7 @@ def _voted(frame: Any, status: str, label: str, source: str) -> Any:
     if unclear:
         raise DataError(
             f"{source}, column {status!r}: cannot tell whether {unclear[0]!r} means a vote. Use ok, abstain or error, "
-            "or leave it out with --status none."
+            "or leave it out with status=''."
         )
     silent = [value for value, meaning in said.items() if not meaning]
     return (

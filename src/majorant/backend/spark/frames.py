@@ -126,7 +126,7 @@ def vocabulary(
         if len(filled) > max_classes:
             raise DataError(
                 f"{source}, column {columns.label!r}: more than {max_classes:,} different labels, e.g. {filled[0]!r}; "
-                "it is probably not the column of labels. Say which is with --label NAME, or raise --max-classes."
+                "it is probably not the column of labels. Say which is with label='NAME', or raise max_classes=."
             )
         if not filled:
             raise DataError(f"{source}: no row holds a vote; column {columns.label!r} is empty throughout.")
@@ -268,7 +268,7 @@ def _refuse_trouble(facts: dict[str, list[Any]], words: Vocabulary, columns: Col
         said = " and ".join(repr(words.labels[k]) for k in found["labels"])
         raise DataError(
             f"{source}: worker {words.workers[found['worker']].as_py()!r} labels item {found['item']!r} twice, {said}. "
-            "Keep one vote per worker and item, or count both with --repeats each."
+            "Keep one vote per worker and item, or count both with repeats='each'."
         )
 
 

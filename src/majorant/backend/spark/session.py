@@ -128,4 +128,4 @@ def _silent() -> Iterator[None]:
 
 def _no_start(master: str, error: Exception) -> ConfigError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return ConfigError(f"Spark did not start with --master {master}: {reason[:300]}")
+    return ConfigError(f"Spark did not start with master='{master}': {reason[:300]}")

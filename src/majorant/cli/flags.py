@@ -1,0 +1,39 @@
+"""Arguments as the command line spells them: the library speaks of `repeats='first'`, a terminal of --repeats first."""
+
+from __future__ import annotations
+
+import re
+
+_READING = "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding"
+FLAGS = {
+    **{name: f"--{name.replace('_', '-')}" for name in f"{_READING} max_classes threads".split()},
+    **{name: f"--{name}" for name in ("memory", "work", "resume", "master", "method", "state", "level", "target")},
+    "rng": "--seed",
+    "compare_all": "--compare",
+    "price_per_vote": "--price",
+    "max_votes": "--max-votes",
+}
+NONE = "none"  # how a terminal says that there is no such column
+_VALUE = r"""(?:'[^'\n]*'|"[^"\n]*")"""
+_ARGUMENT = re.compile(rf"(?<![\w.'\"-])({'|'.join(FLAGS)})=(True|{_VALUE}(?:\|{_VALUE})*|)(?=[\s.,:;)]|$)")
+
+
+def as_flags(text: str) -> str:
+    """A message of the library in the words of the command line.
+
+    >>> as_flags("Say which with item='NAME', or choose with repeats='first'|'last'. One column per worker: wide=True.")
+    'Say which with --item NAME, or choose with --repeats first|last. One column per worker: --wide.'
+    >>> as_flags("Leave one out: gold='' ignores the column. Allow more with max_classes=.")
+    'Leave one out: --gold none ignores the column. Allow more with --max-classes.'
+    >>> as_flags("votes.csv has no column 'item=1' to take for the item.")
+    "votes.csv has no column 'item=1' to take for the item."
+    """
+    return _ARGUMENT.sub(_flag, text)
+
+
+def _flag(found: re.Match[str]) -> str:
+    flag, value = FLAGS[found[1]], found[2]
+    if value in ("", "True"):
+        return flag
+    words = "|".join(part[1:-1] for part in re.findall(_VALUE, value))
+    return f"{flag} {words or NONE}"

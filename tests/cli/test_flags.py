@@ -1,0 +1,61 @@
+"""The library speaks of arguments, the command line of flags, and one place turns the one into the other."""
+
+import ast
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+import majorant
+from majorant.cli import COMMANDS
+from majorant.cli import majorant as command_line
+from majorant.cli.flags import FLAGS
+
+ROOT = Path(majorant.__file__).parent
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+\b")
+ROOMS_OF_FLAGS = ("cli", "paper")
+
+
+def texts(path: Path) -> list[str]:
+    """Every string that a module can show; docstrings and style sheets are not messages."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    quiet = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quiet
+    ]
+
+
+def modules() -> list[Path]:
+    return [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] not in ROOMS_OF_FLAGS]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_message_of_the_library_names_a_flag(path):
+    assert [text for text in texts(path) if FLAG.search(text) and "style=" not in text] == []
+
+
+def test_every_flag_named_is_an_option_of_some_command():
+    context = click.Context(command_line)
+    commands = [command_line.get_command(context, name) for name in COMMANDS]
+    options = {flag for command in commands for parameter in command.params for flag in parameter.opts}
+    assert set(FLAGS.values()) <= options
+
+
+def test_a_python_caller_is_told_the_argument_and_a_terminal_the_flag(tmp_path, capsys, monkeypatch):
+    table = tmp_path / "votes.csv"
+    table.write_text("item,task,worker,label\n1,2,3,4\n")
+    with pytest.raises(majorant.DataError, match="Say which with item='NAME'"):
+        majorant.read(table)
+    monkeypatch.setattr("sys.argv", ["majorant", "certify", str(table)])
+    with pytest.raises(SystemExit):
+        majorant_main()
+    assert "Say which with --item NAME." in capsys.readouterr().err
+
+
+def majorant_main() -> None:
+    from majorant.cli import main
+
+    main()
