@@ -23,7 +23,7 @@ NAMES = ("percent", "cohen", "fleiss", "krippendorff", "krippendorff_ordinal", "
 
 def agreement(votes, **settings):
     """All pairs of workers averaged, so that small tables serve."""
-    return measure_agreement(votes, **({"min_common": 1} | settings))
+    return measure_agreement(votes, **({"min_common": 1, "rng": None} | settings))
 
 
 def from_matrix(matrix, labels=None):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from majorant.estimate.fit import Fit
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
 from majorant.interval import as_level
+from majorant.io import Reading, as_votes
 from majorant.merge import merge_equal_items, take_items
 from majorant.randomness import as_generator
 from majorant.site import Countable, MemorySite
@@ -62,15 +63,19 @@ class Material:
     gold: GoldCells | None  # of all items, where gold is known of one that has a vote
 
 
-def certify(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Certificate:
+def certify(
+    votes: Any, *, level: float = 0.95, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]
+) -> Certificate:
     """Is majority vote optimal for these votes?  Every claim that they can bear, at one level.
+
+    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
 
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.5, .5], [[.85, .15], [.15, .85]], n_items=3000, n_votes=5, rng=0)
-    >>> certify(votes, rng=0).anonymous.verdict
+    >>> certify(votes).anonymous.verdict
     'proved'
     """
-    return inquire(votes, level=level, rng=rng).certificate
+    return inquire(as_votes(votes, **reading), level=level, rng=rng).certificate
 
 
 def inquire(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from majorant.answer.review import Review, Reviewed, crowd_confusion, review, re
 from majorant.answer.workers import Workers, assess_workers, assess_workers_at
 from majorant.certify.certificate import Certificate
 from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
-from majorant.errors import ConfigError
 from majorant.estimate import Fit, estimator_named
 from majorant.interval import Estimate, as_level
+from majorant.io import Reading, as_votes
 from majorant.plan import Plan
 from majorant.plan import plan as make_plan
 from majorant.randomness import as_generator, as_seed
@@ -99,28 +99,31 @@ class Result:
 
 
 def check(
-    votes: Votes,
+    votes: Any,
     *,
     level: float = 0.95,
-    rng: int | np.random.Generator,
+    rng: int | np.random.Generator = 0,
     method: str | None = None,
     tolerance: float = TOLERANCE,
     target: float = 0.95,
     compare_all: bool = False,
+    **reading: Unpack[Reading],
 ) -> Result:
     """Count, measure agreement, certify majority vote, choose the rule, label, judge the workers, plan.
+
+    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
 
     Each step starts from the same seed, so its numbers are those of the step alone.  `method` overrules the choice,
     `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)
-    >>> result = check(votes, rng=0)
+    >>> result = check(votes)
     >>> result.tally.votes_i.sum(), result.majority.method
     (np.int64(600), 'majority')
     """
     return check_at(
-        MemorySite(votes),
+        MemorySite(as_votes(votes, **reading)),
         level=level,
         rng=rng,
         method=method,
@@ -266,16 +269,20 @@ def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -
     return make_plan(votes, target=target, level=level, certificate=certificate)
 
 
-def aggregate(votes: Votes, method: str = AUTO, *, rng: int | np.random.Generator | None = None) -> Fit:
+def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
     """Turn votes into labels by the method of that name in ESTIMATORS, or by the one that suits them best: auto.
 
+    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
     `rng` is for methods that draw, and for auto, which certifies majority vote first.
+
+    >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
+    >>> aggregate(table, "majority").labels()
+    ['yes', 'no']
     """
+    votes = as_votes(votes, **reading)
     estimator = None if method == AUTO else estimator_named(method, beside=[AUTO])
     if estimator and not estimator.stochastic:
         return estimator().fit(votes)
-    if rng is None:
-        raise ConfigError(f"The method {method} draws: give rng, an int or a numpy Generator.")
     if estimator:
         return estimator().fit(votes, rng=rng)
     return aggregate_at(MemorySite(votes), AUTO, seed=as_seed(rng))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from majorant.certify.plug_in import shared_model
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS, Fit
 from majorant.interval import Estimate, FloatArray, as_level, clopper_pearson
+from majorant.io import Reading, as_votes
 from majorant.theory import crew_accuracy, majority_accuracy, map_accuracy
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.checks import as_crew, as_prior
@@ -136,7 +137,7 @@ def plan_model(
 
 
 def plan(
-    votes: Votes,
+    votes: Any,
     *,
     target: float = 0.95,
     max_votes: int = MAX_VOTES,
@@ -144,9 +145,11 @@ def plan(
     level: float = 0.95,
     fit: Fit | None = None,
     certificate: Certificate | None = None,
+    **reading: Unpack[Reading],
 ) -> Plan:
     """The plan at what the votes say of prior and confusion, from `fit` if given; see `plan_model`.
 
+    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
     A few workers who vote on most items are a crew: `crew` says in which order they help.  `certificate` adds how many
     more items would decide whether majority vote is optimal.  Where it found that votes depend on each other, or gold
     shows that majority is right less often than the model expects, the advice is `doubtful`.  NotIdentified
@@ -157,6 +160,7 @@ def plan(
     >>> plan(votes, target=.9).majority_votes
     5
     """
+    votes = as_votes(votes, **reading)
     if not votes.n_votes:
         raise ConfigError("There are no votes to plan from.")
     members, given = _members(votes), fit is not None

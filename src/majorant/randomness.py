@@ -1,4 +1,4 @@
-"""Randomness is an argument: a seed or a generator, never a hidden default."""
+"""Randomness is an argument: a seed or a generator; what users call takes seed 0 unless it is given."""
 
 from __future__ import annotations
 

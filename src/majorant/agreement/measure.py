@@ -6,6 +6,7 @@ import numbers
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from majorant.agreement.resample import FEWEST_UNITS, resampled_coefficients, un
 from majorant.agreement.result import Agreement, PairKappas
 from majorant.errors import ConfigError
 from majorant.interval import Estimate, as_level
+from majorant.io import Reading, as_votes
 from majorant.randomness import as_generator
 from majorant.tally import Patterns, counts, distinct_counts
 from majorant.votes import IntArray, Votes
@@ -35,18 +37,21 @@ class Resampling:
 
 
 def agreement(
-    votes: Votes,
+    votes: Any,
     *,
-    rng: int | np.random.Generator | None = None,
+    rng: int | np.random.Generator | None = 0,
     level: float = 0.95,
     n_boot: int = N_BOOT,
     order: Sequence[Hashable] | None = None,
     min_common: int = 10,
+    **reading: Unpack[Reading],
 ) -> Agreement:
     """How well workers agree: percent, Cohen, Fleiss, Krippendorff (nominal, ordinal) and Gwet's AC1.
 
+    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
+
     Assumes items drawn independently: intervals are percentiles over resamples of the items, the workers staying as
-    they are; without `rng` nothing is drawn.  With up to 4,096 different rows of counts (for Cohen: items) that is the
+    they are; `rng=None` draws nothing.  With up to 4,096 different rows of counts (for Cohen: items) that is the
     exact bootstrap; beyond, items go by lot into 4,096 bags, and bags are drawn.  Cohen's resamples are centred on the
     value, and are fewer, or none, where pairs of votes are very many; `resampling` and `reason` say what was done.  The
     ordinal alpha needs labels that are numbers, or `order`, the labels from lowest to highest.  Cohen's kappa is
@@ -61,6 +66,7 @@ def agreement(
     'labels are not numbers: give order, from lowest to highest'
     """
     how = resampling(rng, level=level, n_boot=n_boot)
+    votes = as_votes(votes, **reading)
     return agreement_from(distinct_counts(counts(votes)), votes, how, order=order, min_common=min_common)
 
 

@@ -16,9 +16,7 @@ CHANGES = ("no", "yes", "tie settled", "tie opened")
 DIGITS = 9  # probabilities in files; the digits beyond are rounding
 
 
-def label_table(
-    votes: Votes, fit: Fit, *, ties: Ties = "flag", rng: int | np.random.Generator | None = None
-) -> dict[str, Any]:
+def label_table(votes: Votes, fit: Fit, *, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> dict[str, Any]:
     """Columns item, label, confidence, runner_up, margin, votes, tied and changed, a row for each item.
 
     `confidence` is the probability of the label, `runner_up` the next most probable class if there is any, `margin`

@@ -71,11 +71,11 @@ class Fit:
         _, n_best_i = leaders(self.posterior)
         return (n_best_i > 1) & (self.votes_i > 0)
 
-    def codes(self, ties: Ties = "flag", rng: int | np.random.Generator | None = None) -> NDArray[np.int32]:
+    def codes(self, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> NDArray[np.int32]:
         """The class chosen for each item, -1 for none: no votes, or a tie that the policy leaves open.
 
-        `flag` leaves ties open; `first` takes the first label in sorted order; `random` draws among the tied (give
-        rng); `prior` takes the class with the highest prior and leaves open what is still tied.
+        `flag` leaves ties open; `first` takes the first label in sorted order; `random` draws among the
+        tied; `prior` takes the class with the highest prior and leaves open what is still tied.
         """
         code_i, n_best_i = leaders(self.posterior)
         tied = np.flatnonzero((n_best_i > 1) & (self.votes_i > 0))
@@ -84,7 +84,7 @@ class Fit:
         code_i[self.votes_i == 0] = NO_LABEL
         return code_i
 
-    def labels(self, ties: Ties = "flag", rng: int | np.random.Generator | None = None) -> list[Any]:
+    def labels(self, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> list[Any]:
         """The user's own label value for each item, in the order of `votes.items`; None where `codes` says none."""
         return self.values(self.codes(ties, rng))
 
@@ -131,7 +131,7 @@ def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 def _break_ties(
-    best_tk: NDArray[np.bool_], prior_k: FloatArray, ties: Ties, rng: int | np.random.Generator | None
+    best_tk: NDArray[np.bool_], prior_k: FloatArray, ties: Ties, rng: int | np.random.Generator
 ) -> NDArray[np.int32]:
     """A class for each tied item among its best ones, or NO_LABEL."""
     if ties == "flag":
@@ -139,8 +139,6 @@ def _break_ties(
     if ties == "first":
         return np.asarray(best_tk.argmax(axis=1), dtype=np.int32)
     if ties == "random":
-        if rng is None:
-            raise ConfigError("ties='random' draws: give rng, an int or a numpy Generator.")
         draw_tk = as_generator(rng).random(best_tk.shape)
         return np.asarray(np.where(best_tk, draw_tk, -1.0).argmax(axis=1), dtype=np.int32)
     if ties == "prior":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, TypedDict, Unpack
 
 from majorant.errors import ConfigError
 from majorant.io.build import build_votes
@@ -17,6 +18,52 @@ from majorant.io.wide import open_matrix
 from majorant.votes import Votes
 
 MAX_CLASSES = 1000
+
+
+class Reading(TypedDict, total=False):
+    """What `read` can be told: whatever takes votes takes these as well, and hands them on."""
+
+    item: str | None
+    worker: str | None
+    label: str | None
+    gold: str | None
+    status: str | None
+    seconds: str | None
+    by: str | None
+    columns: str | Sequence[str] | None
+    gold_file: Any
+    repeats: str
+    empty: Sequence[str]
+    encoding: str | None
+    delimiter: str | None
+    format: str | None
+    wide: bool
+    max_classes: int
+    threads: int | None
+    progress: Progress | None
+
+
+def as_votes(votes: Any, **reading: Unpack[Reading]) -> Votes:
+    """The votes themselves, or what `read` makes of a file, frame, dict or list; `reading` is told to `read`.
+
+    >>> as_votes([("a", "w", 1), ("a", "x", 0)]).shape
+    (1, 2, 2)
+    >>> as_votes({"text": ["a"], "worker": ["w"], "label": [1]}, itme="text")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.ConfigError: there is no argument itme=. Did you mean item=?
+    """
+    unknown = [name for name in reading if name not in Reading.__annotations__]
+    if unknown:
+        close = get_close_matches(unknown[0], Reading.__annotations__, n=1)
+        hint = f"Did you mean {close[0]}=?" if close else f"Votes are read with {'=, '.join(Reading.__annotations__)}=."
+        raise ConfigError(f"there is no argument {unknown[0]}=. {hint}")
+    if not isinstance(votes, Votes):
+        return read(votes, **reading)
+    told = [name for name, value in reading.items() if value is not None]
+    if told:
+        raise ConfigError(f"{told[0]}= says how to read a table, and these votes are read already: tell it to read.")
+    return votes
 
 
 def read(

@@ -68,7 +68,7 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
     for role in ALIASES:
         if role in found or choice.named.get(role) == "":
             continue
-        candidates = [p for p, name in enumerate(names) if p not in found.values() and _means(name, role)]
+        candidates = [p for p, name in enumerate(names) if p not in found.values() and means(name, role)]
         if len(candidates) > 1:
             both = " and ".join(repr(names[p]) for p in candidates)
             quantity = "both" if len(candidates) == 2 else "all"
@@ -86,7 +86,8 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
     return {role: found[role] for role in ALIASES if role in found}
 
 
-def _means(name: str, role: str) -> bool:
+def means(name: str, role: str) -> bool:
+    """Whether a column of this name could have the role."""
     word = re.sub(r"[\W_]+", "", name).casefold()
     return word in ALIASES[role] or (word.endswith("id") and word[:-2] in ALIASES[role])
 
@@ -127,4 +128,4 @@ def looks_like_header(cells: Sequence[str], choice: Choice) -> bool:
     """Whether the first row of a file that is said to have no header names at least two of its own columns."""
     roles = choice.columns or ()
     pairs = zip(cells, roles, strict=False)
-    return sum(role != SKIP and _means(cell, role) for cell, role in pairs) >= 2
+    return sum(role != SKIP and means(cell, role) for cell, role in pairs) >= 2

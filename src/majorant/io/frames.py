@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from majorant.errors import ConfigError, DataError
-from majorant.io.columns import VOTE_ROLES, Choice
+from majorant.io.columns import VOTE_ROLES, Choice, means
 from majorant.io.scan import BATCH_ROWS
 from majorant.io.table import ArrowArray, Column, Objects, Plain, Rows, column_length
 
@@ -23,6 +23,8 @@ def open_frame(source: Any, choice: Choice) -> Rows:
     module = type(source).__module__.split(".")[0]
     if module == "polars" and hasattr(source, "collect"):
         source = source.collect()
+    if module == "pandas":
+        source = _with_index(source, choice)
     if module in ("pandas", "polars"):
         return _open_columns(f"{module} {type(source).__name__}", list(source.columns), source)
     if hasattr(source, "__arrow_c_stream__"):
@@ -31,12 +33,31 @@ def open_frame(source: Any, choice: Choice) -> Rows:
         return _open_columns("dict of columns", list(source), source)
     if isinstance(source, np.ndarray):
         return _open_columns("NumPy array", list(source.dtype.names or ()), source)
-    if isinstance(source, Iterable):
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
         return _open_records(list(source), choice)
     raise ConfigError(
         f"cannot read votes from {type(source).__name__}. Give a file name, a pandas, polars, pyarrow or DuckDB table, "
         "a dict of columns, or a list of (item, worker, label)."
     )
+
+
+def _with_index(frame: Any, choice: Choice) -> Any:
+    """A pandas frame with those levels of its index as columns that are named, or mean what no column does."""
+    if not hasattr(frame, "columns"):  # a Series of labels, indexed by item and worker
+        frame = frame.to_frame(name="label" if frame.name is None else frame.name)
+    taken = list(map(str, frame.columns))
+    wanted = {}
+    for level, name in enumerate(frame.index.names):
+        missing = [role for role in VOTE_ROLES if role not in choice.named and not any(means(c, role) for c in taken)]
+        if name is not None and str(name) not in taken:
+            if str(name) in choice.named.values() or any(means(str(name), role) for role in missing):
+                wanted[level] = str(name)
+        elif name is None and "item" in missing and frame.index.get_level_values(level).dtype.kind not in "iuf":
+            wanted[level] = "item"
+    frame = frame.copy(deep=False)
+    for level, name in reversed(wanted.items()):
+        frame.insert(0, name, frame.index.get_level_values(level))
+    return frame
 
 
 def _open_columns(name: str, names: Sequence[Any], source: Any) -> Rows:

@@ -51,7 +51,7 @@ def simulate(
     n_items: int,
     n_votes: ArrayLike,
     *,
-    rng: int | np.random.Generator,
+    rng: int | np.random.Generator = 0,
     n_workers: int | None = None,
     concentration: ArrayLike | None = None,
     dependence: float = 0.0,

@@ -78,7 +78,7 @@ def aggregate(
     method: str | Estimator = "majority",
     columns: Columns | None = None,
     *,
-    rng: int | None = None,
+    rng: int = 0,
     ties: Ties = "flag",
     progress: Any = None,
     **settings: Any,
@@ -91,11 +91,10 @@ def aggregate(
     return SparkFit(fit=fit, labels=label_frame(known, fit, partial(_labels, ties, rng)), workers=known.workers)
 
 
-def _labels(ties: Ties, rng: int | None, part: Part, fit: Fit) -> dict[str, Any]:
+def _labels(ties: Ties, rng: int, part: Part, fit: Fit) -> dict[str, Any]:
     """The labels of a block; what a block draws depends on nothing but the seed and its place."""
     assert part.block is not None
-    generator = None if rng is None else np.random.default_rng([rng, part.block.index])
-    return label_table(part.votes, fit, ties=ties, rng=generator)
+    return label_table(part.votes, fit, ties=ties, rng=np.random.default_rng([rng, part.block.index]))
 
 
 def workers(

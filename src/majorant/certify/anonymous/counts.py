@@ -23,7 +23,7 @@ LARGEST_COUNT = 2.0**53  # up to here every whole number is a float of its own
 
 
 def certify_counts(
-    histograms: Mapping[int, ArrayLike], *, level: float = 0.95, rng: int | np.random.Generator
+    histograms: Mapping[int, ArrayLike], *, level: float = 0.95, rng: int | np.random.Generator = 0
 ) -> Certificate:
     """Is majority vote as good as any rule that ignores who voted?  From `{H: [n_0 .. n_H]}` alone.
 
@@ -31,7 +31,7 @@ def certify_counts(
     given the class (tested where the data allow it), better than guessing, and as many votes as were planned before
     any was seen.  Statistics and their proofs: docs/theory/certificate.md.
 
-    >>> certificate = certify_counts({5: [155, 197, 141, 139, 191, 177]}, rng=0)
+    >>> certificate = certify_counts({5: [155, 197, 141, 139, 191, 177]})
     >>> certificate.anonymous.verdict, round(certificate.anonymous.margin, 2)
     ('proved', 1.12)
     """
