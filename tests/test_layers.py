@@ -20,13 +20,14 @@ EVERYONE = (
 )  # import nothing
 BELOW_PIPELINE = (
     "theory account votes kernels blocks merge io datasets tally agreement simulate estimate "
-    "certify claims slices gold answer plan backend output site lots"
+    "certify claims slices gold answer plan backend atomic output site lots"
 )
 MAY_IMPORT = {
     "errors": "",
     **dict.fromkeys(("frozen", "interval", "randomness", "threads", "wording"), ""),
     "account": "",
-    "output": "votes",
+    "atomic": "",
+    "output": "atomic votes",
     "theory": "",
     "votes": "account",
     "kernels": "votes",
@@ -37,7 +38,7 @@ MAY_IMPORT = {
     "tally": "votes kernels blocks merge",
     "agreement": "io tally votes",
     "simulate": "votes account theory",
-    "estimate": "theory votes tally blocks kernels merge output",
+    "estimate": "theory votes tally blocks kernels merge atomic",
     "certify": "theory tally estimate.fit votes merge",
     "gold": "tally estimate votes",
     "lots": "votes",
@@ -46,7 +47,7 @@ MAY_IMPORT = {
     "plan": "theory certify estimate io votes",
     "claims": "certify estimate io kernels merge site tally votes",
     "slices": "account certify claims merge site tally votes",
-    "backend": "account answer blocks certify claims estimate io kernels lots merge output site tally votes",
+    "backend": "account answer atomic blocks certify claims estimate io kernels lots merge output site tally votes",
     "pipeline": BELOW_PIPELINE,
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",

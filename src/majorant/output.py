@@ -1,69 +1,68 @@
-"""Files that are written whole or not at all: tables as CSV or Parquet, text as UTF-8."""
+"""What goes into files: tables as CSV or Parquet, text as UTF-8."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from majorant.errors import ConfigError
+from majorant.atomic import beside, cannot_write, whole_files
 from majorant.threads import in_order, thread_count
 from majorant.votes import Named, Votes
 
 Columns = Mapping[str, Any]
 ROWS_AT_A_TIME = 1 << 16
 SPECIAL = (b",", b'"', b"#", b"\n", b"\r")  # what DuckDB quotes, beside empty text
-Content = str | bytes | Columns | Iterator[Columns]  # text, bytes, a table, or a table some rows at a time
-
-
-@contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary name beside `path`, moved to it when the block ends well and removed when it does not.
-
-    >>> import tempfile; folder = Path(tempfile.mkdtemp())
-    >>> with whole_file(folder / "a.txt") as name:
-    ...     _ = name.write_text("all of it")
-    >>> (folder / "a.txt").read_text(), len(list(folder.iterdir()))
-    ('all of it', 1)
-    """
-    target = Path(path)
-    if target.is_dir():
-        raise ConfigError(f"Cannot write {target}: it is a folder. Name a file in it.")
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:60]}.", suffix=".part", dir=target.parent)
-        os.close(handle)
-    except OSError as error:
-        raise cannot_write(target, error) from error
-    part = Path(name)
-    try:
-        yield part
-        _give_usual_permissions(part)
-        part.replace(target)
-    except OSError as error:
-        raise cannot_write(target, error) from error
-    finally:
-        part.unlink(missing_ok=True)
+Filled = str | bytes | Columns | Iterator[Columns]  # text, bytes, a table, or a table some rows at a time
+Content = Filled | Callable[[Mapping[str, str]], str]
 
 
 def write_files(contents: Mapping[Path, Content]) -> list[Path]:
-    """Write several files, all of them or, if one cannot be written, none."""
-    with contextlib.ExitStack() as parts:
-        for path, content in contents.items():
-            part = parts.enter_context(whole_file(path))
-            if isinstance(content, str):
-                part.write_text(content, encoding="utf-8")
-            elif isinstance(content, bytes):
-                part.write_bytes(content)
-            elif isinstance(content, Mapping):
-                _fill_table(part, path, content)
-            else:
-                _fill_in_turn(part, path, content)
+    """Write several files, which replace older ones in this order and as a set: all of them or, if one cannot, none.
+
+    A function among the contents is given the SHA-256 of the files before it, by name, and returns its text.
+    """
+    digests: dict[str, str] = {}
+    with whole_files(contents) as parts:
+        for (path, content), part in zip(contents.items(), parts, strict=True):
+            try:
+                _fill(part, path, content(digests) if callable(content) else content)
+                digests[path.name] = digest_of(part)
+            except OSError as error:
+                raise cannot_write(path, error) from error
     return list(contents)
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _fill(part: Path, path: Path, content: Filled) -> None:
+    if isinstance(content, str):
+        part.write_bytes(as_utf8(content))
+    elif isinstance(content, bytes):
+        part.write_bytes(content)
+    elif isinstance(content, Mapping):
+        _fill_table(part, path, content)
+    else:
+        _fill_in_turn(part, path, content)
+
+
+def as_utf8(text: str) -> bytes:
+    r"""Text as bytes; the bytes of a file name that is not UTF-8 as their code, which JSON reads back.
+
+    >>> as_utf8("a\udce9")
+    b'a\\udce9'
+    """
+    return text.encode("utf-8", "backslashreplace")
 
 
 def write_table(path: str | os.PathLike[str], columns: Columns | Iterator[Columns]) -> Path:
@@ -87,22 +86,12 @@ def _fill_in_turn(part: Path, path: Path, tables: Iterator[Columns]) -> None:
                     writer = open_files.enter_context(pq.ParquetWriter(part, table.schema))
                 writer.write_table(table.cast(writer.schema))
             return
-        some = open_files.enter_context(_rows_file(part))
+        some = open_files.enter_context(beside(part))
         out = open_files.enter_context(part.open("wb"))
         for number, columns in enumerate(tables):
             _fill_table(some, path, columns, header=number == 0)
             with some.open("rb") as file:
                 shutil.copyfileobj(file, out, 1 << 20)
-
-
-@contextlib.contextmanager
-def _rows_file(beside: Path) -> Iterator[Path]:
-    """A temporary name beside a temporary file, removed in the end."""
-    some = beside.with_name(f"{beside.name.removesuffix('.part')}.rows.part")
-    try:
-        yield some
-    finally:
-        some.unlink(missing_ok=True)
 
 
 def _fill_table(part: Path, path: Path, columns: Columns, *, header: bool = True) -> None:
@@ -118,7 +107,7 @@ def _fill_table(part: Path, path: Path, columns: Columns, *, header: bool = True
         connection.register("output_table", _arrow_table(arrays))
         name = str(part).replace("'", "''")
         try:
-            connection.execute(f"COPY output_table TO '{name}' ({how})")
+            connection.execute(f"COPY output_table TO '{name}' ({how}, USE_TMP_FILE false)")
         except duckdb.Error as error:
             raise cannot_write(path, OSError(str(error).splitlines()[0])) from error
 
@@ -232,26 +221,3 @@ def _arrow_column(values: Any) -> Any:
             if not pa.types.is_nested(column.type):
                 return column
     return pa.array([None if value is None else str(value) for value in values], pa.string())
-
-
-def make_folder(path: str | os.PathLike[str]) -> Path:
-    """The folder for output, created with its parents where it is missing."""
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(folder, error) from error
-    return folder
-
-
-def cannot_write(target: Path, error: OSError) -> ConfigError:
-    """The error for a file or folder that cannot be written, with the system's reason."""
-    reason = error.strerror or str(error)
-    return ConfigError(f"Cannot write {target}: {reason}. Nothing was left behind; choose another place.")
-
-
-def _give_usual_permissions(path: Path) -> None:
-    """Temporary files are private; the finished file gets what the user's umask would have given it."""
-    umask = os.umask(0)
-    os.umask(umask)
-    path.chmod(0o666 & ~umask)

@@ -48,7 +48,7 @@ main()
 """
 
 
-UNDISTURBED = ("majorant.output", "make_folder", 0, 0, 0)
+UNDISTURBED = ("majorant.atomic", "make_folder", 0, 0, 0)
 
 
 def run(path, *options, moment=UNDISTURBED, within=()):
@@ -91,7 +91,7 @@ def test_a_killed_run_leaves_no_output_and_is_resumed(place, moment):
     resumed = run(path, "--out", out, "--resume")
     assert resumed.returncode == 0, resumed.stderr
     assert out.read_text() == expected
-    left = [name for name in entries(path.parent) if not name.endswith(".part")]
+    left = entries(path.parent)
     assert left == ["labels.csv", "votes.parquet"]
 
 
@@ -112,7 +112,7 @@ def test_an_interrupted_run_ends_with_130_and_keeps_only_what_can_be_resumed(pla
 def test_a_full_disk_is_a_message_and_leaves_nothing_under_the_final_name(place, limit):
     """The smaller the disk, the earlier it is full."""
     path, _ = place
-    full = run(path, "--out", path.parent / "labels.csv", moment=("majorant.output", "make_folder", 0, 0, limit))
+    full = run(path, "--out", path.parent / "labels.csv", moment=("majorant.atomic", "make_folder", 0, 0, limit))
     assert full.returncode == 2, full.stderr
     assert "File too large" in full.stderr
     assert "Cannot write to" in full.stderr
@@ -147,7 +147,7 @@ def test_a_run_cut_off_at_any_moment_leaves_no_partial_output_and_goes_on(place,
     last = run(path, "--out", out, "--resume")
     assert last.returncode == 0, last.stderr
     assert out.read_text() == expected
-    left = [name for name in entries(path.parent) if not name.endswith(".part")]
+    left = entries(path.parent)
     assert left == ["labels.csv", "other.csv", "votes.parquet"]
 
 

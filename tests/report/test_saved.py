@@ -126,3 +126,27 @@ def test_a_result_from_elsewhere_cannot_bring_markup():
     foreign = damaged()
     foreign["decision"]["reason"] = foreign["certificate"]["anonymous"]["verdict"] = '"><script>alert(1)</script>'
     assert render(foreign).count("<script") == 2
+
+
+def test_files_of_another_run_beside_a_result_are_named(folder, tmp_path):
+    for path in (folder / "out").iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    command = ["report", str(tmp_path / "result.json"), "--out", str(tmp_path / "again.html")]
+    assert CliRunner().invoke(majorant, command).stderr == ""
+    (tmp_path / "review.csv").unlink()  # moved away: nothing to be mistaken for
+    assert CliRunner().invoke(majorant, command).stderr == ""
+    for name in ("labels.csv", "workers.csv"):
+        (tmp_path / name).write_text("of another run")
+    done = CliRunner().invoke(majorant, command)
+    assert done.exit_code == 0
+    assert "labels.csv and workers.csv beside" in done.stderr
+    assert "are not what was written with it" in done.stderr
+
+
+def test_a_result_lists_the_digests_of_its_files_and_they_can_be_checked_elsewhere(folder):
+    from hashlib import sha256
+
+    listed = json.loads((folder / "out" / "result.json").read_text())["files"]
+    assert list(listed) == ["labels.csv", "workers.csv", "review.csv", "report.html"]
+    for name, digest in listed.items():
+        assert digest == "sha256:" + sha256((folder / "out" / name).read_bytes()).hexdigest()

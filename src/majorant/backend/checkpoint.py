@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from majorant.atomic import make_folder, whole_file
 from majorant.errors import DataError
 from majorant.estimate.em import Climb
-from majorant.output import make_folder, whole_file
 
 VERSION = 1
 EVERY_SECONDS = 20.0

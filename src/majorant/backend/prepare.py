@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant import __version__
+from majorant.atomic import make_folder
 from majorant.backend.memory import BASE, require
 from majorant.backend.names import Names, no_room
 from majorant.backend.settling import RowsWanted
@@ -30,7 +31,6 @@ from majorant.io.notes import make_account
 from majorant.io.opening import Opening, open_table
 from majorant.io.repeats import Resolved, check_policy
 from majorant.io.values import decode
-from majorant.output import make_folder
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
 
@@ -77,7 +77,7 @@ def prepare(
 def clear(folder: Path) -> None:
     """Remove what this module puts into a folder, and nothing else; what marks it as complete goes first."""
     (folder / MANIFEST).unlink(missing_ok=True)
-    for pattern in ("bucket-*", "*_i", "*s.parquet", "rows-*", ".store.json.*.part"):
+    for pattern in ("bucket-*", "*_i", "*s.parquet", "rows-*", ".store.json.majorant-*"):
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)
     for name in ("steps", "spill"):

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.account import Account, Note
+from majorant.atomic import whole_file
 from majorant.backend.names import Names, NameWriter, damaged
 from majorant.errors import DataError
 from majorant.io.table import numpy_view
 from majorant.merge import take_items
-from majorant.output import whole_file
 from majorant.votes import IntArray, Votes
 
 FORMAT = 1  # of the folder; rises when its files change their meaning

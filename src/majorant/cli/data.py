@@ -36,8 +36,8 @@ def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
 @common_options
 def get_sets(names: tuple[str, ...], out: str | None, seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
     """Fetch data sets, check them, and say where their files are."""
+    from majorant.atomic import make_folder, whole_file
     from majorant.datasets import get
-    from majorant.output import make_folder, whole_file
     from majorant.report.text import to_json
 
     paths = {name: list(get(name)) for name in names}

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 @common_options
 def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
     """Run a simulated crowd and a panel of judges through the whole line."""
+    from majorant.atomic import make_folder
     from majorant.io import read
-    from majorant.output import make_folder, votes_table, write_table
+    from majorant.output import votes_table, write_table
     from majorant.pipeline import check
     from majorant.report.check_text import check_text
     from majorant.report.files import write_result

@@ -16,12 +16,15 @@ def report(result: str, out: str, seed: int, as_json: bool, quiet: bool) -> None
     from pathlib import Path
 
     from majorant.output import write_files
-    from majorant.report.saved import read_summary, render_saved
+    from majorant.report.saved import foreign_files, mixed_set, read_summary, render_saved
     from majorant.report.text import to_json
 
     summary = read_summary(result)
     page = render_saved(summary, result)
+    foreign = foreign_files(summary, result)  # before one of them may be replaced
     write_files({Path(out): page})
+    if foreign:
+        click.echo(f"majorant: {mixed_set(result, foreign)}", err=True)
     if as_json:
         click.echo(to_json(summary), nl=False)
     elif not quiet:

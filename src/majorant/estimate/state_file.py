@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.atomic import whole_file
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.online import State
-from majorant.output import whole_file
 
 FORMAT = "majorant-state"
 VERSION = 1

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from majorant import datasets
+from majorant.atomic import make_folder
 from majorant.errors import DataError
-from majorant.output import make_folder, write_files
+from majorant.output import write_files
 from majorant.paper import store
 from majorant.paper.item import MARKS, Context, Item
 from majorant.paper.page import index_html, story_markdown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from majorant.answer.calibrate import Temper, as_calibrated
 from majorant.answer.labels import label_table
 from majorant.answer.review import review_table
 from majorant.answer.workers import worker_table
+from majorant.atomic import make_folder
 from majorant.estimate.fit import Fit
-from majorant.output import make_folder, write_files
+from majorant.output import write_files
 from majorant.pipeline import Result
 from majorant.report.html import render
 from majorant.report.text import to_json
@@ -22,6 +24,7 @@ from majorant.votes import Votes
 def write_result(result: Result, summary: dict[str, Any], folder: str | os.PathLike[str]) -> list[Path]:
     """Write the labels, workers and items to review, result.json and report.html, all or none; makes the folder.
 
+    result.json comes last and holds the digests of the others, so that files of two runs are not taken for one set.
     Labels that lie on a cluster are written from there, before the others.
     """
     place = make_folder(folder)
@@ -31,10 +34,15 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | os.PathL
             **labels.content,
             place / "workers.csv": worker_table(result.site.votes.workers, result.worker_fit, result.workers),
             place / "review.csv": review_table(*result.reviewed),
-            place / "result.json": to_json(summary),
             place / "report.html": render(summary),
+            place / "result.json": partial(_with_digests, summary),
         }
     )
+
+
+def _with_digests(summary: dict[str, Any], digests: Mapping[str, str]) -> str:
+    """The summary as JSON, and the digests of the files that it belongs to: it takes its name after them."""
+    return to_json({**summary, "files": {name: f"sha256:{digest}" for name, digest in digests.items()}})
 
 
 def _calibrated_labels(temper: Temper | None, votes: Votes, fit: Fit) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from majorant.output import whole_file
+from majorant.output import write_files
 from majorant.report.facts import chip, clip, estimate, fact, lookup
 from majorant.report.figures.palette import DARK, LIGHT, css_variables
 from majorant.report.figures.words import clipped
@@ -34,7 +34,7 @@ def render(summary: dict[str, Any]) -> str:
     from majorant.report.figures import FIGURES, panels_of
     from majorant.report.figures.canvas import svg_of
 
-    facts = clip(summary)
+    facts = clip({name: fact for name, fact in summary.items() if name != "files"})
     pictures = {
         name: [
             {"title": panel.title, "svg": Markup(svg_of(panel)), "width": panel.size[0]}
@@ -60,10 +60,7 @@ def render(summary: dict[str, Any]) -> str:
 
 def write_report(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     """Write the page, whole or not at all."""
-    page = render(summary)
-    with whole_file(path) as part:
-        part.write_text(page, encoding="utf-8")
-    return Path(path)
+    return write_files({Path(path): render(summary)})[0]
 
 
 def fragment(template: str, summary: dict[str, Any], **more: Any) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from majorant.atomic import whole_file
 from majorant.errors import ConfigError
-from majorant.output import whole_file
 from majorant.theory.region import Region
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.errors import DataError
+from majorant.output import digest_of
 from majorant.report.html import render
 from majorant.report.summary import SCHEMA
 
@@ -53,6 +54,24 @@ def render_saved(summary: dict[str, Any], path: str | os.PathLike[str]) -> str:
             f"{path}: the result is damaged or was edited ({type(error).__name__}: {str(error)[:200]}). "
             "Run majorant check again on the votes."
         ) from error
+
+
+def foreign_files(summary: dict[str, Any], path: str | os.PathLike[str]) -> list[str]:
+    """The names of files beside a result.json that were not written with it; files that are elsewhere do not count."""
+    listed = summary.get("files")
+    if not isinstance(listed, dict):
+        return []
+    beside = {name: Path(path).parent / name for name in listed if Path(name).name == name}
+    return [name for name, file in beside.items() if file.is_file() and f"sha256:{digest_of(file)}" != listed[name]]
+
+
+def mixed_set(path: str | os.PathLike[str], names: list[str]) -> str:
+    """What to know about files of two runs in one folder."""
+    listed, are = " and ".join(", ".join(names).rsplit(", ", 1)), "is" if len(names) == 1 else "are"
+    return (
+        f"{listed} beside {path} {are} not what was written with it: a run was cut short, or the content was changed "
+        "since. Run majorant check again to have one set."
+    )
 
 
 def _text(path: Path) -> str:

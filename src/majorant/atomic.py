@@ -1,0 +1,315 @@
+"""Files that are replaced whole, several of them as a set, and that are on the disk when the call returns.
+
+What is written goes to temporary files beside the targets, is synchronised with the disk, and takes the targets' names
+under a lock on their folders; where one of them cannot, those that did get their former content back. A run that is
+killed leaves temporary files, which the next run in that folder removes: a lock tells whether their run still lives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from majorant.errors import ConfigError
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+MARK = ".majorant-"
+LEFTOVER = re.compile(r"\..*\.majorant-\w{8}\.(part|rows|old)")
+LONGEST_STEM = 120  # bytes of the target's name in a temporary one: names of 255 bytes are the most that disks take
+A_DAY = 24 * 3600.0
+THROUGH = ("/dev", "/proc")  # files there stand for something else, even where they seem regular
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary name beside `path`, moved to it when the block ends well and removed when it does not.
+
+    >>> import tempfile; folder = Path(tempfile.mkdtemp())
+    >>> with whole_file(folder / "a.txt") as name:
+    ...     _ = name.write_text("all of it")
+    >>> (folder / "a.txt").read_text(), len(list(folder.iterdir()))
+    ('all of it', 1)
+    """
+    target = Path(path)
+    with whole_files([target]) as parts:
+        try:
+            yield parts[0]
+        except OSError as error:
+            raise cannot_write(target, error) from error
+
+
+@contextlib.contextmanager
+def whole_files(paths: Iterable[Path]) -> Iterator[list[Path]]:
+    """Temporary names for several files, which replace them in this order, all or none, when the block ends well.
+
+    A link is followed. A pipe or a character device is written through, once all else is on the disk; a folder, a
+    socket or a disk is refused before anything is computed for it.
+    """
+    with contextlib.ExitStack() as stack:
+        pieces = [stack.enter_context(_piece(path)) for path in paths]
+        yield [piece.part for piece in pieces]
+        _replace_all(pieces)
+
+
+@contextlib.contextmanager
+def beside(part: Path) -> Iterator[Path]:
+    """One more temporary file beside one that `whole_file` gave, for rows on their way."""
+    stem = part.name[1:].partition(MARK)[0]
+    with _temporary(part.parent, stem, ".rows") as (_, rows):
+        yield rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A file on its way: its name as given, where it goes, and its content under a temporary name."""
+
+    given: Path
+    target: Path
+    through: bool
+    part: Path
+    identity: os.stat_result
+
+    @property
+    def second(self) -> Path:
+        """The name under which the former content is kept while it is replaced."""
+        return self.part.with_suffix(".old")
+
+    @property
+    def moved(self) -> bool:
+        """Whether the content has taken the target's name."""
+        return _is(self.target, self.identity)
+
+
+@contextlib.contextmanager
+def _piece(path: Path) -> Iterator[_Piece]:
+    with contextlib.ExitStack() as stack:
+        try:
+            target, through = _destination(path)
+            folder = Path(tempfile.gettempdir()) if through else target.parent
+            _remove_leftovers(folder, ("part", "rows"))
+            identity, part = stack.enter_context(_temporary(folder, target.name, ".part"))
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        yield _Piece(path, target, through, part, identity)
+
+
+def _destination(path: Path) -> tuple[Path, bool]:
+    """The file that a name stands for, and whether to write through it rather than to replace it."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    if stat.S_ISDIR(mode):
+        raise ConfigError(f"Cannot write {path}: it is a folder. Name a file in it.")
+    if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        kind = "a disk" if stat.S_ISBLK(mode) else "a socket"
+        raise ConfigError(f"Cannot write {path}: it is {kind}. Name a file.")
+    target = path.resolve()
+    special = any(name.is_relative_to(place) for name in (target, path.absolute()) for place in THROUGH)
+    return (path, True) if not stat.S_ISREG(mode) or (special and path.exists()) else (target, False)
+
+
+@contextlib.contextmanager
+def _temporary(folder: Path, stem: str, ending: str) -> Iterator[tuple[os.stat_result, Path]]:
+    """A temporary file that is locked as long as its run lives, and gone in the end unless it was moved away."""
+    short = os.fsdecode(os.fsencode(stem)[:LONGEST_STEM])
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{short}{MARK}", suffix=ending, dir=folder)
+        identity, path = os.fstat(handle), Path(name)
+        if fcntl is None:  # Windows moves no file that is open
+            os.close(handle)
+            break
+        _lock(handle, wait=True)
+        if _is(path, identity):  # else another run took it for a leftover before it was locked
+            break
+        os.close(handle)
+    try:
+        yield identity, path
+    finally:
+        if _is(path, identity):
+            path.unlink()
+        if fcntl is not None:
+            os.close(handle)
+
+
+def _is(path: Path, identity: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(identity, path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _replace_all(pieces: list[_Piece]) -> None:
+    """Give the content its names: first through pipes and devices, which cannot be undone, then in the given order."""
+    for piece in pieces:
+        try:
+            if piece.through:
+                with piece.part.open("rb") as content, piece.target.open("wb", buffering=0) as out:
+                    shutil.copyfileobj(content, out, 1 << 20)
+            else:
+                _keep_permissions(piece)
+                _sync(piece.part, os.O_RDWR)
+        except OSError as error:
+            raise cannot_write(piece.given, error) from error
+    stay = [piece for piece in pieces if not piece.through]
+    with contextlib.ExitStack() as locks:
+        for folder in sorted({piece.target.parent for piece in stay}):
+            locks.enter_context(_locked(folder))
+        _swap(stay)
+
+
+def _swap(pieces: list[_Piece]) -> None:
+    """Move the parts to their targets; where one cannot move, put back what the others replaced."""
+    folders = {piece.target.parent for piece in pieces}
+    try:
+        for piece in pieces:
+            current = piece
+            _keep_former(piece)
+        for piece in pieces:
+            current = piece
+            piece.part.replace(piece.target)
+        for folder in folders:
+            _sync_folder(folder)
+    except OSError as error:
+        raise cannot_write(current.given, error, _put_back(pieces)) from error
+    except BaseException:
+        _put_back(pieces)
+        raise
+    for folder in folders:
+        _remove_leftovers(folder, ("old",))
+
+
+def _keep_former(piece: _Piece) -> None:
+    """Give the present content of a target a second name, so that it outlives being replaced."""
+    if not piece.target.exists():
+        return
+    try:
+        piece.second.hardlink_to(piece.target)
+    except OSError:  # a disk without links
+        shutil.copy2(piece.target, piece.second)
+
+
+def _put_back(pieces: list[_Piece]) -> dict[Path, Path]:
+    """Undo what was moved; what cannot be put back stays under its second name, which is returned."""
+    kept = {}
+    for piece in pieces:
+        had_former, moved = piece.second.exists(), piece.moved
+        try:
+            if moved and had_former:
+                piece.second.replace(piece.target)
+            elif moved:
+                piece.target.unlink()
+            else:
+                piece.second.unlink(missing_ok=True)
+        except OSError:
+            if moved and had_former:
+                kept[piece.given] = piece.second
+    return kept
+
+
+def _keep_permissions(piece: _Piece) -> None:
+    """A file that is replaced keeps its permissions; a new one gets what the user's umask gives."""
+    try:
+        mode = stat.S_IMODE(piece.target.stat().st_mode)
+    except FileNotFoundError:
+        umask = os.umask(0)
+        os.umask(umask)
+        mode = 0o666 & ~umask
+    piece.part.chmod(mode)
+
+
+def _sync(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new names on the disk; systems and disks that know no such call are taken at their word."""
+    try:
+        _sync(folder, os.O_RDONLY)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM):
+            raise
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One run at a time gives names in a folder: of two at once, one replaces the whole set of the other."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # a folder that cannot be opened, only written to; every one on Windows
+            handle = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, handle)
+            _lock(handle, wait=True)
+        yield
+
+
+def _lock(handle: int, *, wait: bool) -> bool | None:
+    """Whether the lock was taken; None where it cannot be told, as on some network disks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _remove_leftovers(folder: Path, endings: tuple[str, ...]) -> None:
+    """Remove temporary files of runs that are gone: unlocked ones, or day-old ones where locks cannot tell."""
+    with contextlib.suppress(OSError):  # the folder cannot be listed
+        for path in list(folder.iterdir()):
+            found = LEFTOVER.fullmatch(path.name) if MARK in path.name else None
+            if found is not None and found[1] in endings:
+                with contextlib.suppress(OSError):  # it went meanwhile, or is another user's
+                    _remove_if_left(path)
+
+
+def _remove_if_left(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        free = _lock(handle, wait=False)
+        left = free or (free is None and time.time() - path.stat().st_mtime > A_DAY)
+    finally:
+        os.close(handle)
+    if left:
+        path.unlink()
+
+
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder for output, created with its parents where it is missing."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    return folder
+
+
+def cannot_write(target: Path, error: OSError, kept: dict[Path, Path] | None = None) -> ConfigError:
+    """The error for a file or folder that cannot be written, with the system's reason and what is left."""
+    reason = error.strerror or str(error)
+    rest = "Nothing was left behind; choose another place."
+    if kept:
+        names = ", ".join(f"that of {path} is in {second.name}" for path, second in kept.items())
+        rest = f"Its former content could not be put back: {names}."
+    return ConfigError(f"Cannot write {target}: {reason}. {rest}")
