@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge atomic",
     "certify": "theory tally estimate.fit votes merge",
-    "gold": "tally estimate votes",
+    "gold": "io kernels lots merge output site tally estimate votes",
     "lots": "votes",
     "site": "account blocks estimate kernels lots merge output tally votes",  # where the votes lie, as the line sees it
     "answer": "certify gold estimate tally votes theory kernels blocks merge site",
@@ -49,11 +49,12 @@ MAY_IMPORT = {
     "slices": "account certify claims merge site tally votes",
     "backend": "account answer atomic blocks certify claims estimate io kernels lots merge output site tally votes",
     "pipeline": BELOW_PIPELINE,
+    "ask": f"pipeline {BELOW_PIPELINE}",  # the loop back
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
     "paper": f"pipeline report {BELOW_PIPELINE}",
-    "cli": f"pipeline report paper cli {BELOW_PIPELINE}",
+    "cli": f"pipeline ask report paper cli {BELOW_PIPELINE}",
     "__main__": "cli",
-    "__init__": f"pipeline report {BELOW_PIPELINE}",  # the public names, lazily
+    "__init__": f"pipeline ask report {BELOW_PIPELINE}",  # the public names, lazily
 }
 
 

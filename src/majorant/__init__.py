@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from majorant import theory as theory
     from majorant.agreement import agreement as agreement
+    from majorant.ask import ask as ask
     from majorant.certify.anonymous.counts import certify_counts as certify_counts
     from majorant.claims import certify as certify
     from majorant.errors import ConfigError as ConfigError
@@ -48,6 +49,7 @@ _HOME = {
     "Votes": "votes",
     "aggregate": "pipeline",
     "agreement": "agreement",
+    "ask": "ask",
     "certify": "claims",
     "certify_counts": "certify.anonymous.counts",
     "check": "pipeline",

@@ -54,10 +54,10 @@ def lots(names: Sequence[Hashable] | Any, seed: int) -> Keys:
     running_b = np.zeros(len(content) + 1, np.uint64)
     np.cumsum((content.astype(np.uint64) + np.uint64(1)) * power[place_b], out=running_b[1:])
     key_i = running_b[bounds[1:]] - running_b[bounds[:-1]]
-    return _mixed(key_i ^ _mixed(np.array([seed % 2**64], np.uint64)))
+    return mixed(key_i ^ mixed(np.array([seed % 2**64], np.uint64)))
 
 
-def _mixed(key: Keys) -> Keys:
+def mixed(key: Keys) -> Keys:
     """Every bit of the result depends on every bit of the key (the finisher of SplitMix64)."""
     key = key + np.uint64(FACTOR)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -35,14 +35,20 @@ class Opening:
 @contextmanager
 def open_table(source: Any, how: Opening) -> Iterator[Table]:
     """The source as a Table; temporary files go when the context ends."""
+    with open_rows(source, how) as every:
+        yield _table(source, every, how)
+
+
+@contextmanager
+def open_rows(source: Any, how: Opening) -> Iterator[list[Rows]]:
+    """The rows of each file or frame of the source, with all their columns."""
     with ExitStack() as stack:
         if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
-            every = [_open_file(identify(*f, encoding=how.encoding, format=how.format), how, stack)
-                     for f in find_files(source, stack)]  # fmt: skip
+            yield [_open_file(identify(*f, encoding=how.encoding, format=how.format), how, stack)
+                   for f in find_files(source, stack)]  # fmt: skip
         else:
             _refuse_file_settings(how)
-            every = [open_frame(source, how.choice)]
-        yield _table(source, every, how)
+            yield [open_frame(source, how.choice)]
 
 
 def _is_path(source: Any) -> bool:

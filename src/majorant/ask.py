@@ -1,0 +1,91 @@
+"""The loop back of the line: which items an expert should label, drawn by design, so that a few labels settle it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from majorant.answer.choice import fit_rule, seed_of_fits
+from majorant.answer.combine import COMBINATION
+from majorant.errors import ConfigError
+from majorant.estimate import estimator_named
+from majorant.estimate.fit import Fit
+from majorant.gold.design import Design
+from majorant.gold.draw import draw_rules
+from majorant.interval import as_level
+from majorant.pipeline import AUTO, aggregate_at
+from majorant.randomness import as_generator, as_seed
+from majorant.site import MemorySite, Site
+from majorant.votes import Votes
+
+BETWEEN = ("majority", AUTO)
+RACE = ("majority", AUTO, "dawid-skene", "one-coin")
+FIRST_BATCH, TOLERANCE = 25, 0.01
+MOST_RULES = 8
+
+
+def ask(
+    votes: Any,
+    *,
+    between: Sequence[str] = BETWEEN,
+    n: int = FIRST_BATCH,
+    rng: int | np.random.Generator = 0,
+    tolerance: float = TOLERANCE,
+    level: float = 0.95,
+    experts: str = "majority",
+) -> Design:
+    """The n items that an expert should label first to tell which of two or more rules is right more often.
+
+    The first rule of `between` is the one in use; auto stands for the combination of models that `check` would switch
+    to.  Nothing is assumed about votes or workers: the rules are frozen now, and the items are drawn at random from
+    those on which they differ.  `experts` says what counts where several label an item: majority or unanimous.
+
+    >>> from majorant.simulate import simulate
+    >>> votes, truth = simulate([.5, .5], [[.7, .3], [.4, .6]], n_items=200, n_votes=3, rng=0)
+    >>> design = ask(votes, between=("majority", "dawid-skene"), n=3)
+    >>> len(design.items), design.evaluate({}).verdict
+    (3, 'open')
+    """
+    if not isinstance(votes, Votes):
+        from majorant.io import read
+
+        votes = read(votes)
+    return ask_at(
+        MemorySite(votes), between=between, n=n, rng=rng, tolerance=tolerance, level=level, experts=experts
+    )  # fmt: skip
+
+
+def ask_at(
+    site: Site,
+    *,
+    between: Sequence[str] = BETWEEN,
+    n: int = FIRST_BATCH,
+    rng: int | np.random.Generator = 0,
+    tolerance: float = TOLERANCE,
+    level: float = 0.95,
+    experts: str = "majority",
+) -> Design:
+    """The same for votes wherever they lie."""
+    as_level(level)
+    if not 0 <= tolerance < 1:
+        raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
+    seed, rules = as_seed(rng), list(dict.fromkeys(COMBINATION if rule == AUTO else rule for rule in between))
+    if not 2 <= len(rules) <= MOST_RULES:
+        raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(rules)}.")
+    fits = {rule: rule_fit(site, rule, seed) for rule in rules}
+    favourite = COMBINATION if COMBINATION in fits else rules[-1]
+    design = draw_rules(
+        site, fits, seed=seed, favourite=favourite, tolerance=tolerance, level=level, experts=experts
+    )  # fmt: skip
+    return design.more(n)
+
+
+def rule_fit(site: Site, rule: str, seed: int) -> Fit:
+    """The fit of a rule by its name, on all votes, as `check` fits it."""
+    if rule != COMBINATION:
+        estimator_named(rule, beside=[AUTO, COMBINATION])
+    if site.whole is None:
+        return aggregate_at(site, rule, seed=seed)
+    return fit_rule(rule, site.whole, seed_of_fits(as_generator(seed)))

@@ -1,0 +1,380 @@
+"""A design: the items that an expert should label, drawn at random, and all that is needed to judge the labels.
+
+It is frozen when it is drawn: the order, and what the rules say of the items, are kept in a file beside the items to
+label, with a digest of the votes and of itself.  Judging labels fits nothing again and does not depend on how this
+package may change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from majorant.errors import ConfigError, DataError
+from majorant.gold.question import SKIPPED, UNASKED, Codes, Outcome, Question
+from majorant.gold.race import Race
+from majorant.io.tasks import Answer, Labelled, Tasks, read_answers, task_file
+from majorant.output import write_files
+
+FORMAT, VERSION = "majorant-design", 1
+ENDING = ".design.json"
+EXPERTS = ("majority", "unanimous")  # what counts where several experts label an item
+CANNOT_TELL = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
+QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race,)}
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Design:
+    """Which items to ask an expert about, in which order, and the question that their labels answer.
+
+    >>> race = Race.of(("majority", "auto"), np.array([[0, 0, 1], [1, 1, 0]]), n_items=20)
+    >>> design = Design(question=race, order=("c", "a", "b"), labels=("no", "yes"), votes="", seed=0).more(2)
+    >>> design.items
+    ('c', 'a')
+    >>> design.evaluate({"c": "yes", "a": "yes"}).verdict
+    'better'
+    """
+
+    question: Question
+    order: tuple[Any, ...]  # the items that may be asked, in a random order
+    labels: tuple[Any, ...]  # the classes
+    votes: str  # digest of the votes that it was drawn for
+    seed: int
+    asked: tuple[int, ...] = ()  # positions in the order, in the sequence in which they are asked
+    experts: str = "majority"
+
+    def __post_init__(self) -> None:
+        if self.experts not in EXPERTS:
+            raise ConfigError(f"experts must be one of {', '.join(EXPERTS)}, not {self.experts!r}.")
+        if len(self.order) != self.question.size:
+            raise DataError(f"a design of {len(self.order)} items cannot ask about {self.question.size}.")
+
+    @property
+    def items(self) -> tuple[Any, ...]:
+        """The items to label, in their sequence."""
+        return tuple(self.order[position] for position in self.asked)
+
+    @property
+    def expected(self) -> int | None:
+        """About how many labels should settle the question; None where nothing tells."""
+        return self.question.expected()
+
+    @property
+    def id(self) -> str:
+        """What stays the same when more items are asked: tasks carry it, so that labels find their design."""
+        return _digest({key: value for key, value in self._content().items() if key != "asked"})[:12]
+
+    def more(self, n: int, labels: Mapping[Any, Any] | None = None) -> Design:
+        """The same design with up to n further items, chosen by the labels so far where that saves labels."""
+        if n < 0:
+            raise ConfigError(f"n must be at least 0, not {n}.")
+        answer_d = self._answers([Answer(item, label) for item, label in (labels or {}).items()]).answer_d
+        return self._asking(n, answer_d)
+
+    def _asking(self, n: int, answer_d: Codes) -> Design:
+        already = set(self.asked)
+        following = [int(position) for position in self.question.next_items(answer_d) if position not in already]
+        return replace(self, asked=(*self.asked, *following[:n]))
+
+    def evaluate(self, labels: Mapping[Any, Any]) -> Outcome:
+        """What the labels given so far settle, by item; "?" says that the expert cannot tell."""
+        return self.judge([Answer(item, label) for item, label in labels.items()])
+
+    def judge(self, answers: Iterable[Answer]) -> Outcome:
+        """What the answers settle: the last one of an expert on an item counts, experts count as `experts` says.
+
+        Rows are to be labelled from the top: an item without an answer above one that has it counts as skipped.
+        """
+        counted = self._answers(answers)
+        return replace(
+            self.question.evaluate(counted.answer_d),
+            ignored=counted.ignored,
+            unknown=counted.unknown,
+            relabelled=counted.relabelled,
+            disagreed=counted.disagreed,
+        )
+
+    def after(self, n: int, answers: Iterable[Answer]) -> Design:
+        """The same design with up to n further items, after these answers."""
+        return self._asking(n, self._answers(answers).answer_d)
+
+    def _answers(self, answers: Iterable[Answer]) -> _Counted:
+        place = {str(item): position for position, item in enumerate(self.order)}
+        code = _Classes(self.labels)
+        said: dict[int, dict[str, int]] = {}
+        ignored, unknown, relabelled = [], [], []
+        for answer in answers:
+            if answer.label is None and not answer.cannot_tell:
+                continue
+            position = place.get(str(answer.item), self._by_draw(answer))
+            if position is None:
+                ignored.append(answer.item)
+                continue
+            value = SKIPPED if answer.cannot_tell else code.of(answer.label)
+            if value is None:
+                unknown.append(answer.label)
+                value = SKIPPED
+            own = said.setdefault(position, {})
+            if own.get(answer.expert, value) != value:
+                relabelled.append(self.order[position])
+            own[answer.expert] = value
+        answer_d, disagreed = np.full(len(self.order), UNASKED, dtype=np.int64), []
+        for position, by_expert in said.items():
+            answer_d[position], apart = _agreed([*by_expert.values()], self.experts)
+            if apart:
+                disagreed.append(self.order[position])
+        answered = [row for row, position in enumerate(self.asked) if answer_d[position] != UNASKED]
+        for position in self.asked[: max(answered, default=0)]:
+            if answer_d[position] == UNASKED:
+                answer_d[position] = SKIPPED
+        return _Counted(answer_d, _once(ignored), _once(unknown), _once(relabelled), _once(disagreed))
+
+    def _by_draw(self, answer: Answer) -> int | None:
+        """The position by the draw, where a spreadsheet has rewritten the item as a number: 007 as 7."""
+        if answer.draw is None or not 0 < answer.draw <= len(self.asked):
+            return None
+        position = self.asked[answer.draw - 1]
+        return position if _same_number(self.order[position], answer.item) else None
+
+    def write(
+        self, path: str | Path, *, format: str = "csv", columns: Mapping[str, Sequence[Any]] | None = None
+    ) -> list[Path]:
+        """Write the items to label, and the design beside them; both or neither.
+
+        `columns` are the items' own columns to show, a value for each of `items`.
+        """
+        target = Path(path)
+        tasks = Tasks(self.items, columns or {}, self.labels, self.id)
+        return write_files({**task_file(target, tasks, format), design_path(target): self.to_json()})
+
+    def to_pandas(self) -> Any:
+        """The items to label as a pandas frame, with an empty column label."""
+        pandas, rows = import_module("pandas"), range(1, len(self.asked) + 1)
+        return pandas.DataFrame({"draw": rows, "item": list(self.items), "label": [None] * len(self.asked)})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, with its digest."""
+        content = self._content()
+        return {**content, "digest": _digest(content)}
+
+    def to_json(self) -> str:
+        """The content of the design file."""
+        return json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "question": self.question.kind,
+            "content": self.question.to_dict(),
+            "order": [_plain(item) for item in self.order],
+            "labels": [_plain(label) for label in self.labels],
+            "votes": self.votes,
+            "seed": self.seed,
+            "asked": list(self.asked),
+            "experts": self.experts,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], *, source: str = "the design") -> Design:
+        """The design that `to_dict` wrote; one that was changed since is refused."""
+        if content.get("format") != FORMAT:
+            raise DataError(f"{source} is not a design of majorant ask.")
+        if content.get("version") != VERSION:
+            raise DataError(
+                f"{source} is a design of version {content.get('version')!r}; this package reads {VERSION}."
+            )
+        body = {key: value for key, value in content.items() if key != "digest"}
+        if _digest(body) != content.get("digest"):
+            raise DataError(
+                f"{source} was changed after it was drawn, so its labels prove nothing. Restore it, or ask anew."
+            )
+        if body["question"] not in QUESTIONS:
+            raise DataError(f"{source} asks {body['question']!r}, which this version does not know.")
+        return cls(
+            question=QUESTIONS[body["question"]].from_dict(body["content"]),
+            order=tuple(body["order"]),
+            labels=tuple(body["labels"]),
+            votes=body["votes"],
+            seed=body["seed"],
+            asked=tuple(body["asked"]),
+            experts=body["experts"],
+        )
+
+    @classmethod
+    def read(cls, path: str | Path) -> Design:
+        """The design in a file."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
+        except ValueError:
+            raise DataError(f"{path} is damaged: it is not the JSON that majorant ask wrote. Ask anew.") from None
+        if not isinstance(content, Mapping):
+            raise DataError(f"{path} is not a design of majorant ask.")
+        return cls.from_dict(content, source=str(path))
+
+    def refuse_other_votes(self, digest: str) -> None:
+        """Refuse votes that are not those of the design: what the rules say of them was not frozen."""
+        if digest != self.votes:
+            raise DataError(
+                "These votes are not those that the design was drawn for: votes were added, removed or changed since. "
+                "Use the votes of then, or ask anew; labels that you have stay good as labels of their items."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """One code per position, and what there is to say about the answers."""
+
+    answer_d: Codes
+    ignored: tuple[Any, ...]
+    unknown: tuple[Any, ...]
+    relabelled: tuple[Any, ...]
+    disagreed: tuple[Any, ...]
+
+
+class _Classes:
+    """The class that a label as an expert writes it means."""
+
+    def __init__(self, labels: Sequence[Any]) -> None:
+        self.exact = {str(label): code for code, label in enumerate(labels)}
+        folded = [str(label).strip().casefold() for label in labels]
+        self.alike = {text: code for code, text in enumerate(folded) if folded.count(text) == 1}
+        self.numbers = {float(label): code for code, label in enumerate(labels) if _is_number(label)}
+
+    def of(self, label: Any) -> int | None:
+        """Its code, SKIPPED where it says that the expert cannot tell, None where it is no class."""
+        text = str(label).strip()
+        if text in self.exact:
+            return self.exact[text]
+        if text.casefold() in self.alike:
+            return self.alike[text.casefold()]
+        if text.casefold() in CANNOT_TELL:
+            return SKIPPED
+        try:
+            return self.numbers.get(float(text))
+        except ValueError:
+            return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _same_number(one: Any, other: Any) -> bool:
+    try:
+        return float(one) == float(other)
+    except (TypeError, ValueError):
+        return False
+
+
+def _agreed(codes: Sequence[int], experts: str) -> tuple[int, bool]:
+    """The label that experts agree on, SKIPPED where they do not, and whether they differ."""
+    given = [code for code in codes if code >= 0]
+    if not given:
+        return SKIPPED, False
+    most = max(set(given), key=given.count)
+    enough = given.count(most) * 2 > len(given) if experts == "majority" else given.count(most) == len(given)
+    return (most, False) if enough else (SKIPPED, True)
+
+
+def _once(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON gives back as it is; others as their text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return (
+        value
+        if value is None or isinstance(value, bool | int | str)
+        else value
+        if isinstance(value, float)
+        else str(value)
+    )
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def design_path(path: str | Path) -> Path:
+    """Where the design of a file of items to label lies: beside it."""
+    target = Path(path)
+    return target.with_name(target.name.removesuffix(target.suffix) + ENDING)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recognised:
+    """A file of labels, the design that it came from, and where that lies."""
+
+    design: Design
+    path: Path
+    answers: tuple[Answer, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the labels settle."""
+        return self.design.judge(self.answers)
+
+
+def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised | None:
+    """The design behind a file of labels (or several experts' files), None where there is none: gold of its own.
+
+    It lies beside the file under the same name, or is the one in its folder that drew these items; `design` names it.
+    Labels that were drawn by design are no random sample: nothing but the design's own question may be read off them.
+    """
+    paths = [
+        Path(path) for path in (gold_file if isinstance(gold_file, list | tuple) else [gold_file]) if _is_file(path)
+    ]
+    if not paths:
+        return None
+    beside = Path(design) if design is not None else design_path(paths[0])
+    if design is None and not beside.exists() and not _may_be_drawn(paths[0]):
+        return None
+    labelled = [read_answers(path, expert=path.stem if len(paths) > 1 else "") for path in paths]
+    if design is None and not beside.exists():
+        found = _in_folder(paths[0], labelled[0])
+        if found is None:
+            return None
+        beside = found
+    answers = tuple(answer for one in labelled for answer in one.answers)
+    return Recognised(Design.read(beside), beside, answers)
+
+
+def _is_file(path: Any) -> bool:
+    return isinstance(path, str | Path) and str(path) != "-" and Path(path).is_file()
+
+
+def _may_be_drawn(path: Path) -> bool:
+    """Whether the beginning of a file shows a draw or the id of a design."""
+    with path.open("rb") as file:
+        head = file.read(1 << 16).replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
+    first = head.split(b"\n", 1)[0].strip().strip(b'"').lower()
+    return first.startswith(b"draw") or b"majorant_design" in head
+
+
+def _in_folder(path: Path, labelled: Labelled) -> Path | None:
+    """The design in the file's folder that its labels belong to."""
+    designs = sorted(path.parent.glob(f"*{ENDING}"))
+    for candidate in designs:
+        design = Design.read(candidate)
+        drawn = set(map(str, design.order))
+        if labelled.design == design.id or (
+            labelled.design is None and all(str(answer.item) in drawn for answer in labelled.answers)
+        ):
+            return candidate
+    raise DataError(
+        f"{path} holds items drawn by majorant ask, but its design ({design_path(path).name}) is not beside it. "
+        "Put it there, or name it with --design. Without it these labels prove nothing: they are no random sample."
+    )

@@ -1,0 +1,194 @@
+"""Draw a design for votes wherever they lie: what the rules say where they differ, and a random order of these items.
+
+Items are put in order by numbers that depend on their names and the seed alone, so the same design is drawn in memory,
+from files and on a cluster, whatever the order of the rows.  Ties of a rule are broken once, in the same way: a rule
+gives every item one label, as a user would hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.errors import ConfigError, DataError
+from majorant.estimate.fit import TIE_TOLERANCE, Fit
+from majorant.gold.design import Design
+from majorant.gold.question import Codes
+from majorant.gold.race import Race
+from majorant.lots import lots, mixed
+from majorant.site import Part, Site, rows_alone
+from majorant.votes import Votes
+
+FloatArray = NDArray[np.float64]
+MOST = 20_000  # items of the order that a design keeps: nobody labels more
+WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
+TIES_BY_NAME = 1_000_000  # up to so many tied items are looked up by name
+TIES, SAMPLE = 0x7469_6573, 0x766F_7465  # seeds apart from that of the order
+SAMPLED = 256  # items whose names go into the digest of the votes
+
+
+class Frozen(NamedTuple):
+    """What rules say of the items on which they differ, by the items' codes, which rise; and how many items there are.
+
+    The last two are what a model of the votes expects, for planning: the mean of x and of |x| where q and r differ.
+    """
+
+    n_items: int  # with votes
+    item_d: Codes
+    label_rd: Codes
+    differ_qr: Codes
+    lead_qr: FloatArray
+    decisive_qr: FloatArray
+
+
+def draw_rules(
+    site: Site,
+    fits: Mapping[str, Fit],
+    *,
+    seed: int,
+    favourite: str | None = None,
+    tolerance: float = 0.01,
+    level: float = 0.95,
+    experts: str = "majority",
+) -> Design:
+    """A design that tells which of these rules is best; the first is the one in use, the favourite the one advised.
+
+    Nothing is asked yet: `more(n)` asks.  The rules must be fixed before any expert label is seen.
+    """
+    if len(fits) < 2:
+        raise ConfigError("A comparison takes two rules at least.")
+    frozen, rules = freeze(site, fits, seed), tuple(fits)
+    order = _order(site, frozen.item_d, seed)
+    question = Race(
+        rules=rules,
+        label_rd=frozen.label_rd[:, order],
+        differ_qr=frozen.differ_qr,
+        n_items=frozen.n_items,
+        favourite=rules.index(favourite) if favourite is not None else len(rules) - 1,
+        tolerance=tolerance,
+        level=level,
+        lead_qr=frozen.lead_qr,
+        decisive_qr=frozen.decisive_qr,
+    )
+    names = _names(site, frozen.item_d[order])
+    votes = votes_digest(site)
+    return Design(question=question, order=names, labels=site.votes.labels, votes=votes, seed=seed, experts=experts)
+
+
+def freeze(site: Site, fits: Mapping[str, Fit], seed: int) -> Frozen:
+    """One label per rule and item, and the items on which any two rules differ."""
+    told = tuple(rows_alone(fit) for fit in fits.values())
+    models = [r for r, rule in enumerate(fits) if rule != "majority"] or list(range(len(fits)))
+    parts = list(site.map(partial(_of_part, told, models), doing="comparing"))
+    if not (n_items := sum(part.n_items for part in parts)):
+        raise DataError("No item has a vote.")
+    item_t = np.concatenate([part.item_t for part in parts])
+    best_rtk = np.concatenate([part.best_rtk for part in parts], axis=1)
+    tied_rt = _broken(best_rtk, _lots(site, item_t, seed))
+    apart_t = (tied_rt != tied_rt[0]).any(axis=0)
+    item_d = np.concatenate([*(part.item_d for part in parts), item_t[apart_t]])
+    label_rd = np.concatenate([*(part.label_rd for part in parts), tied_rt[:, apart_t]], axis=1)
+    belief_t = np.concatenate([part.belief_tk for part in parts])[apart_t]
+    tied_belief_rt = belief_t[np.arange(len(belief_t)), tied_rt[:, apart_t]]
+    belief_rd = np.concatenate([*(part.belief_rd for part in parts), tied_belief_rt], axis=1)
+    rising = np.argsort(item_d, kind="stable")
+    item_d, label_rd, belief_rd = item_d[rising], label_rd[:, rising], belief_rd[:, rising]
+    apart_qrd = label_rd[:, None] != label_rd[None]
+    differ_qr = apart_qrd.sum(axis=2)
+    with np.errstate(invalid="ignore"):
+        lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / differ_qr
+        decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / differ_qr
+    return Frozen(n_items, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
+
+
+class _Found(NamedTuple):
+    """What a part of the items holds: those on which rules differ, and those on which a rule is tied."""
+
+    n_items: int
+    item_d: Codes
+    label_rd: Codes
+    belief_rd: FloatArray  # what the models believe of each rule's label
+    item_t: Codes
+    best_rtk: NDArray[np.bool_]
+    belief_tk: FloatArray
+
+
+def _of_part(fits: tuple[Fit, ...], models: list[int], part: Part) -> _Found:
+    posterior_rik = np.stack([part.of(fit).posterior for fit in fits])
+    belief_ik = posterior_rik[models].mean(axis=0)
+    best_rik = posterior_rik >= posterior_rik.max(axis=2, keepdims=True) - TIE_TOLERANCE
+    voted_i, tied_i = part.votes.votes_i > 0, (best_rik.sum(axis=2) > 1).any(axis=0)
+    label_ri = best_rik.argmax(axis=2)
+    d = np.flatnonzero(voted_i & ~tied_i & (label_ri != label_ri[0]).any(axis=0))
+    t = np.flatnonzero(voted_i & tied_i)
+    belief_rd = belief_ik[d, label_ri[:, d]]
+    start = part.start
+    return _Found(
+        int(voted_i.sum()), d + start, label_ri[:, d], belief_rd, t + start, best_rik[:, t], belief_ik[t]
+    )  # fmt: skip
+
+
+def _broken(best_rtk: NDArray[np.bool_], lot_t: NDArray[np.uint64]) -> Codes:
+    """One of the tied classes of each item, the same one for rules that are tied between the same classes."""
+    n_best_rt = best_rtk.sum(axis=2)
+    chosen_rt = (lot_t[None] % np.maximum(n_best_rt, 1).astype(np.uint64)).astype(np.int64)
+    return np.asarray((np.cumsum(best_rtk, axis=2) == chosen_rt[..., None] + 1).argmax(axis=2))
+
+
+def _lots(site: Site, item_t: Codes, seed: int) -> NDArray[np.uint64]:
+    if len(item_t) > TIES_BY_NAME and site.whole is None:
+        return mixed(item_t.astype(np.uint64) ^ mixed(np.array([seed ^ TIES], np.uint64)))
+    return lots(_names(site, item_t), seed ^ TIES)
+
+
+def _order(site: Site, item_d: Codes, seed: int) -> Codes:
+    """The positions of these items, whose codes rise, in a random order: all, or those that come first."""
+    if not len(item_d):
+        return np.empty(0, dtype=np.int64)
+    n_items = site.votes.shape[0]
+    share = 1.0 if n_items <= WHOLE_ORDER else min(1.0, 2 * MOST / len(item_d))
+    drawn_p = site.draw(share, seed)
+    at_p = np.minimum(np.searchsorted(item_d, drawn_p), len(item_d) - 1)
+    return np.asarray(at_p[item_d[at_p] == drawn_p][:MOST])
+
+
+def _names(site: Site, item_p: Codes) -> tuple[object, ...]:
+    """The names of items by their codes."""
+    if site.whole is not None:
+        return tuple(site.whole.items[item] for item in item_p)
+    rising = np.argsort(item_p)
+    named = site.take(item_p[rising]).items if len(item_p) else ()
+    back = np.argsort(rising)
+    return tuple(named[place] for place in back)
+
+
+def votes_digest(site: Site) -> str:
+    """The same for the same votes in any order of the rows and wherever they lie; another for any other votes.
+
+    All votes enter with their workers and labels, grouped by item; items enter by name where their name is among some
+    that the name itself selects, so that names need not be gathered from wherever they are.
+    """
+    worker_j, label_k = lots(site.votes.workers, SAMPLE), lots(site.votes.labels, SAMPLE + 1)
+    total = site.sum(partial(_hash_of_part, worker_j, label_k), doing="comparing")
+    sampled = site.draw(min(1.0, SAMPLED / max(site.votes.shape[0], 1)), SAMPLE)
+    named = np.zeros(1, np.uint64)
+    if len(sampled):
+        few = site.take(np.sort(sampled))
+        named = mixed(_item_hashes(few, worker_j, label_k) + lots(few.items, SAMPLE + 2)).sum(keepdims=True)
+    counts = [np.uint64(site.votes.n_votes), np.uint64(site.votes.shape[0])]
+    return "".join(f"{int(number):016x}" for number in (*total, *named, *counts))
+
+
+def _hash_of_part(worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64], part: Part) -> NDArray[np.uint64]:
+    return np.asarray(mixed(_item_hashes(part.votes, worker_j, label_k)).sum(keepdims=True, dtype=np.uint64))
+
+
+def _item_hashes(votes: Votes, worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A number for the votes of each item, whatever their order."""
+    vote_n = mixed(worker_j[votes.worker_n] + mixed(label_k[votes.label_n]))
+    running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(vote_n, dtype=np.uint64)])
+    return np.asarray(running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]])

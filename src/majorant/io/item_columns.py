@@ -1,0 +1,69 @@
+"""What a table says of items beside the votes, to show to an expert: their text, a link, a picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from majorant.io.columns import Choice, find_roles
+from majorant.io.opening import Opening, open_rows
+from majorant.io.table import Column, Hashed, Objects, Rows
+
+LEADING = (  # parts of names of columns that could tell the expert what others think
+    *("label", "answer", "vote", "predict", "gold", "truth", "majority", "confidence", "score", "prob", "expected"),
+    *("worker", "annotator", "rater", "judge", "coder", "rating", "response", "correct", "agree", "status", "second"),
+)
+LONGEST = 100_000  # characters of one cell
+
+
+def item_columns(source: Any, items: Sequence[Any], how: Opening) -> dict[str, list[Any]]:
+    """The columns that say the same in every row of an item, a value for each of `items`; None where there is none.
+
+    Columns that take part in the votes, and those whose names say that they could lead an expert, are left out.
+
+    >>> table = {"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1], "text": ["A!", "A!", "B."]}
+    >>> item_columns(table, ["b", "a"], Opening(choice=Choice(named={})))
+    {'text': ['B.', 'A!']}
+    """
+    wanted: dict[str, dict[str, Any]] = {str(item): {} for item in items}
+    dropped: set[str] = set()
+    with open_rows(source, how) as every:
+        for rows in every:
+            roles = find_roles(rows.names, how.choice, rows.source)
+            own = {name: p for p, name in enumerate(rows.names) if p not in roles.values() and not _may_lead(name)}
+            if rows.named and own:
+                _collect(rows, roles["item"], own, wanted, dropped)
+    names = dict.fromkeys(name for cells in wanted.values() for name in cells if name not in dropped)
+    return {name: [wanted[str(item)].get(name) for item in items] for name in names}
+
+
+def _may_lead(name: str) -> bool:
+    word = name.casefold()
+    return any(part in word for part in LEADING)
+
+
+def _collect(
+    rows: Rows, item: int, own: Mapping[str, int], wanted: dict[str, dict[str, Any]], dropped: set[str]
+) -> None:
+    for columns in rows.stream([item, *own.values()], 0):
+        items, *cells = (_values(column, rows.kind) for column in columns)
+        for n, name in enumerate(items):
+            known = wanted.get(str(name))
+            if known is not None:
+                for column, values in zip(own, cells, strict=True):
+                    value = values[n]
+                    if value not in (None, "") and known.setdefault(column, value) != value:
+                        dropped.add(column)
+
+
+def _values(column: Column, kind: str) -> list[Any]:
+    if isinstance(column, Objects):
+        return [None if code < 0 else column.values[code] for code in column.code_n]
+    values = (column.values if isinstance(column, Hashed) else column).to_pylist()
+    if kind == "json":
+        values = [value if value is None else json.loads(value) for value in values]
+    return [value[:LONGEST] if isinstance(value, str) else value for value in values]
+
+
+ITEM_CHOICE = Choice(named={"worker": "", "label": "", "gold": "", "status": "", "seconds": ""}, needed=("item",))

@@ -1,0 +1,217 @@
+"""Items for an expert to label, out as a table or as tasks of a labelling tool, and the labels back in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from majorant.errors import ConfigError, DataError
+from majorant.io.columns import ALIASES
+from majorant.io.exports import recognise
+
+DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
+DESIGN = "majorant_design"  # in tasks: which design they belong to
+ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")  # as spreadsheets save
+SIGNS = (",", ";", "\t")
+
+
+class Answer(NamedTuple):
+    """What one expert said of one item: a label, nothing (None), or that they cannot tell (`cannot_tell`)."""
+
+    item: Any
+    label: Any
+    expert: str = ""
+    draw: int | None = None
+    cannot_tell: bool = False
+
+
+class Labelled(NamedTuple):
+    """The answers of a file in its order, and what it says of its design."""
+
+    answers: tuple[Answer, ...]
+    design: str | None = None  # the id that tasks carry
+    has_draws: bool = False
+
+
+class Tasks(NamedTuple):
+    """What is to be labelled: rows in their order, the items' own columns, and the classes to choose from."""
+
+    items: Sequence[Any]
+    columns: Mapping[str, Sequence[Any]]
+    labels: Sequence[Any]
+    design: str
+    start: int = 1  # the draw of the first row
+
+
+def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
+    """The content of the file of tasks, and of what the tool needs beside it."""
+    if format not in FORMATS:
+        raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {format!r}.")
+    return FORMATS[format](path, tasks)
+
+
+def _csv(path: Path, tasks: Tasks) -> dict[Path, str]:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([DRAW, ITEM, *tasks.columns, LABEL])
+    for draw, item, own in _rows(tasks):
+        writer.writerow([draw, item, *own.values(), ""])
+    return {path: out.getvalue()}
+
+
+def _rows(tasks: Tasks) -> Iterator[tuple[int, Any, dict[str, Any]]]:
+    for row, item in enumerate(tasks.items):
+        yield tasks.start + row, item, {name: values[row] for name, values in tasks.columns.items()}
+
+
+def _label_studio(path: Path, tasks: Tasks) -> dict[Path, str]:
+    """Tasks to import, and a labelling interface with the classes to paste into the project's settings."""
+    from xml.sax.saxutils import quoteattr
+
+    data = [{"data": {DRAW: draw, ITEM: item, **own, DESIGN: tasks.design}} for draw, item, own in _rows(tasks)]
+    shown = [
+        f'  <Header value={quoteattr(name)}/>\n  <Text name="text_{n}" value={quoteattr(f"${name}")}/>'
+        for n, name in enumerate([*tasks.columns] or [ITEM])
+    ]
+    choices = [f"    <Choice value={quoteattr(str(label))}/>" for label in tasks.labels]
+    opening = f'  <Choices name="{LABEL}" toName="text_0" choice="single">'
+    view = "\n".join(["<View>", *shown, opening, *choices, "  </Choices>", "</View>", ""])
+    return {path: json.dumps(data, ensure_ascii=False, indent=1) + "\n", path.with_suffix(".xml"): view}
+
+
+def _argilla(path: Path, tasks: Tasks) -> dict[Path, str]:
+    """Records for `dataset.records.log`: the item is the record's id; fields and a LabelQuestion are the project's."""
+    records = [
+        {"id": str(item), **({name: str(value) for name, value in own.items()} or {ITEM: str(item)}),
+         f"metadata.{DRAW}": draw, f"metadata.{DESIGN}": tasks.design}
+        for draw, item, own in _rows(tasks)
+    ]  # fmt: skip
+    return {path: json.dumps(records, ensure_ascii=False, indent=1) + "\n"}
+
+
+def _prodigy(path: Path, tasks: Tasks) -> dict[Path, str]:
+    """A line for each task, with the classes as options of the `choice` interface."""
+    options = [{"id": label, "text": str(label)} for label in tasks.labels]
+    lines = []
+    for draw, item, own in _rows(tasks):
+        text = "\n".join(str(value) for value in own.values()) or str(item)
+        task = {"text": text, ITEM: item, DRAW: draw, DESIGN: tasks.design, "options": options}
+        lines.append(json.dumps(task, ensure_ascii=False))
+    return {path: "\n".join(lines) + "\n"}
+
+
+FORMATS: dict[str, Callable[[Path, Tasks], dict[Path, str]]] = {
+    "csv": _csv,
+    "label-studio": _label_studio,
+    "argilla": _argilla,
+    "prodigy": _prodigy,
+}
+ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
+
+
+def read_answers(path: Path, *, expert: str = "") -> Labelled:
+    """The labels in a file that `task_file` wrote and an expert or a tool filled in.
+
+    A table may hold several experts: further columns whose names begin with label, or a column expert, worker or
+    annotator.  `expert` names who labelled a file that does not say.
+    """
+    text = _text(path)
+    if path.suffix.lower() in (".json", ".jsonl") or text.lstrip()[:1] in ("[", "{"):
+        return _from_tool(_records(path, text), path, expert)
+    return _from_table(text, path, expert)
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
+    for encoding in ENCODINGS:
+        if encoding == "utf-16" and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+            continue
+        try:
+            return content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise DataError(f"{path} is not text. Save it as CSV in UTF-8.")
+
+
+def _from_table(text: str, path: Path, expert: str) -> Labelled:
+    first = text.split("\n", 1)[0]
+    sign = max(SIGNS, key=first.count)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=sign)
+    names = {name.strip().casefold(): name for name in rows.fieldnames or () if name}
+    item = next((names[alias] for alias in (ITEM, *sorted(ALIASES["item"])) if alias in names), None)
+    labels = [
+        name for key, name in names.items() if key == LABEL or (key.startswith(LABEL) and key[5] in " _-.0123456789")
+    ]
+    labels = labels or [names[alias] for alias in ("gold", "truth", "answer") if alias in names][:1]
+    if item is None or not labels:
+        raise DataError(
+            f"{path} has no column {ITEM if item is None else LABEL}. Keep the columns that majorant ask wrote."
+        )
+    draw, who = names.get(DRAW), next((names[n] for n in (EXPERT, *sorted(ALIASES["worker"])) if n in names), None)
+    answers = []
+    for row in rows:
+        named = (row.get(who) or "").strip() if who else ""
+        for label in labels:
+            value = (row.get(label) or "").strip()
+            own = named or expert
+            own = own if len(labels) == 1 else f"{own} {label}".strip()
+            number = (row.get(draw) or "").strip() if draw else ""
+            answers.append(
+                Answer((row[item] or "").strip(), value or None, own, int(number) if number.isdigit() else None)
+            )
+    return Labelled(tuple(answers), None, draw is not None)
+
+
+def _records(path: Path, text: str) -> list[Mapping[str, Any]]:
+    try:
+        records = (
+            json.loads(text)
+            if text.lstrip()[:1] == "["
+            else [json.loads(line) for line in text.splitlines() if line.strip()]
+        )
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path} is not JSON as a labelling tool exports it: {error}. Export it again.") from None
+    if not all(isinstance(record, Mapping) for record in records):
+        raise DataError(f"{path} is not JSON as a labelling tool exports it. Export it again.")
+    return records
+
+
+def _from_tool(records: list[Mapping[str, Any]], path: Path, expert: str) -> Labelled:
+    tool = recognise([*records[0]]) if records else None
+    if records and tool is None and not any(map(_design, records)):
+        raise DataError(
+            f"{path} is no export of Label Studio, Argilla or Prodigy. Export it again, or fill in the CSV."
+        )
+    answers, design = [], None
+    for record in records:
+        own = _own(record)
+        design = design or _design(record)
+        item = own.get(ITEM, record.get("id"))
+        if tool is not None:
+            answers += [_answer(item, vote.worker, vote.answers, expert) for vote in tool.votes(record, False)]
+    return Labelled(tuple(answers), design, False)
+
+
+def _own(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    data = record.get("data")
+    return data if isinstance(data, Mapping) else record
+
+
+def _design(record: Mapping[str, Any]) -> str | None:
+    own = _own(record)
+    return own.get(DESIGN) or own.get(f"metadata.{DESIGN}")
+
+
+def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> Answer:
+    """The first question's answer; an item that was submitted without one is one that the expert cannot tell."""
+    value = next(iter(answers.values()), None)
+    if isinstance(value, list):
+        value = value[0] if len(value) == 1 else None
+    return Answer(item, value, str(worker or expert), cannot_tell=value is None)
