@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from majorant.gold.betting import SHARES_F, Betting, bounds, evidence_above, log_capital
@@ -62,6 +62,7 @@ def test_over_all_orders_the_capital_is_fair_and_rarely_large(population, side):
     assert np.mean(misses) <= 0.2
 
 
+@settings(max_examples=40)
 @given(y=st.lists(HALVES, min_size=1, max_size=12), more=st.integers(0, 12), at=st.floats(0, 1), step=st.floats(0, 1))
 def test_capital_falls_in_the_candidate_and_rises_in_every_draw(y, more, at, step):
     n = len(y) + more
@@ -71,6 +72,7 @@ def test_capital_falls_in_the_candidate_and_rises_in_every_draw(y, more, at, ste
         assert (log_capital(lower, n, at) <= log_capital(y, n, at) + 1e-9).all()
 
 
+@settings(max_examples=40)
 @given(y=st.lists(HALVES, min_size=1, max_size=30), more=st.integers(1, 30), alpha=st.sampled_from([0.3, 0.05, 0.01]))
 def test_bounds_end_where_refutation_ends(y, more, alpha):
     n, y = len(y) + more, np.array(y)
@@ -89,6 +91,7 @@ def test_all_drawn_is_exact_up_to_what_is_unknown(y):
     assert high == pytest.approx((sum(known) + len(y) - len(known)) / len(y))
 
 
+@settings(max_examples=40)
 @given(y=st.lists(HALVES, min_size=2, max_size=20), more=st.integers(0, 20), data=st.data())
 def test_an_unknown_draw_never_helps(y, more, data):
     n, at = len(y) + more, data.draw(st.integers(0, len(y) - 1))

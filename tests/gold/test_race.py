@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from majorant.gold.question import SKIPPED, UNASKED
@@ -80,6 +80,7 @@ def random_race(seed, n_rules=4, size=60, n_items=200, skill=(0.9, 0.7, 0.65, 0.
     return Race.of(tuple("abcdefgh"[:n_rules]), label_rd[:, keep], n_items=n_items, **settings), truth_d[keep]
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 200), data=st.data())
 def test_more_labels_only_add_claims_whatever_their_sequence(seed, data):
     race, truth_d = random_race(seed, size=24)
@@ -95,6 +96,7 @@ def test_more_labels_only_add_claims_whatever_their_sequence(seed, data):
         before = now
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 100), at=st.integers(0, 30), gone=st.sampled_from([SKIPPED, UNASKED]))
 def test_a_missing_answer_never_helps_a_claim(seed, at, gone):
     race, truth_d = random_race(seed, size=30)
