@@ -14,6 +14,7 @@ EVERYONE = (
     "frozen",
     "interval",
     "randomness",
+    "tabular",
     "threads",
     "wording",
     "__version__",
@@ -24,7 +25,7 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(("frozen", "interval", "randomness", "threads", "wording"), ""),
+    **dict.fromkeys(("frozen", "tabular", "interval", "randomness", "threads", "wording"), ""),
     "account": "",
     "atomic": "",
     "output": "atomic votes",

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from majorant.atomic import beside, cannot_write, whole_files
+from majorant.tabular import arrow_column
 from majorant.threads import in_order, thread_count
-from majorant.votes import Named, Votes
+from majorant.votes import Votes
 
 Columns = Mapping[str, Any]
 ROWS_AT_A_TIME = 1 << 16
@@ -97,8 +98,8 @@ def _fill_in_turn(part: Path, path: Path, tables: Iterator[Columns]) -> None:
 def _fill_table(part: Path, path: Path, columns: Columns, *, header: bool = True) -> None:
     import duckdb
 
-    arrays = {name: _arrow_column(values) for name, values in columns.items()}
-    if path.suffix != ".parquet" and len(arrays) > 1 and _needs_no_quotes(_arrow_column([*arrays]), *arrays.values()):
+    arrays = {name: arrow_column(values) for name, values in columns.items()}
+    if path.suffix != ".parquet" and len(arrays) > 1 and _needs_no_quotes(arrow_column([*arrays]), *arrays.values()):
         _fill_plain(part, arrays, header=header)
         return
     csv = f"FORMAT csv, HEADER {str(header).lower()}, DELIMITER ','"
@@ -182,42 +183,13 @@ def print_table(columns: Columns | Iterator[Columns]) -> None:
 
 
 def votes_table(votes: Votes) -> dict[str, Any]:
-    """Votes as columns item, worker and label, and gold where it is known, a row for each vote."""
-    columns = {
-        "item": Named(votes.item_n, votes.items),
-        "worker": Named(votes.worker_n, votes.workers),
-        "label": Named(votes.label_n, votes.labels),
-    }
-    if votes.gold_i is not None:
-        columns["gold"] = Named(votes.gold_i[votes.item_n], votes.labels)
-    return {name: _arrow_column(column) for name, column in columns.items()}
+    """Votes as Arrow columns item, worker and label, and gold where it is known, a row for each vote."""
+    return {name: arrow_column(column) for name, column in votes.table().items()}
 
 
 def _arrow_table(columns: Columns) -> Any:
     """The columns as a table, without dictionaries, which some readers of Parquet would meet as a type of their own."""
     import pyarrow as pa
 
-    arrays = {name: _arrow_column(values) for name, values in columns.items()}
+    arrays = {name: arrow_column(values) for name, values in columns.items()}
     return pa.table({n: a.dictionary_decode() if pa.types.is_dictionary(a.type) else a for n, a in arrays.items()})
-
-
-def _arrow_column(values: Any) -> Any:
-    """An Arrow column; values of mixed or unusual types are written as their text."""
-    import numpy as np
-    import pyarrow as pa
-
-    if isinstance(values, pa.Array):
-        return values
-    if isinstance(values, Named):
-        return pa.DictionaryArray.from_arrays(
-            pa.array(values.code_n, mask=values.code_n < 0), _arrow_column(values.values)
-        )
-    if isinstance(values, np.ndarray):
-        return pa.array(values, from_pandas=True)  # NaN is missing
-    kinds = set(map(type, values)) - {type(None)}
-    if len(kinds) <= 1:
-        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-            column = pa.array(values)
-            if not pa.types.is_nested(column.type):
-                return column
-    return pa.array([None if value is None else str(value) for value in values], pa.string())

@@ -35,6 +35,7 @@ from majorant.plan import plan as make_plan
 from majorant.randomness import as_generator, as_seed
 from majorant.site import MemorySite, Site
 from majorant.slices import Slice, certify_slices_at
+from majorant.tabular import Records
 from majorant.tally import Tally
 from majorant.tally import tally as count
 from majorant.votes import IntArray, Votes
@@ -43,7 +44,7 @@ AUTO = "auto"
 WORKER_METHOD = "hierarchical"  # who is good, where the chosen rule has no matrix for each worker
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Result:
     """Everything that `check` finds out; the report shows it and computes nothing.
 
@@ -69,10 +70,10 @@ class Result:
     removal: Removal | None  # what would change without the workers who stand out; not known from a sample
     reviewed: Reviewed  # where a look pays most
     plan: Plan | None  # None where there is nothing to plan from
-    slices: tuple[Slice, ...]  # one verdict each
+    slices: Records[Slice]  # one verdict each
     map: tuple[MapPanel, ...]  # where majority vote is optimal, and where these votes lie
     path: Path  # the questions that led to the verdict
-    comparison: tuple[Alternative, ...]  # all methods side by side, if asked for
+    comparison: Records[Alternative]  # all methods side by side, if asked for
     gold: GoldAccuracy | None  # how often majority vote is right, where the truth is known
     level: float
     tolerance: float
@@ -91,6 +92,11 @@ class Result:
     def review(self) -> Review:
         """The items where a look pays most, by their place in `reviewed.votes`: in memory, in `votes`."""
         return self.reviewed.review
+
+    def __repr__(self) -> str:
+        n_items, n_workers, _ = self.votes.shape
+        size = f"{n_items:,} items, {n_workers:,} workers"
+        return f"Result: use {self.rule}. {self.decision.reason}\n{size}; labels, workers and review have to_pandas()"
 
     def _repr_html_(self) -> str:
         from majorant.report.notebook import result_html
@@ -176,7 +182,7 @@ def check_at(
         slices=certify_slices_at(site, level=level, rng=seed),
         map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
         path=decision_path(inquiry.certificate),
-        comparison=compare(votes, level=level, rng=seed) if compare_all else (),
+        comparison=compare(votes, level=level, rng=seed) if compare_all else Records(),
         gold=gold,
         level=level,
         tolerance=tolerance,

@@ -23,7 +23,7 @@ from majorant.lots import drawn
 from majorant.merge import take_items
 from majorant.output import Columns, Content
 from majorant.tally import Patterns, counts, distinct_counts, votes_by_worker
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray, Votes, names_of
 
 T = TypeVar("T")
 LABELS = "labels.csv"
@@ -44,7 +44,7 @@ class Part:
             posterior_ik = rows_in(fit.posterior, self.block)
         else:
             posterior_ik = np.asarray(fit.posterior[self.start : self.start + len(self.votes.items)])
-        return replace(fit, posterior=posterior_ik, votes_i=self.votes.votes_i)
+        return replace(fit, posterior=posterior_ik, votes_i=self.votes.votes_i, names=names_of(self.votes))
 
 
 class LabelFiles(NamedTuple):
@@ -216,7 +216,9 @@ class MemorySite:
 def fit_of_items(site: Site, fit: Fit, item_p: IntArray) -> Fit:
     """The fit of the items with these codes, in memory."""
     if not isinstance(fit.posterior, Rows):
-        return replace(fit, posterior=np.array(fit.posterior[item_p]), votes_i=np.array(fit.votes_i[item_p]))
+        return replace(
+            fit, posterior=np.array(fit.posterior[item_p]), votes_i=np.array(fit.votes_i[item_p]), names=None
+        )
     told, order_p = rows_alone(fit), np.argsort(item_p)
     rising_p = item_p[order_p]
 
@@ -230,9 +232,9 @@ def fit_of_items(site: Site, fit: Fit, item_p: IntArray) -> Fit:
     parts = list(site.map(of_part, doing="passing"))
     posterior_pk, votes_p = (np.concatenate([part[n] for part in parts]) for n in (0, 1))
     place_p = np.argsort(order_p)
-    return replace(fit, posterior=posterior_pk[place_p], votes_i=votes_p[place_p])
+    return replace(fit, posterior=posterior_pk[place_p], votes_i=votes_p[place_p], names=None)
 
 
 def rows_alone(fit: Fit) -> Fit:
     """The fit without what was learned of workers: all that a part needs, and little to send where the parts are."""
-    return replace(fit, confusion=None, skill=None, learned={}, trace=(), online=None)
+    return replace(fit, confusion=None, skill=None, learned={}, trace=(), online=None, names=None)

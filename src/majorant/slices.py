@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from majorant.interval import as_level
 from majorant.merge import take_items
 from majorant.randomness import as_seed
 from majorant.site import Countable, MemorySite, Part, Site
+from majorant.tabular import Records
 from majorant.tally import Patterns, counts, votes_by_worker
 from majorant.votes import IntArray, Votes
 
@@ -33,8 +34,26 @@ class Slice:
     n_votes: int
     certificate: Certificate
 
+    def row(self) -> dict[str, Any]:
+        """The slice, its size, the verdict of each claim, and the accuracy that majority vote loses."""
+        claims = {
+            "anonymous": self.certificate.anonymous,
+            "named": self.certificate.named,
+            "gold": self.certificate.gold,
+        }
+        loss = self.certificate.anonymous.loss
+        return {
+            "slice": self.value,
+            "items": self.n_items,
+            "votes": self.n_votes,
+            **{kind: None if claim is None else claim.verdict for kind, claim in claims.items()},
+            "loss": loss.value,
+            "loss_low": loss.low,
+            "loss_high": loss.high,
+        }
 
-def certify_slices(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> tuple[Slice, ...]:
+
+def certify_slices(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Records[Slice]:
     """Certify each slice so that all verdicts together are wrong with probability at most 1 - level (Bonferroni).
 
     Every slice starts from the same seed.  Items without a value belong to no slice.
@@ -48,11 +67,11 @@ def certify_slices(votes: Votes, *, level: float = 0.95, rng: int | np.random.Ge
     return certify_slices_at(MemorySite(votes), level=level, rng=rng)
 
 
-def certify_slices_at(site: Site, *, level: float = 0.95, rng: int | np.random.Generator) -> tuple[Slice, ...]:
+def certify_slices_at(site: Site, *, level: float = 0.95, rng: int | np.random.Generator) -> Records[Slice]:
     """The same of votes wherever they lie."""
     slice_i, slices = site.votes.slice_i, site.votes.slices
     if slice_i is None:
-        return ()
+        return Records()
     if len(slices) > MOST_SLICES:
         raise ConfigError(
             f"{len(slices):,} slices are more than {MOST_SLICES}: too little of the level is left for each. "
@@ -61,7 +80,7 @@ def certify_slices_at(site: Site, *, level: float = 0.95, rng: int | np.random.G
     shared = 1 - (1 - as_level(level)) / max(1, len(slices))
     seed = as_seed(rng)
     parts = [(value, _slice(site, s, np.flatnonzero(slice_i == s))) for s, value in enumerate(slices)]
-    return tuple(
+    return Records(
         Slice(
             value=value,
             n_items=part.votes.shape[0],

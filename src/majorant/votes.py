@@ -11,33 +11,14 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from majorant.account import Account
 from majorant.errors import DataError
+from majorant.tabular import Named as Named
+from majorant.tabular import Names, Tabular, some_names
 
 IntArray = NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Named(Sequence[Any]):
-    """A column as codes and the values that they stand for; -1 stands for None.
-
-    >>> list(Named(np.array([1, -1, 0]), ("no", "yes")))
-    ['yes', None, 'no']
-    """
-
-    code_n: IntArray
-    values: Sequence[Any]
-
-    def __len__(self) -> int:
-        return len(self.code_n)
-
-    def __getitem__(self, n: Any) -> Any:
-        if isinstance(n, slice):
-            return Named(self.code_n[n], self.values)
-        code = int(self.code_n[n])
-        return None if code < 0 else self.values[code]
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Votes:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Votes(Tabular):
     """Vote n says: worker worker_n[n] gave label label_n[n] to item item_n[n].
 
     Codes are sorted by item; item i holds the votes offsets_i[i] to offsets_i[i + 1].  Items and workers keep the
@@ -61,6 +42,7 @@ class Votes:
     seconds_n: NDArray[np.float64] | None = None  # time that each vote took
     slice_i: IntArray | None = None  # which part of the data an item belongs to, -1 for none
     slices: tuple[Hashable, ...] = ()
+    label_type: Any = None  # of the labels in the frame that was read, for the frames that come out
 
     def __post_init__(self) -> None:
         n_items, n_votes = len(self.items), len(self.item_n)
@@ -152,6 +134,40 @@ class Votes:
     def votes_i(self) -> NDArray[np.int64]:
         """How many votes each item holds."""
         return np.diff(self.offsets_i)
+
+    @property
+    def names(self) -> Names:
+        """The user's own values of items, workers and labels."""
+        return Names(self.items, self.workers, self.labels, self.label_type)
+
+    @property
+    def _label_type(self) -> Any:
+        return self.label_type
+
+    def table(self) -> dict[str, Any]:
+        """Columns item, worker and label, and gold where it is known, a row for each vote."""
+        columns = {
+            "item": Named(self.item_n, self.items),
+            "worker": Named(self.worker_n, self.workers),
+            "label": Named(self.label_n, self.labels),
+        }
+        if self.gold_i is not None:
+            columns["gold"] = Named(self.gold_i[self.item_n], self.labels)
+        return columns
+
+    def __repr__(self) -> str:
+        n_items, n_workers, n_labels = self.shape
+        gold = 0 if self.gold_i is None else int((self.gold_i >= 0).sum())
+        known = f", gold for {gold:,} items" if gold else ""
+        return (
+            f"Votes: {self.n_votes:,} by {n_workers:,} workers on {n_items:,} items{known}\n"
+            f"{n_labels:,} labels ({some_names(self.labels)}) from {self.account.source}; to_pandas() gives the rows"
+        )
+
+
+def names_of(votes: Any) -> Names | None:
+    """The names of votes in memory; votes elsewhere have too many items to hand their names around."""
+    return votes.names if isinstance(votes, Votes) else None
 
 
 def item_order(item_n: NDArray[np.int32], n_items: int) -> tuple[NDArray[np.int32] | None, NDArray[np.int64]]:

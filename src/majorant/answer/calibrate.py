@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from majorant.interval import Estimate, as_level
 from majorant.kernels import FloatArray, softmax_rows
 from majorant.merge import draw_items, take_items
 from majorant.randomness import as_generator
+from majorant.tabular import Tabular
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
@@ -35,8 +36,8 @@ GROUPS = 10
 UNSURE = 1e-300  # a probability of 0 counts as this
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Labels:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Labels(Tabular):
     """A fit whose probabilities are calibrated; its labels and ties are those of the fit that was given.
 
     `accuracy` is the expected share of right labels among the items with votes; `source` says what it rests on:
@@ -50,6 +51,14 @@ class Labels:
     reliability: Reliability
     source: str
     echo: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
+
+    @property
+    def _label_type(self) -> Any:
+        return self.fit._label_type
+
+    def table(self) -> dict[str, Any]:
+        """The label of each item with its calibrated confidence: see `Fit.table`."""
+        return self.fit.table()
 
     @property
     def temper(self) -> Temper | None:
@@ -200,7 +209,7 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator
 
 
 def _rows(fit: Fit, item_s: IntArray) -> Fit:
-    return replace(fit, posterior=fit.posterior[item_s], votes_i=fit.votes_i[item_s])
+    return replace(fit, posterior=fit.posterior[item_s], votes_i=fit.votes_i[item_s], names=None)
 
 
 def _refit_by_name(method: str, rng: np.random.Generator) -> Refit | None:

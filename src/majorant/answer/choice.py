@@ -38,6 +38,21 @@ class Alternative:
     gold: Estimate = NO_GOLD  # accuracy on gold items that it has not learned from
     note: str = ""  # why it was not run, or what to know about it
 
+    def row(self) -> dict[str, Any]:
+        """The method with what is known of it, plain values all of them."""
+        return {
+            "method": self.method,
+            "accuracy": self.accuracy.value,
+            "accuracy_low": self.accuracy.low,
+            "accuracy_high": self.accuracy.high,
+            "gold": self.gold.value,
+            "gold_low": self.gold.low,
+            "gold_high": self.gold.high,
+            "agreement": self.agreement,
+            "score": self.score,
+            "note": self.note,
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Decision:

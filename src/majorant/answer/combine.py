@@ -134,6 +134,7 @@ def combine(fits: Mapping[str, Fit], weight: Mapping[str, float]) -> Fit:
         prior=mean([fit.prior for fit in fits.values()]),
         votes_i=first.votes_i,
         label_values=first.label_values,
+        names=first.names,
         confusion=mean([fit.confusion for fit in fits.values() if fit.confusion is not None]),
         converged=all(fit.converged for fit in fits.values()),
         n_iter=max(fit.n_iter for fit in fits.values()),

@@ -16,10 +16,11 @@ from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate, as_level
 from majorant.randomness import as_generator
+from majorant.tabular import Records
 from majorant.votes import Votes
 
 
-def compare(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> tuple[Alternative, ...]:
+def compare(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Records[Alternative]:
     """A row for every method, the combination first; one that these votes cannot bear says why.
 
     Nothing is chosen here, so the gold accuracy of each method is its own; one that learns from gold judges each gold
@@ -38,7 +39,7 @@ def compare(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator
     majority = fit_method("majority", blind, seed)
     known = {"majority": majority} if made is None else {"majority": majority, **made.fits, COMBINATION: made.fit}
     truth = None if made is None else made.fit
-    return tuple(
+    return Records(
         _row(method, votes, known.get(method), majority, truth, level=level, seed=seed)
         for method in ([] if made is None else [COMBINATION]) + list(ESTIMATORS)
     )

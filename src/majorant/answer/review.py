@@ -6,7 +6,8 @@ add to the probability of the label, since it may change the label: docs/review.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from majorant.frozen import lock
 from majorant.kernels import FloatArray, shares
 from majorant.merge import take_items
 from majorant.site import Part, Site, fit_of_items, rows_alone
+from majorant.tabular import Tabular
 from majorant.votes import IntArray, Votes
 
 ITEMS_AT_ONCE = 1 << 16
@@ -29,8 +31,8 @@ NEAR_TIE = 0.1  # lead in probability
 Resource = Literal["vote", "expert"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Review:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Review(Tabular):
     """The items where a look pays most, best first; axis p.  Gains are in expected right labels, an item each."""
 
     item_p: NDArray[np.int64]
@@ -39,9 +41,19 @@ class Review:
     reason: tuple[str, ...]
     resource: Resource  # what the order is by
     gain: float  # points of accuracy, over all items with votes, if that resource goes to the items listed
+    columns: Mapping[str, Any] = field(default_factory=dict)  # those of `review_table`
+    label_type: Any = None
 
     def __post_init__(self) -> None:
         lock(self)
+
+    def table(self) -> dict[str, Any]:
+        """A row for each item, with its label, votes, gains and the reason."""
+        return dict(self.columns)
+
+    @property
+    def _label_type(self) -> Any:
+        return self.label_type
 
 
 def review(
@@ -66,14 +78,16 @@ def review(
     gain_i = expert_i if resource == "expert" else vote_i
     item_p = np.argsort(-gain_i.round(DIGITS), kind="stable")[:most]
     item_p = item_p[gain_i[item_p].round(DIGITS) > 0]
-    return Review(
+    found = Review(
         item_p=item_p,
         gain_vote_p=vote_i[item_p],
         gain_expert_p=expert_i[item_p],
         reason=_reasons(votes, fit, item_p, good),
         resource=resource,
         gain=float(gain_i[item_p].sum() / max(len(votes.items) if n_items is None else n_items, 1)),
+        label_type=votes.label_type,
     )
+    return replace(found, columns=review_table(votes, fit, found))
 
 
 class Reviewed(NamedTuple):

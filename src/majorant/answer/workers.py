@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from majorant.estimate.fit import Fit
 from majorant.frozen import lock
 from majorant.kernels import FloatArray
 from majorant.site import Part, Site, fit_of_items, rows_alone
+from majorant.tabular import Tabular
 from majorant.tally import counts, votes_by_worker
 from majorant.votes import IntArray, Votes
 
@@ -26,8 +27,8 @@ MOST_CERTAIN = 1e-12  # a probability below this counts for no more
 GOOD = 0.75  # accuracy
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Workers:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Workers(Tabular):
     """What is known of each worker; axis j throughout.
 
     `accuracy` is the expected share of right votes under the fit; `chance` is what the same labels would get right
@@ -47,9 +48,14 @@ class Workers:
     flags: tuple[tuple[str, ...], ...]
     evidence: tuple[tuple[str, ...], ...]  # of each flag, in the same places
     level: float
+    columns: Mapping[str, Any] = field(default_factory=dict)  # those of `worker_table`
 
     def __post_init__(self) -> None:
         lock(self)
+
+    def table(self) -> dict[str, Any]:
+        """A row for each worker: see `worker_table`."""
+        return dict(self.columns)
 
     @property
     def good_j(self) -> NDArray[np.bool_]:
@@ -115,7 +121,7 @@ def workers_from(sums: WorkerSums, votes: Votes, fit: Fit, *, level: float) -> W
     found = find_flags(votes, fit, Record(votes_jl, known_j, accuracy_j, low_j, high_j, chance_j), level)
     found = [one + more for one, more in zip(found, twin_flags(votes, fit, accuracy_j, level), strict=True)]
     weight_j, unit = vote_weights(votes, fit)
-    return Workers(
+    assessed = Workers(
         votes_j=votes_j,
         accuracy_j=accuracy_j,
         low_j=low_j,
@@ -129,6 +135,7 @@ def workers_from(sums: WorkerSums, votes: Votes, fit: Fit, *, level: float) -> W
         evidence=tuple(tuple(one.evidence for one in flags) for flags in found),
         level=level,
     )
+    return replace(assessed, columns=worker_table(votes.workers, fit, assessed))
 
 
 def worker_table(names: Sequence[Hashable], fit: Fit, workers: Workers) -> dict[str, Any]:

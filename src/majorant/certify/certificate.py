@@ -77,7 +77,7 @@ class Dependence:
     redundant: tuple[Hashable, ...]  # workers who mostly repeat a better one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Certificate:
     """The claims at one level, one sentence that says it all, and for a panel whether its workers err together.
 
@@ -92,6 +92,11 @@ class Certificate:
     gold: Claim | None = None
     dependence: Dependence | None = None
     design: Design | None = None
+
+    def __repr__(self) -> str:
+        claims = [claim for claim in (self.anonymous, self.named, self.gold) if claim is not None]
+        verdicts = ", ".join(f"{claim.kind} {claim.verdict}" for claim in claims)
+        return f"Certificate at level {self.level:g}: {verdicts}\n{self.why}"
 
     def _repr_html_(self) -> str:
         from majorant.report.notebook import certificate_html

@@ -16,7 +16,7 @@ from majorant.estimate.tables import Counts, Tables, posterior
 from majorant.estimate.weighted import item_rows
 from majorant.kernels import Block, FloatArray, gather, shares, softmax_rows
 from majorant.theory.checks import safe_log
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray, Votes, names_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -68,6 +68,7 @@ class AnchorMap(Estimator):
             confusion=confusion_jkl[0] if self.shared else confusion_jkl,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
         )
 
     def _without_own_gold(self, block: Block, gold_i: IntArray, tables: Tables, counts: Counts) -> FloatArray:

@@ -16,7 +16,7 @@ from majorant.estimate.fit import Fit
 from majorant.estimate.tables import posterior
 from majorant.estimate.weighted import item_rows
 from majorant.kernels import FloatArray, shares
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray, Votes, names_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -131,6 +131,7 @@ def theta_fit(name: str, votes: Votes, weights: ArrayLike | None, theta_j: Float
         skill=theta_j,
         votes_i=votes.votes_i,
         label_values=votes.labels,
+        names=names_of(votes),
         **facts,
     )
 

@@ -15,7 +15,7 @@ from majorant.estimate.em import Prepared, Progress, climb, prepare
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import Totals, vote_shares
 from majorant.kernels import Block, FloatArray, gather, scatter, shares, weighted_sum
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 LEAST_SPREAD = 1e-3  # unanimous votes have no spread at all, and no worker is that precise
 
@@ -89,6 +89,7 @@ class BWA(Estimator):
             prior=shares(_each_class(solution.params.mean_c[None], n_classes))[0],
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
             skill=solution.params.precision_jc.mean(axis=1),
             learned=solution.params._asdict(),
             trace=solution.trace,

@@ -18,7 +18,7 @@ from majorant.estimate.tables import Counts, Tables, expect, posterior, share_co
 from majorant.kernels import Block, FloatArray, shares
 from majorant.randomness import as_generator
 from majorant.theory.checks import safe_log
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 LEAST_ITEMS = 0.01  # imaginary items of a class that nobody voted for
 NOISE = 0.1  # in nats a vote: enough to set subtypes apart, small against what votes say about classes
@@ -143,6 +143,7 @@ class EBCC(Estimator):
             prior=shares(params.items_k),
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
             confusion=np.einsum("jkml,km->jkl", shares(params.votes_jkml), share_km),
             learned={"subtypes": prepared.rows(subtypes), **params._asdict()},
             trace=solution.trace,

@@ -15,7 +15,7 @@ from majorant.estimate.fit import Fit
 from majorant.estimate.tables import Counts, Tables, Totals, count_totals, expect, posterior, share_counts
 from majorant.kernels import Block, FloatArray
 from majorant.merge import Merged, merge_equal_items
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 P = TypeVar("P", bound=tuple[Any, ...])
 Progress = Callable[[int, float], None]  # step, objective
@@ -243,6 +243,7 @@ def table_fit(model: Any, votes: Votes, prepared: Prepared, solution: Solution[A
         posterior=prepared.posterior(model.tables(solution.params)),
         votes_i=votes.votes_i,
         label_values=votes.labels,
+        names=names_of(votes),
         trace=solution.trace,
         converged=solution.converged,
         n_iter=solution.n_iter,

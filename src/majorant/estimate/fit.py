@@ -13,6 +13,7 @@ from majorant.errors import ConfigError
 from majorant.frozen import lock
 from majorant.kernels import FloatArray
 from majorant.randomness import as_generator
+from majorant.tabular import Named, Names, Tabular, some_names
 from majorant.votes import IntArray
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Ties = Literal["flag", "first", "random", "prior"]
 TIE_TOLERANCE = 1e-9  # probabilities closer than this are equal: sums in another order differ by far less
 NO_LABEL = -1
+MOST_PROBABILITIES = 50  # classes that get a column each in a table
 LEADER_ENTRIES = 1 << 17  # rows are looked at in blocks that stay in the cache
 
 
@@ -42,8 +44,8 @@ class Estimator(Protocol):
         """fit(votes, *, weights=None, ...): the answer for these votes, where item i counts weights[i] times."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Fit:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Fit(Tabular):
     """Probabilities of each class for each item, and what was learned on the way.
 
     An item without votes has no label, whatever its row of `posterior` says.
@@ -60,6 +62,7 @@ class Fit:
     trace: tuple[float, ...] = ()  # the objective after each step
     converged: bool = True
     n_iter: int = 0
+    names: Names | None = None  # of the items and workers; None where the rows are a part of what was fitted
     online: Callable[[FloatArray], State] | None = None  # from the posterior: what goes on when new votes come
 
     def __post_init__(self) -> None:
@@ -93,6 +96,48 @@ class Fit:
         value_k = np.empty(len(self.label_values) + 1, dtype=object)
         value_k[:] = [*self.label_values, None]
         return list(value_k[code_i])
+
+    @property
+    def _label_type(self) -> Any:
+        return None if self.names is None else self.names.label_type
+
+    def table(self) -> dict[str, Any]:
+        """Columns item, label, confidence, votes and tied, and with few classes p(LABEL) of each; a row for each item.
+
+        >>> from majorant.estimate.majority import Majority
+        >>> from majorant.votes import Votes
+        >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels=("no", "yes"))
+        >>> Majority().fit(votes).to_dict()["label"]
+        ['yes', 'no']
+        """
+        if self.names is None or len(self.names.items) != len(self.posterior):
+            raise ConfigError("this fit does not know the names of its items: aggregate the votes in memory.")
+        voted_i = self.votes_i > 0
+        columns: dict[str, Any] = {
+            "item": Named(np.arange(len(self.posterior)), self.names.items),
+            "label": Named(self.codes(), self.label_values),
+            "confidence": np.where(voted_i, self.posterior.max(axis=1, initial=0.0), np.nan),
+            "votes": self.votes_i,
+            "tied": self.tied_i,
+        }
+        if len(self.label_values) <= MOST_PROBABILITIES:
+            columns |= {f"p({label})": self.posterior[:, k] for k, label in enumerate(self.label_values)}
+        return columns
+
+    def __repr__(self) -> str:
+        rows: Any = self.posterior
+        if not isinstance(rows, np.ndarray):
+            return f"Fit by {self.method} of votes that lie elsewhere\nits labels are written part by part"
+        code_i = self.codes()
+        items_k = np.bincount(code_i[code_i >= 0], minlength=len(self.label_values)).tolist()
+        counts = [f"{label} {n:,}" for label, n in zip(self.label_values, items_k, strict=True)]
+        open_items = int((code_i < 0).sum())
+        steps = f" after {self.n_iter:,} steps" if self.n_iter else ""
+        return (
+            f"Fit by {self.method}: {len(code_i):,} items, {some_names(counts)}"
+            + (f"; {open_items:,} without a label\n" if open_items else "\n")
+            + f"{'converged' if self.converged else 'did not converge'}{steps}; to_pandas() gives a row for each item"
+        )
 
     def state(self) -> State:
         """What `update(state, new_votes)` goes on from; online methods alone have it, for plain votes in memory."""

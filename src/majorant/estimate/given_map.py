@@ -16,7 +16,7 @@ from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import class_prior
 from majorant.kernels import FloatArray
 from majorant.theory.checks import as_confusion, as_crew
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,6 +53,7 @@ class GivenMap(Estimator):
             confusion=confusion,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
         )
 
     def _matrices(self, n_workers: int, n_classes: int) -> FloatArray:

@@ -14,7 +14,7 @@ from majorant.estimate.em import Prepared, Progress, climb, prepare
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import sum_of_logs
 from majorant.kernels import Block, FloatArray, softmax_rows, weighted_sum
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray, Votes, names_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -89,6 +89,7 @@ class GLAD(Estimator):
             prior=np.full(len(votes.labels), 1 / len(votes.labels)),
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
             skill=params.ability_j,
             learned={"ability": params.ability_j, "ease": ease_i},
             trace=solution.trace,

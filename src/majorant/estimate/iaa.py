@@ -15,7 +15,7 @@ from majorant.estimate.em import Prepared, prepare
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.projection import project_simplex, project_symmetric
 from majorant.kernels import Block, FloatArray, gather, shares, weighted_sum
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 class PairSums(NamedTuple):
@@ -72,6 +72,7 @@ class IAA(Estimator):
             confusion=confusion_kl,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
         )
 
     def _pair_sums(self, prepared: Prepared) -> PairSums:

@@ -160,7 +160,8 @@ def _for_new(
     """The fit with a row for each worker and each item of the new votes."""
     of_new = type(solution.params)(solution.params[0][worker_j], *solution.params[1:])
     fit = table_fit(model, votes, prepared, solution, **model.learned(of_new))
-    return Answer(replace(fit, posterior=fit.posterior[item_i], votes_i=fit.votes_i[item_i]), fit.posterior)
+    some = replace(fit, posterior=fit.posterior[item_i], votes_i=fit.votes_i[item_i], names=None)
+    return Answer(some, fit.posterior)
 
 
 def _climb_all(model: Any, votes: Votes, state: State) -> tuple[Prepared, Solution[Any]]:

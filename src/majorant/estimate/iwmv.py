@@ -13,7 +13,7 @@ from majorant.estimate.confusion import coin_confusions
 from majorant.estimate.em import Progress, prepare
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import agreements, linear_posterior, ratio, skill_of, worker_totals
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,7 @@ class IWMV(Estimator):
             skill=skill_j,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
             trace=tuple(trace),
             converged=converged,
             n_iter=len(trace),

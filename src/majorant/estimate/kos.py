@@ -13,7 +13,7 @@ from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import class_shares, item_weights
 from majorant.kernels import FloatArray
 from majorant.randomness import as_generator
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,7 @@ class KOS(Estimator):
             skill=sent_j / np.maximum(votes_j, 1),
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
             converged=converged,
             n_iter=n_iter,
         )

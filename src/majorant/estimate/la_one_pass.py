@@ -13,7 +13,7 @@ from majorant.estimate.online import State, kept
 from majorant.estimate.streaming import run_pass
 from majorant.estimate.weighted import class_shares
 from majorant.kernels import shares
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,7 @@ class LaOnePass(Estimator):
             skill=done.accuracy_j,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
             n_iter=1,
             online=partial(kept, done.state),
         )

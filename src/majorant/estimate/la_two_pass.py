@@ -13,7 +13,7 @@ from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.online import State, kept
 from majorant.estimate.streaming import run_pass
 from majorant.estimate.weighted import linear_posterior
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,7 @@ class LaTwoPass(Estimator):
             skill=done.accuracy_j,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
             n_iter=2,
             online=partial(kept, done.state),
         )

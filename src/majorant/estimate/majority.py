@@ -13,7 +13,7 @@ from majorant.errors import ConfigError
 from majorant.estimate.fit import Estimator, Fit
 from majorant.kernels import FloatArray, gather, shares, weighted_sum
 from majorant.tally import counts
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,7 @@ class Majority(Estimator):
             posterior=share_ik,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,7 @@ def update(state: State, new_votes: Votes) -> Fit:
     new votes says (`repeats`).  LA does not remember items: one that comes back is judged by its new votes alone.
     """
     answer: Fit = online_method(state.method, state.settings).fit(new_votes, state=state)
-    return answer
+    return replace(answer, names=new_votes.names)
 
 
 def fit_online(votes: Votes, method: str, state: State | None) -> Fit:

@@ -21,7 +21,7 @@ from majorant.estimate.binary import (
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import class_shares, item_weights
 from majorant.kernels import FloatArray
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +66,7 @@ class Spectral(Estimator):
             skill=skill_j,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
         )
 
 

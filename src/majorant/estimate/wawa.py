@@ -12,7 +12,7 @@ from majorant.blocks import Engine
 from majorant.estimate.em import prepare
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import agreements, ratio, voted_shares, worker_totals
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,4 +43,5 @@ class Wawa(Estimator):
             skill=skill_j,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
         )

@@ -17,7 +17,7 @@ from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import posterior
 from majorant.estimate.weighted import class_prior, item_rows
 from majorant.kernels import FloatArray, shares
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,6 +62,7 @@ class WeightedMajority(Estimator):
             skill=skill_j,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
         )
 
     def _counted(self, prepared: Prepared, votes: Votes) -> FloatArray:

@@ -12,7 +12,7 @@ from majorant.blocks import Engine
 from majorant.estimate.em import Progress, prepare
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import agreements, ratio, skill_of, voted_shares, worker_totals
-from majorant.votes import Votes
+from majorant.votes import Votes, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,7 @@ class ZeroBasedSkill(Estimator):
             skill=skill_j,
             votes_i=votes.votes_i,
             label_values=votes.labels,
+            names=names_of(votes),
             trace=tuple(trace),
             converged=converged,
             n_iter=len(trace),

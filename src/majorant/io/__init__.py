@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, TypedDict, Unpack
 
@@ -10,6 +11,7 @@ from majorant.errors import ConfigError
 from majorant.io.build import build_votes
 from majorant.io.collect import Progress, collect_codes
 from majorant.io.columns import GOLD_ROLES, Choice
+from majorant.io.frames import label_type
 from majorant.io.gold import read_gold
 from majorant.io.ids import identify
 from majorant.io.opening import Opening, open_table
@@ -121,7 +123,9 @@ def read(
     if gold_file is not None:
         gold_how = Opening(choice=Choice(named={}, needed=GOLD_ROLES), encoding=encoding, threads=threads)
         truth = read_gold(gold_file, gold_how, items.values, empty=no_vote, max_classes=max_classes)
-    return build_votes(coded, items, truth, repeats=repeats, empty=no_vote)
+    votes = build_votes(coded, items, truth, repeats=repeats, empty=no_vote)
+    kind = label_type(source, votes.account.columns["label"])
+    return votes if kind is None else replace(votes, label_type=kind)
 
 
 def _refuse_two_golds(column: str) -> None:

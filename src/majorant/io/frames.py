@@ -14,13 +14,14 @@ from majorant.io.scan import BATCH_ROWS
 from majorant.io.table import ArrowArray, Column, Objects, Plain, Rows, column_length
 
 SIMPLE = (str, int, float, bool)
+USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
 
 
 def open_frame(source: Any, choice: Choice) -> Rows:
     """The rows of anything in memory; rows are counted from 0, as in Python."""
     if isinstance(source, np.ndarray) and source.dtype.names is None:
         raise ConfigError("an array has no column names: majorant.from_matrix reads items x workers.")
-    module = type(source).__module__.split(".")[0]
+    module = _module(source)
     if module == "polars" and hasattr(source, "collect"):
         source = source.collect()
     if module == "pandas":
@@ -41,6 +42,10 @@ def open_frame(source: Any, choice: Choice) -> Rows:
     )
 
 
+def _module(source: Any) -> str:
+    return type(source).__module__.split(".")[0]
+
+
 def _with_index(frame: Any, choice: Choice) -> Any:
     """A pandas frame with those levels of its index as columns that are named, or mean what no column does."""
     if not hasattr(frame, "columns"):  # a Series of labels, indexed by item and worker
@@ -58,6 +63,15 @@ def _with_index(frame: Any, choice: Choice) -> Any:
     for level, name in reversed(wanted.items()):
         frame.insert(0, name, frame.index.get_level_values(level))
     return frame
+
+
+def label_type(source: Any, column: str) -> Any:
+    """How a pandas or polars frame types its labels, None for the types that Python values get by themselves."""
+    if _module(source) not in ("pandas", "polars") or not hasattr(type(source), "columns"):
+        return None
+    types = source.dtypes if _module(source) == "pandas" else source.collect_schema()
+    kind = types.get(column)
+    return None if kind is None or str(kind) in USUAL_TYPES else kind
 
 
 def _open_columns(name: str, names: Sequence[Any], source: Any) -> Rows:

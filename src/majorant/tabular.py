@@ -1,0 +1,202 @@
+"""What comes out goes back to frames: pandas, polars, Arrow or a dict, with the user's own ids and label types."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.errors import ConfigError
+
+SHOWN_ROWS, SHOWN_NAMES = 5, 6
+LABEL_COLUMNS = ("label", "runner_up", "gold")  # these hold the user's own labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named(Sequence[Any]):
+    """A column as codes and the values that they stand for; -1 stands for None.
+
+    >>> list(Named(np.array([1, -1, 0]), ("no", "yes")))
+    ['yes', None, 'no']
+    """
+
+    code_n: NDArray[np.integer[Any]]
+    values: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.code_n)
+
+    def __getitem__(self, n: Any) -> Any:
+        if isinstance(n, slice):
+            return Named(self.code_n[n], self.values)
+        code = int(self.code_n[n])
+        return None if code < 0 else self.values[code]
+
+
+class Names(NamedTuple):
+    """The user's own values of items, workers and labels; `label_type` is how a frame typed its labels."""
+
+    items: Sequence[Hashable]
+    workers: Sequence[Hashable]
+    labels: Sequence[Hashable]
+    label_type: Any = None
+
+
+class Tabular:
+    """A value that is also a table: `table` has its columns, and `to_pandas` and the others hand them out."""
+
+    __slots__ = ()
+
+    def table(self) -> dict[str, Any]:
+        """The columns by name, all of one length."""
+        raise NotImplementedError
+
+    @property
+    def _label_type(self) -> Any:
+        return None
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns as plain lists of Python values; None where nothing is known."""
+        return {name: _plain(column) for name, column in self.table().items()}
+
+    def to_arrow(self) -> Any:
+        """The columns as a pyarrow Table."""
+        import pyarrow as pa
+
+        arrays = {name: arrow_column(column) for name, column in self.table().items()}
+        return pa.table({n: a.dictionary_decode() if pa.types.is_dictionary(a.type) else a for n, a in arrays.items()})
+
+    def to_pandas(self) -> Any:
+        """The columns as a pandas DataFrame; labels have the type that they had in the frame that was read."""
+        pandas = _library("pandas")
+        kind = self._label_type
+        columns = self.table()
+        known = {n: kind for n in columns if n in LABEL_COLUMNS and _is_of("pandas", kind)}
+        return pandas.DataFrame({n: _series(pandas, c, known.get(n)) for n, c in columns.items()})
+
+    def to_polars(self) -> Any:
+        """The columns as a polars DataFrame; labels have the type that they had in the frame that was read."""
+        polars = _library("polars")
+        kind, frame = self._label_type, polars.from_arrow(self.to_arrow())
+        if _is_of("polars", kind):
+            frame = frame.with_columns(polars.col(n).cast(kind) for n in frame.columns if n in LABEL_COLUMNS)
+        return frame
+
+    def __repr__(self) -> str:
+        columns = self.table()
+        n_rows = len(next(iter(columns.values()), ()))
+        return f"{type(self).__name__}: {n_rows:,} rows\n{some_names(columns)}; to_pandas() gives them"
+
+    def _repr_html_(self) -> str:
+        """The two lines of `repr` and the first rows, for a notebook."""
+        first = {name: _plain(column[:SHOWN_ROWS]) for name, column in self.table().items()}
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in first)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(cell))}</td>" for cell in row) + "</tr>"
+            for row in zip(*first.values(), strict=True)
+        )
+        return f"<pre>{html.escape(repr(self))}</pre><table><tr>{head}</tr>{rows}</table>"
+
+
+class Record(Protocol):
+    """One row of `Records`."""
+
+    def row(self) -> Mapping[str, Any]:
+        """The fields by name, plain values all of them."""
+
+
+R = TypeVar("R", bound=Record)
+
+
+class Records(Tabular, tuple[R, ...]):
+    """A tuple of values that are rows of one table."""
+
+    __slots__ = ()
+
+    def table(self) -> dict[str, Any]:
+        """A row for each value."""
+        rows = [one.row() for one in self]
+        return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
+
+
+def some_names(names: Sequence[Any] | Mapping[str, Any], most: int = SHOWN_NAMES) -> str:
+    """The first of some names, and how many more there are.
+
+    >>> some_names(["no", "yes"]), some_names(list(range(9)), most=2)
+    ('no, yes', '0, 1 and 7 more')
+    """
+    listed = ", ".join(str(name) for name in list(names)[:most])
+    return listed + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def arrow_column(values: Any) -> Any:
+    """An Arrow column; values of mixed or unusual types are written as their text."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array):
+        return values
+    if isinstance(values, Named):
+        return pa.DictionaryArray.from_arrays(
+            pa.array(values.code_n, mask=values.code_n < 0), arrow_column(values.values)
+        )
+    if isinstance(values, np.ndarray):
+        return pa.array(values, from_pandas=True)  # NaN is missing
+    kinds = set(map(type, values)) - {type(None)}
+    if len(kinds) <= 1:
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            column = pa.array(values)
+            if not pa.types.is_nested(column.type):
+                return column
+    return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def _library(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise ConfigError(
+            f"to_{name}() needs {name}, which is not installed: pip install {name}. "
+            "to_arrow() and to_dict() work without it."
+        ) from None
+
+
+def _is_of(library: str, kind: Any) -> bool:
+    """Whether a type belongs to a library; pandas takes NumPy's types for its own."""
+    home = type(kind).__module__.split(".")[0] if not isinstance(kind, type) else kind.__module__.split(".")[0]
+    return kind is not None and (home == library or (library == "pandas" and home == "numpy"))
+
+
+def _plain(column: Any) -> list[Any]:
+    """Plain Python values, None for what is missing."""
+    if isinstance(column, np.ndarray):
+        return [None if value != value else value for value in column.tolist()]
+    return [value.item() if isinstance(value, np.generic) else value for value in column]
+
+
+def _series(pandas: Any, column: Any, kind: Any) -> Any:
+    """A pandas column; whole numbers and truth values stay what they are where some are missing."""
+    if isinstance(column, np.ndarray):
+        return pandas.Series(np.array(column))
+    values = _plain(column)
+    missing = any(value is None for value in values)
+    if kind is not None and not (missing and isinstance(kind, np.dtype)):
+        return pandas.Series(values, dtype=kind)
+    kinds = {type(value) for value in values if value is not None}
+    if kind is not None and kinds <= {int}:
+        return pandas.Series(values, dtype=kind.name.replace("i", "I", 1).replace("u", "U", 1))
+    if missing and kinds in ({int}, {bool}):
+        return pandas.Series(values, dtype="Int64" if kinds == {int} else "boolean")
+    if len(kinds) > 1:
+        return pandas.Series(values, dtype=object)
+    return pandas.Series(values)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)

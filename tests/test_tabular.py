@@ -1,0 +1,108 @@
+"""What comes out goes back to frames, with the user's own ids and the types of their labels."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import majorant as mj
+from majorant.estimate import ESTIMATORS
+
+ROWS = [(f"q{item}", worker, "yes" if (7 * item + 3 * worker) % 4 else "no") for item in range(30) for worker in b"abc"]
+FRAME = pd.DataFrame(ROWS, columns=["task", "worker", "label"])
+
+
+@pytest.fixture(scope="module")
+def result():
+    return mj.check(FRAME.assign(half=FRAME.task.str.len()), by="half", compare_all=True)
+
+
+def test_every_table_of_a_result_goes_to_every_frame(result):
+    tables = [result.votes, result.fit, result.labels, result.workers, result.review, result.slices, result.comparison]
+    for table in tables:
+        plain, frame = table.to_dict(), table.to_pandas()
+        assert list(frame.columns) == list(plain) == table.to_polars().columns == table.to_arrow().column_names
+        assert len(frame) == len(next(iter(plain.values()))) == table.to_polars().height > 0
+        assert frame[frame.columns[0]].tolist() == plain[frame.columns[0]]
+
+
+def test_ids_are_those_of_the_user(result):
+    assert result.labels.to_pandas()["item"].tolist() == [f"q{item}" for item in range(30)]
+    assert result.workers.to_pandas()["worker"].tolist() == [97, 98, 99]
+    assert set(result.review.to_pandas()["item"]) <= set(FRAME["task"])
+    assert result.slices.to_pandas()["slice"].tolist() == list(result.votes.slices)
+
+
+@pytest.mark.parametrize("method", [name for name, one in ESTIMATORS.items() if not one.needs])
+def test_every_method_names_its_items(method):
+    fit = mj.aggregate(FRAME, method)
+    assert fit.to_dict()["item"] == [f"q{item}" for item in range(30)]
+    assert fit.to_dict()["label"] == fit.labels()
+
+
+def test_an_update_names_the_items_of_the_new_votes():
+    first = mj.aggregate(FRAME[FRAME.task.isin(["q0", "q1", "q2", "q3"])], "dawid-skene")
+    later = mj.update(first.state(), mj.read(FRAME[FRAME.task.isin(["q3", "q9"])]))
+    assert later.to_dict()["item"] == ["q3", "q9"]
+
+
+@pytest.mark.parametrize(
+    "kind", [pd.CategoricalDtype(["yes", "maybe", "no"], ordered=True), "string", "category"], ids=str
+)
+def test_labels_keep_their_type_in_pandas(kind):
+    frame = FRAME.astype({"label": kind})
+    assert mj.aggregate(frame, "majority").to_pandas()["label"].dtype == frame["label"].dtype
+    assert mj.read(frame).to_pandas()["label"].dtype == frame["label"].dtype
+
+
+@pytest.mark.parametrize(
+    ("kind", "with_ties"), [("int8", "Int8"), ("uint16", "UInt16"), ("int64", "Int64"), ("bool", "boolean")]
+)
+def test_numbers_stay_numbers_where_a_tie_leaves_one_out(kind, with_ties):
+    labels = (FRAME["label"] == "yes").astype(kind)
+    assert str(mj.aggregate(FRAME.assign(label=labels), "majority").to_pandas()["label"].dtype) == kind
+    tied = pd.DataFrame(
+        {"item": ["a", "a", "b"], "worker": ["u", "v", "u"], "label": pd.Series([0, 1, 1]).astype(kind)}
+    )
+    column = mj.aggregate(tied, "majority").to_pandas()["label"]
+    assert str(column.dtype) == with_ties
+    assert column.isna().tolist() == [True, False]
+
+
+def test_labels_keep_their_type_in_polars():
+    enum = pl.Enum(["yes", "maybe", "no"])
+    frame = pl.DataFrame({name: FRAME[name].tolist() for name in FRAME}).with_columns(pl.col("label").cast(enum))
+    assert mj.aggregate(frame, "majority").to_polars().schema["label"] == enum
+    assert mj.aggregate(frame, "majority").to_pandas()["label"].tolist() == mj.aggregate(FRAME, "majority").labels()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_an_absent_library_is_explained(library, monkeypatch):
+    votes = mj.read(ROWS)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(mj.ConfigError, match=rf"to_{library}\(\) needs {library}.*pip install {library}.*to_arrow"):
+        getattr(votes, f"to_{library}")()
+    assert votes.to_dict()["item"][0] == "q0"
+
+
+def test_a_result_prints_as_two_lines(result):
+    for value in (result, result.votes, result.fit, result.certificate, result.labels, result.workers, result.review):
+        assert len(repr(value).splitlines()) == 2
+        assert len(repr(value)) < 500
+
+
+def test_names_are_escaped_in_notebooks():
+    votes = mj.read([("<b>", "w", "yes"), ("<b>", "x", "no")])
+    for value in (votes, mj.aggregate(votes, "majority")):
+        assert "&lt;b&gt;" in value._repr_html_()
+        assert "<b>" not in value._repr_html_()
+
+
+def test_rows_of_a_part_have_no_names():
+    from dataclasses import replace
+
+    fit = mj.aggregate(FRAME, "majority")
+    with pytest.raises(mj.ConfigError, match="does not know the names"):
+        replace(fit, posterior=np.array(fit.posterior[:3]), votes_i=np.array(fit.votes_i[:3])).to_dict()
