@@ -8,7 +8,16 @@ import pytest
 
 from majorant.errors import ConfigError
 from majorant.gold.betting import log_capital
-from majorant.gold.close_calls import ANY_LEADER, BEATEN, GOOD_ENOUGH, MEAN_G, CloseCalls, close_calls
+from majorant.gold.close_calls import (
+    ANY_LEADER,
+    BEATEN,
+    GOOD_ENOUGH,
+    MEAN_G,
+    CloseCalls,
+    Options,
+    close_calls,
+    knapsack,
+)
 from majorant.gold.question import OPEN, SKIPPED, UNASKED
 
 
@@ -106,6 +115,18 @@ def test_the_knapsack_is_never_below_brute_force_and_hardly_above(seed):
     brute = brute_force(progress, np.log(20))
     assert brute - 1e-9 <= progress.bound.value <= brute + 0.05
     assert sum(progress.bound.held.values()) == pytest.approx(progress.bound.value)
+
+
+def test_a_cell_left_out_cannot_lend_its_evidence():
+    """The second cell of a chain has a capital below 1, but cannot be taken without the first, which costs much."""
+    first, second = Options(0, np.array([2.9]), np.array([0.01])), Options(1, np.array([-0.5]), np.array([0.01]))
+    other = Options(2, np.array([0.3, 2.9]), np.array([0.015, 0.06]))
+    bound = knapsack([[other], [first, second]], budget=3.0)
+    assert bound.value == pytest.approx(0.06)
+    assert bound.held == pytest.approx({2: 0.06})
+    bound = knapsack([[other], [first, second]], budget=2.5)
+    assert bound.held == pytest.approx({0: 0.01, 1: 0.01})
+    assert bound.value == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize("seed", range(4))
