@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 from majorant.errors import ConfigError
 from majorant.report.figures.palette import LIGHT, with_variables
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 POINT = 1 / 72  # inch: one unit of the SVG is one point, one pixel of the page
+LEFT_OUT = ("metadata", "style")  # a style would style the whole page
+WITH_TEXT = ("text", "tspan")
+REFERENCE = re.compile(r"(?:^|url\()#([^)]+)")
+FONT = re.compile(r"font: ([^;]*?)([\d.]+px)[^;]*")
+NUMBER = re.compile(r"-?\d+\.\d{3,}")
 COLUMNS = 3  # panels side by side in one Figure
 
 
@@ -112,32 +118,52 @@ def _blank(width: float, height: float) -> Figure:
 
 
 def _inline(svg: str, panel: Panel) -> str:
-    body = svg[svg.index("<svg") :]
-    box = re.search(r'viewBox="([^"]*)"', body)
-    assert box is not None
-    body = body[body.index(">") + 1 : body.rindex("</svg>")]
-    body = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", body, flags=re.DOTALL)
-    body = re.sub(r"<style[^>]*>.*?</style>", "", body, flags=re.DOTALL)  # it would style the whole page
-    body = _own_ids(body, panel.key).replace("xlink:href", "href")
-    body = re.sub(r"font: ([^;\"]*?)([\d.]+px)[^;\"]*", _font, body)
-    body = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), body)
-    body = re.sub(r">\s+<", "><", body)
-    body = with_variables(body)
+    """The picture for the page: attributes are edited and text is left alone, since names of the user stand in it."""
+    root = ElementTree.fromstring(svg)
+    for element in root.iter():
+        element.tag = _local(element.tag)
+        for child in [child for child in element if _local(child.tag) in LEFT_OUT]:
+            element.remove(child)
+        if element.tag not in WITH_TEXT:
+            element.text = None
+            for child in element:
+                child.tail = None
+    _edit_attributes(root, panel.key)
     key, width = panel.key, panel.size[0]
     title, words = (escape(printable(text)) for text in (panel.title, panel.alt))
+    body = "".join(ElementTree.tostring(child, encoding="unicode") for child in root)
     return (
-        f'<svg viewBox="{box[1]}" role="img" aria-labelledby="{key}-title {key}-desc" style="--w: {width:g}px">'
-        f'<title id="{key}-title">{title}</title><desc id="{key}-desc">{words}</desc>'
-        f"{body.strip()}</svg>"
+        f'<svg viewBox="{root.get("viewBox")}" role="img" aria-labelledby="{key}-title {key}-desc" '
+        f'style="--w: {width:g}px"><title id="{key}-title">{title}</title><desc id="{key}-desc">{words}</desc>'
+        f"{body}</svg>"
     )
 
 
-def _own_ids(body: str, key: str) -> str:
-    """Ids that something refers to, named after the panel; the others go."""
-    used = dict.fromkeys(re.findall(r'(?:url\(#|href="#)([^")]*)', body))
+def _edit_attributes(root: ElementTree.Element, key: str) -> None:
+    """Shorter numbers, the page's font and colours, and of the ids those in use, named after the panel."""
+    values = [value for element in root.iter() for value in element.attrib.values()]
+    used = dict.fromkeys(name for value in values for name in REFERENCE.findall(value))
     own = {name: f"{key}-{at}" for at, name in enumerate(used)}
-    body = re.sub(r' id="([^"]*)"', lambda found: f' id="{own[found[1]]}"' if found[1] in own else "", body)
-    return re.sub(r'(url\(#|href="#)([^")]*)', lambda found: found[1] + own[found[2]], body)
+    for element in root.iter():
+        edited = {}
+        for name, value in element.attrib.items():
+            if name == "id":
+                if value in own:
+                    edited["id"] = own[value]
+            else:
+                shorter = NUMBER.sub(_shorter, FONT.sub(_font, value))
+                renamed = REFERENCE.sub(lambda found: found[0].replace(found[1], own[found[1]]), shorter)
+                edited[_local(name)] = with_variables(renamed)
+        element.attrib = edited
+
+
+def _local(name: str) -> str:
+    """A name without its namespace: in HTML, SVG has none."""
+    return name.rpartition("}")[2]
+
+
+def _shorter(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _font(found: re.Match[str]) -> str:
