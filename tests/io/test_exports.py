@@ -48,7 +48,7 @@ def test_label_studio_annotations_are_votes_skipped_ones_abstentions_and_ground_
     assert triples(votes) == {(17, 4, "pos"), (17, "bo@example.org", "neg"), (18, 9, "neg")}
     assert votes.abstained_i.tolist() == [0, 1]
     assert votes.gold_i.tolist() == [-1, votes.labels.index("pos")]
-    assert votes.account.format == "Label Studio export"
+    assert votes.account.format == "Label Studio export, 4 annotators, 2 tasks"
     assert votes.account.balanced
 
 
@@ -90,7 +90,7 @@ def test_an_export_without_answers_or_with_another_layout_is_refused(tmp_path):
         mj.read(label_studio(tmp_path, [annotation(4)]))
     path = label_studio(tmp_path, [{"result": []}])
     with pytest.raises(
-        DataError, match=r"record 1 is not laid out as Label Studio exports it \(KeyError: 'completed_by'\)"
+        DataError, match=r"record 1 is not what a Label Studio export holds \(KeyError: 'completed_by'\)"
     ):
         mj.read(path)
 

@@ -67,6 +67,9 @@ _INPUT_OPTIONS = (
     click.option("--seconds", metavar="COLUMN", help="The column that says how long each vote took."),
     click.option("--columns", metavar="A,B,...", help="No header: what each position holds; _ skips one."),
     click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
+    click.option("--workers", metavar="A,B,...", help="Of a wide table, the workers' columns; 'Dr_*' is a pattern."),
+    click.option("--several", is_flag=True, help="Several labels per item (a list, or a|b): a yes or no on each."),
+    click.option("--sheet", metavar="NAME", help="Of a workbook, the sheet to read."),
     click.option(
         "--repeats",
         type=click.Choice(["error", "first", "last", "each"]),
@@ -85,6 +88,7 @@ _INPUT_OPTIONS = (
 )
 _READ_SETTINGS = (
     *("item", "worker", "label", "gold", "gold_file", "status", "seconds", "columns", "wide", "repeats"),
+    *("workers", "sheet", "several"),
     *("empty", "format", "delimiter", "encoding", "max_classes"),
 )
 

@@ -40,6 +40,9 @@ class Reading(TypedDict, total=False):
     delimiter: str | None
     format: str | None
     wide: bool
+    workers: str | Sequence[str] | None
+    sheet: str | None
+    several: bool
     max_classes: int
     threads: int | None
     progress: Progress | None
@@ -86,6 +89,9 @@ def read(
     delimiter: str | None = None,
     format: str | None = None,
     wide: bool = False,
+    workers: str | Sequence[str] | None = None,
+    sheet: str | None = None,
+    several: bool = False,
     max_classes: int = MAX_CLASSES,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -94,8 +100,10 @@ def read(
 
     Columns are found by name; `item`, `worker`, `label`, `gold`, `status` and `seconds` name them where a name is
     not usual ("" for an optional one: there is none), `columns` gives their order where there are no names; `by` names
-    a column of the items, such as their language, by which to slice them.  Every row is a vote, an abstention, a merged
-    copy or a dropped repeat: see `votes.account`.  docs/input.md has the rules.
+    a column of the items, such as their language, by which to slice them.  `workers` names the columns of a wide table,
+    `sheet` the sheet of a workbook; with `several`, a list of labels is a yes or no on each label, and labels are the
+    slices.  Every row is a vote, an abstention, a merged copy or a dropped repeat: see `votes.account`.
+    docs/input.md has the rules.
 
     >>> votes = read({"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1]})
     >>> votes.shape, votes.items, votes.labels
@@ -111,8 +119,9 @@ def read(
         columns, item=item, worker=worker, label=label, gold=gold, status=status, seconds=seconds, slice=by
     )
     how = Opening(
-        choice=choice, encoding=encoding, delimiter=delimiter, format=format, wide=wide, threads=threads, coded=True
-    )
+        choice=choice, encoding=encoding, delimiter=delimiter, format=format, wide=wide, workers=named_workers(workers),
+        sheet=sheet, several=several, threads=threads, coded=True,
+    )  # fmt: skip
     with open_table(source, how) as table:
         if gold_file is not None and "gold" in table.columns:
             _refuse_two_golds(table.columns["gold"])
@@ -126,6 +135,20 @@ def read(
     votes = build_votes(coded, items, truth, repeats=repeats, empty=no_vote)
     kind = label_type(source, votes.account.columns["label"])
     return votes if kind is None else replace(votes, label_type=kind)
+
+
+def named_workers(workers: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Names or patterns of columns, as a list or between commas.
+
+    >>> named_workers("Dr_*, ana")
+    ('Dr_*', 'ana')
+    """
+    if workers is None:
+        return None
+    found = tuple(name.strip() for name in workers.split(",")) if isinstance(workers, str) else tuple(map(str, workers))
+    if not found or "" in found:
+        raise ConfigError("workers=: name at least one column, or a pattern such as 'Dr_*'.")
+    return found
 
 
 def _refuse_two_golds(column: str) -> None:

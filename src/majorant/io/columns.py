@@ -8,18 +8,40 @@ from dataclasses import dataclass
 
 from majorant.errors import ConfigError, DataError
 
-ALIASES: Mapping[str, frozenset[str]] = {
-    "item": frozenset(["item", "task", "example", "unit", "question", "id"]),
-    "worker": frozenset(["worker", "annotator", "rater", "judge", "coder", "labeler", "labeller", "user", "model"]),
-    "label": frozenset(["label", "answer", "rating", "vote", "response", "value"]),
-    "gold": frozenset(["gold", "truth", "expected", "goldlabel", "groundtruth", "truelabel"]),
-    "status": frozenset(["status"]),
-    "seconds": frozenset(["seconds"]),
-    "slice": frozenset(),  # only where the caller names it
-}
+ALIASES: Mapping[str, tuple[frozenset[str], ...]] = {  # the names of the first set go before those of the next
+    "item": (
+        frozenset(["item", "task", "example", "unit", "question", "id"]),
+        frozenset(["sample", "doc", "document", "case", "testcase", "prompt", "query", "record", "instance", "hit",
+                   "subject", "image"]),
+    ),
+    "worker": (
+        frozenset(["worker", "annotator", "rater", "judge", "coder", "labeler", "labeller", "user"]),
+        frozenset(["performer", "grader", "evaluator", "reviewer", "scorer", "assessor", "juror", "judgemodel",
+                   "judgename", "gradermodel", "evaluatormodel", "annotatorname", "workername", "username"]),
+        frozenset(["model"]),
+    ),
+    "label": (
+        frozenset(["label", "answer", "rating", "vote", "response", "value", "verdict", "winner", "judgment",
+                   "judgement", "decision", "preference"]),
+        frozenset(["score", "grade", "choice", "category", "class", "annotation", "outcome", "result", "pass",
+                   "passed", "iscorrect"]),
+    ),
+    "gold": (
+        frozenset(["gold", "truth", "expected", "goldlabel", "groundtruth", "truelabel"]),
+        frozenset(["human", "humanlabel", "humanverdict", "humanrating", "humanscore", "goldstandard", "expertlabel"]),
+    ),
+    "status": (frozenset(["status"]),),
+    "seconds": (frozenset(["seconds"]),),
+    "slice": (),  # only where the caller names it
+}  # fmt: skip
+JUDGES = frozenset(
+    ["judge", "grader", "evaluator", "scorer", "juror", "judgemodel", "judgename", "gradermodel", "evaluatormodel"]
+)
+JUDGED = frozenset(["answer", "response", "value", "expected"])  # beside a judge, this is what was judged
 VOTE_ROLES = ("item", "worker", "label")
 GOLD_ROLES = ("item", "gold")
 SKIP = "_"
+ROW_NAMES = "(row names)"  # a first column without a name, as R writes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +90,9 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
     for role in ALIASES:
         if role in found or choice.named.get(role) == "":
             continue
-        candidates = [p for p, name in enumerate(names) if p not in found.values() and means(name, role)]
+        free = [p for p in range(len(names)) if p not in found.values()]
+        judged = "worker" in found and bare_word(names[found["worker"]]) in JUDGES
+        candidates = _candidates(names, free, role, judged=judged)
         if len(candidates) > 1:
             both = " and ".join(repr(names[p]) for p in candidates)
             quantity = "both" if len(candidates) == 2 else "all"
@@ -86,10 +110,30 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
     return {role: found[role] for role in ALIASES if role in found}
 
 
+def _candidates(names: Sequence[str], free: Sequence[int], role: str, *, judged: bool) -> list[int]:
+    """The columns that could have a role, by the first set of names that any of them is in.
+
+    Beside a judge, an answer or a response is what was judged and no label, unless nothing else could be one.
+    """
+    ranked = [[p for p in free if _among(names[p], words)] for words in ALIASES[role]]
+    if judged and role in ("label", "gold"):
+        kept = [[p for p in some if bare_word(names[p]) not in JUDGED] for some in ranked]
+        ranked = kept if any(kept) or role == "gold" else ranked
+    return next((some for some in ranked if some), [])
+
+
+def bare_word(name: str) -> str:
+    """A column's name without case, blanks, signs and a final id."""
+    return re.sub(r"[\W_]+", "", name).casefold().removesuffix("id")
+
+
+def _among(name: str, words: frozenset[str]) -> bool:
+    return re.sub(r"[\W_]+", "", name).casefold() in words or bare_word(name) in words
+
+
 def means(name: str, role: str) -> bool:
     """Whether a column of this name could have the role."""
-    word = re.sub(r"[\W_]+", "", name).casefold()
-    return word in ALIASES[role] or (word.endswith("id") and word[:-2] in ALIASES[role])
+    return any(_among(name, words) for words in ALIASES[role])
 
 
 def _by_position(choice: Choice, source: str) -> dict[str, int]:
@@ -115,7 +159,7 @@ def _refuse_missing(names: Sequence[str], missing: Sequence[str], source: str) -
     raise DataError(
         f"{source}: no column can be told to be the {roles}. Its columns are {_list(names)}. "
         f"Say {flags}; if the file has no header, give the order instead, e.g. columns='worker,item,label'."
-        " A table with one column per worker is read with wide=True."
+        " Of a table with one column per worker, name the workers' columns: workers='ana,bo,cy' or workers='Dr_*'."
     )
 
 

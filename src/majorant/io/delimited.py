@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from majorant.errors import ConfigError, DataError
-from majorant.io.columns import Choice, find_roles, looks_like_header
+from majorant.io.columns import ROW_NAMES, Choice, find_roles, looks_like_header
 from majorant.io.files import File, as_utf8
 from majorant.io.scan import BATCH_ROWS, batches, hashed_columns, literal, path_literal, wanted
 from majorant.io.table import ArrowArray, Column, Rows
@@ -57,6 +57,8 @@ def open_delimited(file: File, choice: Choice, stack: ExitStack, *, delimiter: s
         names = tuple(cell.strip() for cell in first)
         while len(names) > 1 and not names[-1]:  # a delimiter at the end of the line
             names = names[:-1]
+        if not names[0] and len(names) > 1:
+            names = (ROW_NAMES, *names[1:])
     else:
         names = _positions(file, first, choice)
 

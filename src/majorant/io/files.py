@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -26,20 +27,24 @@ ENDINGS = {
     ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".psv": "csv",
     ".json": "json", ".jsonl": "json", ".ndjson": "json",
     ".parquet": "parquet", ".pq": "parquet",
+    ".eval": "eval", ".xml": "cvat",
+    ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".xlsb": "excel", ".ods": "excel",
 }  # fmt: skip
 PACKINGS = {".gz": "gzip", ".zst": "zstd"}
 MAGIC = (
     (b"PAR1", "parquet", ""),
     (b"\x1f\x8b", "gzip", ""),
     (b"\x28\xb5\x2f\xfd", "zstd", ""),
-    (b"PK\x03\x04", "a ZIP archive or an Excel workbook", "Unpack it, or save the sheet as CSV."),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Save the sheet as CSV."),
     (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
     (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
     (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
     (b"ARROW1", "an Arrow file", "Open it with pyarrow and hand the table to majorant.read, or save it as Parquet."),
     (b"%PDF", "a PDF document", "Export the table as CSV."),
 )
+SPELT = {
+    "csv": "a delimited text file (CSV)", "json": "JSON", "parquet": "Parquet", "eval": "an Inspect log",
+    "excel": "a spreadsheet", "cvat": "a CVAT export",
+}  # fmt: skip
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
@@ -53,7 +58,7 @@ class File:
 
     name: str  # as the user wrote it
     path: Path  # where its bytes are
-    format: str  # csv | json | parquet
+    format: str  # csv | json | parquet | eval | excel | cvat
     packing: str  # "" | gzip | zstd
     encoding: str
     head: bytes  # the first bytes, unpacked
@@ -115,6 +120,8 @@ def identify(name: str, path: Path, *, encoding: str | None, format: str | None)
     content, next_move = next(((what, move) for magic, what, move in MAGIC if raw.startswith(magic)), ("", ""))
     if next_move:
         raise DataError(f"{name} holds {content}, which majorant does not read. {next_move}")
+    if archive := _archive(name, path, raw):
+        return File(name=name, path=path, format=archive, packing="", encoding="utf-8", head=raw)
     packing = content if content in ("gzip", "zstd") else ""
     ending, unpacked_name = _ending(name)
     if packing != ending and name != "standard input":
@@ -127,6 +134,29 @@ def identify(name: str, path: Path, *, encoding: str | None, format: str | None)
     code = _encoding(name, head, encoding)
     told = _format(name, unpacked_name, head, code, format)
     return File(name=name, path=path, format=told, packing=packing, encoding=code, head=head)
+
+
+def _archive(name: str, path: Path, raw: bytes) -> str:
+    """What a ZIP archive or an old workbook holds: an Inspect log, a workbook or a CVAT export; "" for other files."""
+    if raw.startswith(b"\xd0\xcf\x11\xe0"):
+        return "excel"
+    if not raw.startswith(b"PK\x03\x04"):
+        return ""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = set(archive.namelist())
+    except (zipfile.BadZipFile, OSError):
+        raise DataError(
+            f"{name} is an Excel workbook or a ZIP archive that is damaged or cut off. Copy the file again, or save "
+            "the sheet as CSV."
+        ) from None
+    if {"header.json", "_journal/start.json"} & members:
+        return "eval"
+    if "[Content_Types].xml" in members or {"mimetype", "content.xml"} <= members:
+        return "excel"
+    if "annotations.xml" in members:
+        return "cvat"
+    raise DataError(f"{name} holds a ZIP archive. Unpack it and name the files in it.")
 
 
 def _guarded(name: str, path: Path) -> IO[bytes]:
@@ -206,13 +236,15 @@ def _format(name: str, unpacked_name: str, head: bytes, encoding: str, format: s
 
 
 def _spell(format: str) -> str:
-    return {"csv": "a delimited text file (CSV)", "json": "JSON", "parquet": "Parquet"}[format]
+    return SPELT[format]
 
 
 def _content(name: str, head: bytes, encoding: str) -> str:
     if head.startswith(b"PAR1"):
         return "parquet"
     text = head.decode(encoding, errors="replace").lstrip()
+    if re.match(r"(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)?<annotations>", text, re.DOTALL):
+        return "cvat"
     if re.match(r"<(!doctype|html|\?xml)", text, re.IGNORECASE):
         raise DataError(f"{name} is a web page or XML, not a table of votes. Perhaps a download asked for a login.")
     return "json" if re.match(r"\{\s*[\"}]|\[\s*[\[{\]]|\[\s*$", text) else "csv"

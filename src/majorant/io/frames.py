@@ -89,17 +89,30 @@ def _open_columns(name: str, names: Sequence[Any], source: Any) -> Rows:
     return Rows(source=name, names=tuple(map(str, names)), kind="typed", format=name, stream=stream, first_row=0)
 
 
+def open_columns(
+    source: str, names: Sequence[str], columns: Sequence[Sequence[Any]], *, format: str, first_row: int
+) -> Rows:
+    """Columns of Python values by position: several may have one name, or none."""
+
+    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
+        yield from _batched([_column(columns[p], source, names[p]) for p in positions])
+
+    return Rows(source=source, names=tuple(names), kind="typed", format=format, stream=stream, first_row=first_row)
+
+
 def _open_stream(source: Any, module: str) -> Rows:
     import pyarrow as pa
 
     name = f"{module.lstrip('_')} {type(source).__name__}"
+    once = not isinstance(source, (pa.Table, pa.RecordBatch))  # others may lend their rows once
     reader = pa.RecordBatchReader.from_stream(source)
 
     def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
-        for batch in reader:
+        for batch in reader if once else pa.RecordBatchReader.from_stream(source):
             yield from _batched([batch.column(p) for p in positions])
 
-    return Rows(source=name, names=tuple(reader.schema.names), kind="typed", format=name, stream=stream, first_row=0)
+    names = tuple(reader.schema.names)
+    return Rows(source=name, names=names, kind="typed", format=name, stream=stream, first_row=0, again=not once)
 
 
 def _open_records(records: list[Any], choice: Choice) -> Rows:

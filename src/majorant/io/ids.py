@@ -63,7 +63,7 @@ def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any],
             row = int(np.argmax(coded.codes[role] == code))
             raise DataError(
                 f"{coded.where(row)}, column {coded.table.columns[role]!r}: {value!r} is a {type(value).__name__}, "
-                "not a single value. Give one row per vote, with one label each."
+                "not a single value. Give one row per vote with one label, or say several=True for a yes or no on each."
             ) from None
         if remap[code] == len(first):
             first.append(value)

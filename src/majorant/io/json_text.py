@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from majorant.errors import DataError
 from majorant.io.columns import Choice
-from majorant.io.exports import recognise, write_votes
 from majorant.io.files import File, as_utf8, temporary
+from majorant.io.formats import recognise
+from majorant.io.formats.base import Context, Format, Record
+from majorant.io.formats.layout import write_votes
+from majorant.io.formats.logs import Apart
 from majorant.io.scan import batches, connect, hashed_columns, literal, path_literal, wanted
 from majorant.io.table import Column, Rows
 
@@ -20,10 +23,12 @@ TAIL_BYTES = 1 << 12
 DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
 
 
-def open_json(file: File, choice: Choice, stack: ExitStack, *, threads: int | None) -> Rows:
+def open_json(
+    file: File, choice: Choice, stack: ExitStack, *, threads: int | None, apart: Apart = ("", ""), several: bool = False
+) -> Rows:
     """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere.
 
-    The export of an annotation tool, an object per item with the votes inside, is laid out a vote a line first.
+    The format of another tool, with the votes inside, is laid out a vote a line first.
     """
     import duckdb
 
@@ -47,12 +52,28 @@ def open_json(file: File, choice: Choice, stack: ExitStack, *, threads: int | No
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
-    spelt, unit = "JSON" if shape == "array" else "JSON Lines", "record"
-    if tool := recognise(names):
+    first = next(_objects(path, packing, shape, threads))
+    if found := recognise(names, first, file.name):
         records = _objects(path, packing, shape, threads)
-        path, packing, shape = temporary(stack), "", "newline_delimited"
-        names = write_votes(path, records, tool, choice, file.name)
-        spelt, unit = f"{tool.name} export", "vote"
+        return open_votes(file, found, records, choice, stack, threads=threads, apart=apart, several=several)
+    return _rows(file, path, packing, shape, names, threads)
+
+
+def open_votes(
+    file: File, format: Format, records: Iterable[Record], choice: Choice, stack: ExitStack, *,
+    threads: int | None, apart: Apart = ("", ""), several: bool = False,
+) -> Rows:  # fmt: skip
+    """The votes inside the records of a recognised format, laid out in a file of their own."""
+    path = temporary(stack)
+    context = Context(source=file.name, item_prefix=apart[0], worker_suffix=apart[1])
+    laid = write_votes(path, records, format, choice, context, split=several)
+    return _rows(file, path, "", "newline_delimited", laid.names, threads, laid.described)
+
+
+def _rows(
+    file: File, path: Path, packing: str, shape: str, names: tuple[str, ...], threads: int | None, described: str = ""
+) -> Rows:
+    import duckdb
 
     def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
         try:
@@ -61,7 +82,9 @@ def open_json(file: File, choice: Choice, stack: ExitStack, *, threads: int | No
         except duckdb.Error as error:
             raise _diagnose(file, shape, str(error)) from None
 
+    spelt = described or ("JSON" if shape == "array" else "JSON Lines")
     packed = f", {file.packing}" if file.packing else ""
+    unit = "vote" if described else "record"
     return Rows(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit=unit)
 
 

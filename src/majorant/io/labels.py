@@ -14,6 +14,7 @@ from majorant.io.collect import Coded
 from majorant.io.frames import kind_key
 from majorant.io.gold import Gold, match_labels
 from majorant.io.ids import distinct
+from majorant.io.several import written_list
 from majorant.io.values import decode, is_empty, numbers_if_all, sort_labels, voted
 from majorant.io.vocabulary import Codes
 
@@ -40,6 +41,16 @@ def vote_mask(coded: Coded, label_values: Sequence[Any], empty: frozenset[str]) 
     if ok_n.all():
         return vote_n
     return np.asarray(ok_n if vote_n is None else ok_n & vote_n)
+
+
+def _refuse_lists(coded: Coded, values: Sequence[Any]) -> None:
+    """A list that is written out as text is several labels, and no label of its own."""
+    listed = next((v for v in values if isinstance(v, str) and v.lstrip()[:1] == "[" and written_list(v)), None)
+    if listed is not None:
+        raise DataError(
+            f"{coded.table.source}, column {coded.table.columns['label']!r}: {listed!r} is a list of labels. Say "
+            "several=True for a yes or no on each label."
+        )
 
 
 def label_uses(coded: Coded, n_values: int, vote_n: Mask | None) -> NDArray[np.integer[Any]]:
@@ -71,6 +82,7 @@ def name_labels(
     used = [code for code in range(len(label_values)) if uses[code]]
     gold_values = decode(coded.known["gold"], coded.table.kind) if "gold" in coded.codes else []
     gold_used = [code for code, v in enumerate(gold_values) if not is_empty(v) and str(v) not in empty]
+    _refuse_lists(coded, [label_values[code] for code in used])
     if coded.table.kind == "text":
         texts = [label_values[code] for code in used] + [gold_values[code] for code in gold_used]
         numbers = numbers_if_all(texts)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import glob
+import json
 import os
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from majorant.account import Note
 from majorant.errors import ConfigError, DataError
-from majorant.io.columns import Choice, find_roles
+from majorant.io.columns import VOTE_ROLES, Choice, find_roles
 from majorant.io.delimited import open_delimited
+from majorant.io.excel import open_excel
 from majorant.io.files import File, find_files, identify
+from majorant.io.formats import cvat, inspect_log, recognise, recognise_table
+from majorant.io.formats.logs import Apart, told_apart
 from majorant.io.frames import open_frame
-from majorant.io.json_text import open_json
+from majorant.io.joined import join_items, joined_note, judged_subject
+from majorant.io.json_text import open_json, open_votes
 from majorant.io.parquet import open_parquet
+from majorant.io.several import split_labels
 from majorant.io.table import Column, NotCodedError, Part, Rows, Table, column_length, from_row
-from majorant.io.wide import wide_parts, wide_roles
+from majorant.io.wide import Wide, detect_wide, read_wide, wide_parts
+
+Layout = dict[str, int] | Wide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +39,10 @@ class Opening:
     delimiter: str | None = None
     format: str | None = None
     wide: bool = False
+    workers: tuple[str, ...] | None = None  # names or patterns of the workers' columns in a wide table
     threads: int | None = None
+    several: bool = False  # a list of labels is a yes or no on each of them
+    sheet: str | None = None  # of a workbook
     coded: bool = False  # text comes coded where a reader does that at once, else with hashes
 
 
@@ -44,8 +58,9 @@ def open_rows(source: Any, how: Opening) -> Iterator[list[Rows]]:
     """The rows of each file or frame of the source, with all their columns."""
     with ExitStack() as stack:
         if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
-            yield [_open_file(identify(*f, encoding=how.encoding, format=how.format), how, stack)
-                   for f in find_files(source, stack)]  # fmt: skip
+            files = [identify(*f, encoding=how.encoding, format=how.format) for f in find_files(source, stack)]
+            apart = _told_apart(files)
+            yield [_open_file(file, how, stack, one) for file, one in zip(files, apart, strict=True)]
         else:
             _refuse_file_settings(how)
             yield [open_frame(source, how.choice)]
@@ -61,15 +76,62 @@ def _refuse_file_settings(how: Opening) -> None:
             raise ConfigError(f"{name}= is for files; these votes are in memory already.")
 
 
-def _open_file(file: File, how: Opening, stack: ExitStack) -> Rows:
+def _told_apart(files: Sequence[File]) -> list[Apart]:
+    """How the items and judges of several logs are told apart."""
+    if len(files) == 1:
+        return [("", "")]
+    return told_apart([file.name for file in files], [_header(file) for file in files])
+
+
+def _header(file: File) -> Mapping[str, Any] | None:
+    if file.format == "eval":
+        return inspect_log.header(inspect_log.document(file.path, file.name))
+    if file.format != "json" or b'"eval"' not in file.head:
+        return None
+    try:
+        with file.open() as raw:
+            log = json.load(raw)
+    except ValueError:
+        return None
+    return inspect_log.header(log) if isinstance(log, dict) and inspect_log.LOG.recognise(frozenset(log), log) else None
+
+
+def _open_file(file: File, how: Opening, stack: ExitStack, apart: Apart) -> Rows:
     if how.delimiter is not None and file.format != "csv":
         raise ConfigError(f"delimiter= is for delimited text, and {file.name} holds {file.format}. Leave it out.")
     if file.format == "csv":
         delimiter = how.delimiter or ("\t" if how.format == "tsv" else None)
         return open_delimited(file, how.choice, stack, delimiter=delimiter, threads=how.threads)
+    if file.format == "parquet":
+        return open_parquet(file, threads=how.threads)
+    if file.format == "excel":
+        return open_excel(file, how.sheet)
+    more: dict[str, Any] = {"threads": how.threads, "apart": apart, "several": how.several}
     if file.format == "json":
-        return open_json(file, how.choice, stack, threads=how.threads)
-    return open_parquet(file, threads=how.threads)
+        return open_json(file, how.choice, stack, **more)
+    if file.format == "eval":
+        log = inspect_log.document(file.path, file.name)
+        recognise(list(log), log, file.name)
+        return open_votes(file, inspect_log.LOG, [log], how.choice, stack, **more)
+    return open_votes(file, cvat.IMAGES, _cvat_images(file), how.choice, stack, **more)
+
+
+def _cvat_images(file: File) -> list[dict[str, Any]]:
+    from xml.etree.ElementTree import ParseError
+
+    try:
+        if file.head.startswith(b"PK"):
+            with zipfile.ZipFile(file.path) as archive, archive.open("annotations.xml") as stream:
+                found = list(cvat.images(stream))
+        else:
+            with file.open() as stream:
+                found = list(cvat.images(stream))
+    except ParseError as error:
+        raise DataError(f"{file.name} is a CVAT export that breaks off ({error}). Export it again.") from None
+    if not found:
+        raise DataError(f"{file.name} is a CVAT export without images. Export the job as CVAT for images.")
+    recognise(list(found[0]), found[0], file.name)
+    return found
 
 
 def _table(source: Any, every: Sequence[Rows], how: Opening) -> Table:
@@ -80,41 +142,95 @@ def _table(source: Any, every: Sequence[Rows], how: Opening) -> Table:
             f"{first.source} is {first.format} and {other.source} is {other.format}. "
             "Files that are read together must be of one kind."
         )
-    found = [_roles(rows, how) for rows in every]
-    used = {rows.names[p] for rows, roles in zip(every, found, strict=True) for p in roles.values()}
-    ignored = () if how.wide else tuple(
-        dict.fromkeys(name for rows in every if rows.named for name in rows.names if name not in used)
-    )  # fmt: skip
-    columns = {role: rows.names[p] for rows, roles in zip(every, found, strict=True) for role, p in roles.items()}
-    if how.wide:
+    found = [_layout(rows, how) for rows in every]
+    every, found, notes = _joined(every, found, how)
+    first = every[0]
+    used = {rows.names[p] for rows, one in zip(every, found, strict=True) for p in _used(one)}
+    ignored = tuple(dict.fromkeys(name for rows in every if rows.named for name in rows.names if name not in used))
+    columns: dict[str, str] = {}
+    for rows, one in zip(every, found, strict=True):
+        columns |= {role: rows.names[p] for role, p in (one.roles if isinstance(one, Wide) else one).items()}
+    wide = isinstance(found[0], Wide)
+    if wide:
         columns |= {"worker": "the other columns' names", "label": "their cells"}
     name = first.source if len(every) == 1 else f"{source if _is_path(source) else first.source} ({len(every)} files)"
-    formats = dict.fromkeys(rows.format for rows in every)
+    formats = dict.fromkeys(_described(rows) for rows in every)
     return Table(
         source=name,
         kind=first.kind,
-        format="; ".join(formats) + (", wide" if how.wide else ""),
+        format="; ".join(formats) + (", wide" if wide else ""),
         columns=columns,
         ignored=ignored,
-        parts=(part for rows, roles in zip(every, found, strict=True) for part in _parts(rows, roles, how)),
+        parts=(part for rows, one in zip(every, found, strict=True) for part in _parts(rows, one, how)),
+        notes=tuple(dict.fromkeys([*notes, *(note for one in found if isinstance(one, Wide) for note in one.notes)])),
     )
 
 
-def _roles(rows: Rows, how: Opening) -> dict[str, int]:
-    if how.wide:
-        return wide_roles(rows, how.choice)
+def _joined(every: Sequence[Rows], found: list[Layout], how: Opening) -> tuple[list[Rows], list[Layout], list[Note]]:
+    """Items made of a question and the model that answered it, where judges look at several models."""
+    rows_of, layouts, notes = list(every), list(found), []
+    for n, (rows, layout) in enumerate(zip(every, found, strict=True)):
+        if how.choice.needed != VOTE_ROLES or (not rows.named and not how.several):
+            continue
+        if isinstance(layout, Wide):
+            if how.several:
+                raise ConfigError("several=True is for a row per vote. Turn the wide table into that first.")
+            continue
+        subject = judged_subject(rows, layout, how.choice)
+        if subject is not None:
+            notes.append(joined_note(rows, subject))
+            rows_of[n], place = join_items(rows, [layout["item"], subject])
+            layouts[n] = layout = {**layout, "item": place}
+        if how.several:
+            rows_of[n], layouts[n] = split_labels(rows_of[n], layout)
+    return rows_of, layouts, notes
+
+
+def _described(rows: Rows) -> str:
+    tool = recognise_table(rows.names) if rows.named else None
+    return rows.format if tool is None else f"{tool.name} ({rows.format})"
+
+
+def _used(layout: Layout) -> Iterable[int]:
+    return [*layout.roles.values(), *layout.workers] if isinstance(layout, Wide) else layout.values()
+
+
+def _layout(rows: Rows, how: Opening) -> Layout:
+    """Which column is what: as the caller says, as a tool's table has it, by names, or a column per worker."""
     if how.choice.columns is not None and rows.named:
         raise ConfigError(
             f"{rows.source} has column names ({', '.join(rows.names[:6])}); columns= is for tables without. "
             "Name the columns with item=, worker= and label=."
         )
-    return find_roles(rows.names, how.choice, rows.source)
+    choice, workers = how.choice, how.workers
+    tool = recognise_table(rows.names) if rows.named and not how.wide else None
+    if tool is not None:
+        choice = replace(choice, named={**tool.roles(rows.names), **choice.named})
+        if tool.workers is not None and workers is None and choice.needed == VOTE_ROLES:
+            workers = tuple(map(glob.escape, tool.workers(rows.names)))
+    if how.wide or workers is not None:
+        return read_wide(rows, choice, workers)
+    found = _by_name(rows, choice)
+    if isinstance(found, dict):
+        return found
+    wide = detect_wide(rows, choice) if choice.needed == VOTE_ROLES and choice.columns is None else None
+    if wide is None:
+        raise found
+    return wide
 
 
-def _parts(rows: Rows, roles: dict[str, int], how: Opening) -> Iterator[Part]:
-    if how.wide:
-        yield from wide_parts(rows, roles)
+def _by_name(rows: Rows, choice: Choice) -> dict[str, int] | DataError:
+    try:
+        return find_roles(rows.names, choice, rows.source)
+    except DataError as error:
+        return error.with_traceback(None)
+
+
+def _parts(rows: Rows, layout: Layout, how: Opening) -> Iterator[Part]:
+    if isinstance(layout, Wide):
+        yield from wide_parts(rows, layout)
         return
+    roles = layout
     first = rows.first_row
     hashed = [role in ("item", "worker") for role in roles].index(False)  # ids come first, and may be many
     positions = list(roles.values())

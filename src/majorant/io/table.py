@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.account import Note
+
 ArrowArray = Any  # pyarrow ships no types
 
 
@@ -56,6 +58,7 @@ class Rows:
     first_row: int = 1  # what the user would call the first row
     unit: str = "row"
     named: bool = True  # False: columns have positions only
+    again: bool = True  # the rows can be streamed more than once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,7 @@ class Table:
     columns: Mapping[str, str]  # role -> the user's column name
     ignored: tuple[str, ...]
     parts: Iterator[Part]
+    notes: tuple[Note, ...] = ()
 
 
 def column_length(column: Column) -> int:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ALIASES
-from majorant.io.exports import recognise
+from majorant.io.formats import recognise
+from majorant.io.formats.base import Context
 
 DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
 DESIGN = "majorant_design"  # in tasks: which design they belong to
@@ -145,7 +146,7 @@ def _from_table(text: str, path: Path, expert: str) -> Labelled:
     sign = max(SIGNS, key=first.count)
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=sign)
     names = {name.strip().casefold(): name for name in rows.fieldnames or () if name}
-    item = next((names[alias] for alias in (ITEM, *sorted(ALIASES["item"])) if alias in names), None)
+    item = next((names[alias] for alias in (ITEM, *sorted(ALIASES["item"][0])) if alias in names), None)
     labels = [
         name for key, name in names.items() if key == LABEL or (key.startswith(LABEL) and key[5] in " _-.0123456789")
     ]
@@ -154,7 +155,7 @@ def _from_table(text: str, path: Path, expert: str) -> Labelled:
         raise DataError(
             f"{path} has no column {ITEM if item is None else LABEL}. Keep the columns that majorant ask wrote."
         )
-    draw, who = names.get(DRAW), next((names[n] for n in (EXPERT, *sorted(ALIASES["worker"])) if n in names), None)
+    draw, who = names.get(DRAW), next((names[n] for n in (EXPERT, *sorted(ALIASES["worker"][0])) if n in names), None)
     answers = []
     for row in rows:
         named = (row.get(who) or "").strip() if who else ""
@@ -184,18 +185,18 @@ def _records(path: Path, text: str) -> list[Mapping[str, Any]]:
 
 
 def _from_tool(records: list[Mapping[str, Any]], path: Path, expert: str) -> Labelled:
-    tool = recognise([*records[0]]) if records else None
+    tool = recognise([*records[0]], records[0], str(path)) if records else None
     if records and tool is None and not any(map(_design, records)):
         raise DataError(
             f"{path} is no export of Label Studio, Argilla or Prodigy. Export it again, or fill in the CSV."
         )
-    answers, design = [], None
+    answers, design, context = [], None, Context(source=str(path))
     for record in records:
         own = _own(record)
         design = design or _design(record)
         item = own.get(ITEM, record.get("id"))
         if tool is not None:
-            answers += [_answer(item, vote.worker, vote.answers, expert) for vote in tool.votes(record, False)]
+            answers += [_answer(item, vote.worker, vote.answers, expert) for vote in tool.votes(record, context)]
     return Labelled(tuple(answers), design, False)
 
 

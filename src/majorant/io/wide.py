@@ -2,36 +2,173 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.account import Note
 from majorant.errors import ConfigError, DataError
-from majorant.io.columns import ALIASES, Choice, find_roles
+from majorant.io.columns import ALIASES, ROW_NAMES, Choice, find_roles, means
 from majorant.io.frames import coded, plain
-from majorant.io.table import Objects, Part, Plain, Rows, Table, column_length, numpy_view
+from majorant.io.table import Objects, Part, Plain, Rows, Table, column_length, from_row, numpy_view
+
+SAMPLED_ROWS = 2_000
+FEW_LABELS = 20  # more different values than that, half as many as rows, are no labels
+COVARIATES = frozenset((
+    "age", "sex", "gender", "race", "ethnicity", "site", "center", "centre", "group", "arm", "treatment", "condition",
+    "date", "time", "timestamp", "year", "month", "day", "batch", "split", "language", "lang", "country", "city",
+    "weight", "height", "bmi", "length", "tokens", "cost", "latency", "comment", "comments", "note", "notes", "text",
+    "prompt", "response", "input", "output", "url", "source", "category", "topic", "difficulty", "seed", "index",
+))  # fmt: skip
 
 
-def wide_roles(rows: Rows, choice: Choice) -> dict[str, int]:
-    """The item column (named, or the first), the gold column (by name) and that of slices, if there are such."""
+@dataclass(frozen=True, slots=True)
+class Wide:
+    """How a wide table is read: where the item, gold and slice stand, and the columns of the workers."""
+
+    roles: dict[str, int]
+    workers: tuple[int, ...]
+    notes: tuple[Note, ...] = ()
+
+
+def read_wide(rows: Rows, choice: Choice, workers: Sequence[str] | None) -> Wide:
+    """The columns of the workers: those that match a name or pattern, else all; what looks like no votes is refused."""
     if not rows.named:
         raise ConfigError("wide=True needs a header with the names of the workers; columns= does not go with it.")
+    if choice.named.get("worker") or choice.named.get("label"):
+        raise ConfigError("worker= and label= are for a row per vote. Of a wide table, name the columns: workers=.")
+    roles = _roles(rows, choice)
+    free = [p for p in range(len(rows.names)) if p not in roles.values()]
+    if workers is not None:
+        return Wide(roles, tuple(_matching(rows, free, workers)))
+    free = [p for p in free if p or rows.names[p] != ROW_NAMES]
+    if rows.again:
+        odd = _odd_columns(rows, free)
+        if odd:
+            raise DataError(f"{rows.source}: {_listed(rows, odd)}. {_flag(rows, [p for p in free if p not in odd])}")
+    return Wide(roles, tuple(free))
+
+
+def detect_wide(rows: Rows, choice: Choice) -> Wide | None:
+    """A wide table that nobody called one: two columns or more share a few labels, and a row is an item.
+
+    Where other columns stand beside them, the error says which ones to name; None where nothing looks like workers.
+    """
+    if not rows.named or not rows.again or choice.named.get("worker") or choice.named.get("label"):
+        return None
+    roles = _roles(rows, choice)
+    free = [p for p in range(len(rows.names)) if p not in roles.values() and (p or rows.names[p] != ROW_NAMES)]
+    if len(free) < 2:
+        return None
+    odd = _odd_columns(rows, free)
+    left = [p for p in free if p not in odd]
+    if len(left) < 2 or _repeats(_sampled(rows, [roles["item"]])[0]):
+        return None
+    if odd:
+        raise DataError(
+            f"{rows.source} looks like a wide table, a column per worker, but {_listed(rows, odd)}. {_flag(rows, left)}"
+        )
+    shown = ", ".join(repr(rows.names[p]) for p in left[:6]) + (f" and {len(left) - 6} more" if len(left) > 6 else "")
+    text = f"Read as a wide table, a row per item and a column per worker: {shown}. Otherwise say worker= and label=."
+    return Wide(roles, tuple(left), (Note("wide", text),))
+
+
+def _roles(rows: Rows, choice: Choice) -> dict[str, int]:
+    """The item column (named, found by its name, or the first), the gold column (by name) and that of slices."""
     named = {role: word for role, word in choice.named.items() if role in ("item", "gold", "slice")}
-    named.setdefault("item", rows.names[0] if rows.names else "")
+    if "item" not in named:
+        called = [name for name in rows.names if means(name, "item")]
+        named["item"] = called[0] if len(called) == 1 else rows.names[0] if rows.names else ""
     for role in ALIASES:
         if role not in named and role != "gold":
             named[role] = ""
     return find_roles(rows.names, Choice(named=named, needed=("item",)), rows.source)
 
 
-def wide_parts(rows: Rows, roles: dict[str, int]) -> Iterator[Part]:
+def _matching(rows: Rows, free: Sequence[int], patterns: Sequence[str]) -> list[int]:
+    found: dict[int, None] = {}
+    for pattern in patterns:
+        hits = [p for p in free if fnmatchcase(rows.names[p], pattern)]
+        if not hits:
+            listed = ", ".join(repr(name) for name in rows.names[:12])
+            raise ConfigError(f"{rows.source}: workers={pattern!r} matches no column. Its columns are {listed}.")
+        found.update(dict.fromkeys(hits))
+    return sorted(found)
+
+
+def _sampled(rows: Rows, positions: Sequence[int]) -> list[list[Any]]:
+    """The first values of some columns, nothing where a cell is empty."""
+    columns = next(iter(rows.stream(positions, 0)), None)
+    if columns is None:
+        return [[] for _ in positions]
+    found = []
+    for column in columns:
+        cut = from_row(column, 0) if isinstance(column, Objects) else plain(column).slice(0, SAMPLED_ROWS)
+        values = _values(cut)[:SAMPLED_ROWS]
+        if rows.kind == "json":
+            values = [None if value is None else json.loads(value) for value in values]
+        found.append([None if is_blank(value) else value for value in values])
+    return found
+
+
+def is_blank(value: Any) -> bool:
+    """Nothing, NaN, or a text of blanks or that stands for nothing."""
+    return value is None or value != value or (isinstance(value, str) and value.strip() in ("", "NA", "NaN", "."))
+
+
+def _odd_columns(rows: Rows, free: Sequence[int]) -> dict[int, str]:
+    """The columns that do not look like a worker's votes, and why."""
+    if not free:
+        return {}
+    columns = dict(zip(free, _sampled(rows, free), strict=True))
+    odd: dict[int, str] = {}
+    labels: dict[int, set[str]] = {}
+    for p, values in columns.items():
+        given = [value for value in values if value is not None]
+        if any(isinstance(value, (list, dict)) for value in given):
+            odd[p] = "holds lists"
+            continue
+        labels[p] = {str(value) for value in given}
+        n_labels, name = len(labels[p]), re.sub(r"[\W_]+", "", rows.names[p]).casefold()
+        if name in COVARIATES:
+            odd[p] = "is about the item, by its name"
+        elif n_labels > FEW_LABELS and n_labels > len(given) / 2:
+            odd[p] = f"has {n_labels:,} different values in {len(given):,} rows"
+    for p in [p for p in labels if p not in odd and labels[p]]:
+        others: set[str] = set().union(*(labels[q] for q in labels if q != p and q not in odd))
+        if not labels[p] & others and len(labels) > 1:
+            odd[p] = "has no value in common with the other columns"
+    return odd
+
+
+def _repeats(values: Sequence[Any]) -> bool:
+    given = [str(value) for value in values if value is not None]
+    return len(set(given)) < len(given)
+
+
+def _listed(rows: Rows, odd: Mapping[int, str], most: int = 4) -> str:
+    told = [f"{rows.names[p]!r} {why}" for p, why in list(odd.items())[:most]]
+    more = f", and {len(odd) - most} more columns do not look like votes" if len(odd) > most else ""
+    return ", ".join(told) + more
+
+
+def _flag(rows: Rows, left: Sequence[int]) -> str:
+    names = ",".join(rows.names[p] for p in left)
+    shown = names if left and len(names) <= 120 and "," not in "".join(rows.names[p] for p in left) else "Dr_*"
+    return f"Say which columns are the workers': workers={shown!r}; workers='*' takes them all."
+
+
+def wide_parts(rows: Rows, wide: Wide) -> Iterator[Part]:
     """One part per batch; an empty cell is no vote and no declared voter, an item without votes is still declared."""
     import pyarrow as pa
 
-    taken = set(roles.values())
-    workers = [p for p in range(len(rows.names)) if p not in taken]
+    roles, workers = wide.roles, wide.workers
     _refuse_workers(rows, [rows.names[p] for p in workers])
     names = pa.array([rows.names[p] for p in workers], pa.large_string())
     if rows.kind == "json":

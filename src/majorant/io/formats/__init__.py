@@ -1,0 +1,72 @@
+"""The registry of formats: a module each, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from majorant.errors import DataError
+from majorant.io.formats import (
+    argilla,
+    cvat,
+    deepeval,
+    ground_truth,
+    inspect_log,
+    label_studio,
+    labelbox,
+    lm_eval,
+    mturk,
+    prodigy,
+    promptfoo,
+    ragas,
+    toloka,
+)
+from majorant.io.formats.base import Format, Record, TableFormat
+
+FORMATS: tuple[Format, ...] = (
+    inspect_log.LOG,
+    promptfoo.RESULTS,
+    promptfoo.LINES,
+    lm_eval.SAMPLES,
+    deepeval.RUN,
+    label_studio.EXPORT,
+    label_studio.MINIMAL,
+    argilla.NESTED,
+    argilla.FLAT,
+    prodigy.LINES,
+    labelbox.EXPORT,
+    ground_truth.CONSOLIDATION,
+    ground_truth.RESPONSES,
+    ground_truth.MANIFEST,
+    cvat.IMAGES,
+)
+TABLES: tuple[TableFormat, ...] = (
+    toloka.ASSIGNMENTS,
+    mturk.BATCH,
+    label_studio.TABLE,
+    ragas.RESULTS,
+)
+
+
+def recognise(names: Sequence[str], first: Record, source: str) -> Format | None:
+    """The format of some records, by all their keys and the first of them; one that cannot be read is an error.
+
+    >>> recognise(["id", "data", "annotations", "predictions"], {"data": {}, "annotations": []}, "p.json").name
+    'Label Studio export'
+    >>> recognise(["item", "worker", "label"], {}, "votes.json") is None
+    True
+    """
+    keys = frozenset(names)
+    found = next((format for format in FORMATS if format.recognise(keys, first)), None)
+    if found is not None and found.refusal is not None and (why := found.refusal(keys, first)):
+        raise DataError(f"{source} is a {found.name}, {why}")
+    return found
+
+
+def recognise_table(names: Sequence[str]) -> TableFormat | None:
+    """The format of a table, by the names of its columns.
+
+    >>> recognise_table(["INPUT:text", "OUTPUT:mood", "ASSIGNMENT:worker_id"]).name
+    'Toloka assignments'
+    """
+    keys = frozenset(names)
+    return next((format for format in TABLES if format.recognise(keys)), None)

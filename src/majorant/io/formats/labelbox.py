@@ -1,0 +1,55 @@
+"""Labelbox: the NDJSON of an export, classifications at the level of the data row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from majorant.io.formats.base import Context, Format, Record, Vote
+
+
+def _votes(record: Record, context: Context) -> Iterator[Vote]:
+    """A label of a data row is a vote by its creator; each classification is a question."""
+    row = record["data_row"]
+    item = row.get("global_key") or row.get("external_id") or row["id"]
+    fields = {"row_data": row.get("row_data")}
+    for project in record["projects"].values():
+        for label in project.get("labels") or ():
+            details = label.get("label_details") or {}
+            worker = details.get("created_by") or label["id"]
+            context.count(labeler=worker)
+            context.count(**{"data row": item})
+            performed = label.get("performance_details") or {}
+            yield Vote(
+                item=item,
+                worker=worker,
+                answers={} if label.get("label_kind") == "Skip" or label.get("is_skipped") else _answers(label),
+                seconds=performed.get("seconds_to_create"),
+                is_gold=bool(details.get("is_benchmark_reference") or performed.get("benchmark_reference_label")),
+                fields=fields,
+            )
+
+
+def _answers(label: Record) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for part in (label.get("annotations") or {}).get("classifications") or ():
+        if "radio_answer" in part:
+            found[part["name"]] = part["radio_answer"].get("name") or part["radio_answer"]["value"]
+        elif "checklist_answers" in part:
+            found[part["name"]] = [one.get("name") or one["value"] for one in part["checklist_answers"]]
+    return found
+
+
+def _old(keys: frozenset[str], _: Record) -> str | None:
+    if "data_row" not in keys:
+        return "of the old kind, which names no worker for each label. Export it again as export v2 (NDJSON)."
+    return None
+
+
+EXPORT = Format(
+    name="Labelbox export",
+    recognise=lambda keys, _: {"data_row", "projects"} <= keys or {"DataRow ID", "Label"} <= keys,
+    votes=_votes,
+    kinds=("labeler", "data row"),
+    refusal=_old,
+)

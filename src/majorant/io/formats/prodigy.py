@@ -1,0 +1,39 @@
+"""Prodigy: the lines of db-out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from majorant.io.formats.base import Context, Format, Record, Vote, scalar_fields
+
+
+def _votes(task: Record, context: Context) -> Iterator[Vote]:
+    """The chosen option is the label; where there are none to choose, accept and reject are the labels."""
+    worker = task.get("_annotator_id") or task["_session_id"]
+    own = scalar_fields({key: value for key, value in task.items() if key[0] != "_"}, ["answer"])
+    if "options" in task or "accept" in task:
+        item = task["_input_hash"]
+        answers = {"accept": list(task.get("accept") or ())} if task["answer"] == "accept" else {}
+    else:
+        item = task["_task_hash"] if "label" in task else task["_input_hash"]  # is it this label? of text and label
+        answers = {} if task["answer"] == "ignore" else {"answer": task["answer"]}
+    context.count(annotator=worker, example=item)
+    yield Vote(item=item, worker=worker, answers=answers, fields=own)
+
+
+def _spans_only(keys: frozenset[str], first: Record) -> str | None:
+    if "spans" in keys and first.get("_view_id") in ("ner_manual", "spans_manual", "image_manual", "rel"):
+        return (
+            "with spans or boxes, which are no votes on a shared item. Export a binary recipe (accept, reject) or "
+            "textcat, or give a table with a row per span."
+        )
+    return None
+
+
+LINES = Format(
+    name="Prodigy export",
+    recognise=lambda keys, _: {"_input_hash", "answer"} <= keys,
+    votes=_votes,
+    kinds=("annotator", "example"),
+    refusal=_spans_only,
+)

@@ -1,0 +1,237 @@
+"""A small file of every format: read at the first try, described, and misread by no reader in silence."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import majorant as mj
+from majorant.errors import MajorantError
+from majorant.io.columns import Choice
+from majorant.io.formats import FORMATS, recognise
+from majorant.io.formats.base import Context
+from majorant.io.formats.layout import write_votes
+
+HERE = Path(__file__).parent / "fixtures"
+PASS = {"pos": "pass", "neg": "fail"}
+LETTER = {"pos": "C", "neg": "I"}
+NUMBER = {"pos": 1, "neg": 0}
+STARS = {"pos": 5, "neg": 2}
+SCORE = {"pos": 0.9, "neg": 0.2}
+SAME = {"pos": "pos", "neg": "neg"}
+BALLOTS = ["pos pos neg", "neg neg neg", "neg pos -", "pos pos pos"]  # of ana, bo and cy on the four items
+
+# file, settings, how it is described, how labels are called, and the number of abstentions
+CASES = [
+    ("crowd_kit.csv", {}, "CSV", SAME, 1),
+    ("performers.tsv", {}, "CSV, tab-separated", SAME, 1),
+    ("votes.parquet", {}, "Parquet", SAME, 1),
+    ("judges.jsonl", {}, "JSON Lines", PASS, 1),
+    ("scores.csv", {}, "CSV", SCORE, 1),
+    ("inspect.json", {}, "Inspect log, 3 scorers, 4 samples", LETTER, 1),
+    ("inspect.eval", {}, "Inspect log, 3 scorers, 4 samples", LETTER, 1),
+    ("inspect_*.eval", {}, "Inspect log, 1 scorer, 4 samples", LETTER, 1),
+    ("promptfoo.json", {}, "promptfoo results file, 3 assertions, 4 outputs", PASS, 1),
+    ("promptfoo.jsonl", {}, "promptfoo results file, 3 assertions, 4 outputs", PASS, 1),
+    ("promptfoo.json", {"label": "score"}, "promptfoo results file, 3 assertions, 4 outputs", SCORE, 1),
+    ("lm_eval/*/samples_*.jsonl", {}, "lm-eval samples log, 4 samples", SAME, 1),
+    ("deepeval.json", {}, "DeepEval test run, 3 metrics, 4 test cases", PASS, 1),
+    ("ragas.csv", {}, "Ragas results (CSV", NUMBER, 0),
+    ("label_studio.json", {}, "Label Studio export, 3 annotators, 4 tasks", SAME, 1),
+    ("label_studio_min.json", {}, "Label Studio JSON-MIN export, 3 annotators, 4 tasks", SAME, 0),
+    ("label_studio.csv", {}, "Label Studio table (CSV", SAME, 0),
+    ("argilla.json", {}, "Argilla export, 1 question, 4 records", SAME, 1),
+    ("argilla_flat.jsonl", {}, "flat Argilla export, 1 question, 4 records", SAME, 1),
+    ("prodigy.jsonl", {}, "Prodigy export, 3 annotators, 4 examples", SAME, 1),
+    ("doccano.jsonl", {}, "JSON Lines", SAME, 1),
+    ("labelbox.ndjson", {}, "Labelbox export, 3 labelers, 4 data rows", SAME, 0),
+    ("toloka.tsv", {}, "Toloka assignments (CSV", SAME, 0),
+    ("mturk.csv", {}, "Mechanical Turk results (CSV", SAME, 1),
+    ("cvat/*.xml", {}, "CVAT export, 1 annotator, 4 images", SAME, 1),
+    ("ground_truth_request.json", {}, "Ground Truth consolidation request, 3 workers, 4 objects", SAME, 0),
+    ("ground_truth_manifest.jsonl", {}, "Ground Truth output manifest, 3 workers, 4 objects", SAME, 0),
+    ("ground_truth_responses/*.json", {}, "Ground Truth worker response, 3 workers, 1 object", SAME, 0),
+    ("wide.csv", {}, "CSV", SAME, 0),
+    ("wide_text.csv", {"workers": "ana,bo,cy"}, "CSV", SAME, 0),
+    ("r_wide.csv", {"empty": ["NA"]}, "CSV", SAME, 1),
+    ("r_long.csv", {"empty": ["NA"]}, "CSV", STARS, 1),
+    ("wide.xlsx", {}, "spreadsheet, sheet 'ratings', wide", SAME, 0),
+    ("long.ods", {}, "spreadsheet, sheet 'ratings'", SAME, 1),
+]
+IDS = [f"{name} {settings}" for name, settings, *_ in CASES]
+
+
+def ballots(votes) -> list[str]:
+    """The labels of each item, by worker."""
+    found = [["-"] * len(votes.workers) for _ in votes.items]
+    order = sorted(range(len(votes.workers)), key=lambda j: _rank(votes.workers[j]))
+    for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True):
+        found[i][order.index(j)] = str(votes.labels[k])
+    return [" ".join(row) for row in found]
+
+
+ORDER = ("ana", "bo", "cy", "strict", "lenient", "model_graded_qa", "phi", "tau", "chi", "is_positive", "is_polite")
+
+
+def _rank(worker) -> tuple[int, str]:
+    return next((n for n, name in enumerate(ORDER) if name in str(worker)), len(ORDER)), str(worker)
+
+
+def as_written(names) -> list[str]:
+    return [" ".join(str(names.get(word, word)) for word in row.split()) for row in BALLOTS]
+
+
+@pytest.mark.parametrize(("name", "settings", "described", "labels", "abstained"), CASES, ids=IDS)
+def test_every_format_is_read_and_described(name, settings, described, labels, abstained):
+    votes = mj.read(HERE / name, **settings)
+    assert ballots(votes) == as_written(labels)
+    assert votes.account.format.startswith(described)
+    assert votes.account.abstained == abstained
+    assert votes.account.balanced
+
+
+def flat_files() -> list[Path]:
+    return sorted(path for path in HERE.rglob("*") if path.is_file() and path.name not in UNLIKE)
+
+
+UNLIKE = ("several.jsonl", "ordered.csv", "pairwise.csv", "judges_of_models.jsonl")  # these ask other questions
+
+
+def same_votes(votes) -> bool:
+    """Whether the votes of a file came out as they are, whatever its labels are called."""
+    known = {tuple(row) for row in zip(*(row.split() for row in BALLOTS), strict=True)}
+    columns = list(zip(*(row.split() for row in ballots(votes)), strict=True))
+    words = {str(value): key for names in (PASS, LETTER, NUMBER, STARS, SCORE, SAME) for key, value in names.items()}
+    told = {tuple(words.get(word, "-" if word == "NA" else word) for word in column) for column in columns}
+    own = {tuple(words.get(w, w) for w in col) for col in told}
+    return own <= known or len(votes.items) == 1  # one of the four files of a folder
+
+
+@pytest.mark.parametrize("path", flat_files(), ids=lambda path: str(path.relative_to(HERE)))
+def test_no_reader_of_another_format_misreads_a_file_in_silence(path, tmp_path):
+    """A file under the wrong ending, or told to be another format, is refused or comes out as it is."""
+    silent = []
+    settings = {"workers": "ana,bo,cy"} if path.name == "wide_text.csv" else {}
+    for ending in (".csv", ".json", ".parquet", ".eval", ".xlsx", ".xml", ""):
+        copy = tmp_path / f"{path.parent.name}-{path.stem}{ending}"
+        shutil.copy(path, copy)
+        told = {"": ["csv", "json", None], ".csv": [None, "json"], ".json": [None, "csv"]}.get(ending, [None])
+        for format in told:
+            try:
+                votes = mj.read(copy, format=format, **settings)
+            except MajorantError:
+                continue
+            if not same_votes(votes):
+                silent.append((ending, format, votes.account.format, ballots(votes)))
+    assert not silent
+
+
+def json_records() -> list[Path]:
+    return [path for path in flat_files() if path.suffix in (".json", ".jsonl", ".ndjson")]
+
+
+def records_of(path) -> list[dict]:
+    text = path.read_text()
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return [json.loads(line) for line in text.splitlines()]
+    return value if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("path", json_records(), ids=lambda path: path.name)
+def test_a_record_belongs_to_one_format_and_the_others_refuse_it(path, tmp_path):
+    records = records_of(path)
+    keys = frozenset(key for record in records for key in record)
+    claims = [format for format in FORMATS if format.recognise(keys, records[0])]
+    assert len(claims) <= 1
+    mine = recognise(list(keys), records[0], path.name)
+    for format in FORMATS:
+        if format is mine or (mine is not None and format.name == mine.name):
+            continue
+        with pytest.raises(MajorantError):
+            write_votes(tmp_path / "votes.jsonl", records, format, Choice.of(), Context(source=path.name))
+
+
+def test_logs_of_another_model_are_other_items_and_of_the_same_one_other_judges(tmp_path):
+    def log(name, model):
+        document = json.loads((HERE / "inspect.json").read_text())
+        document["eval"]["model"] = model
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(document))
+        return path
+
+    phi, again, tau = log("one", "phi"), log("two", "phi"), log("three", "tau")
+    assert mj.read([phi, again]).shape[:2] == (4, 6)
+    assert "strict in two" in mj.read([phi, again]).workers
+    both = mj.read([phi, tau])
+    assert both.shape[:2] == (8, 3)
+    assert "tau: 3" in both.items
+
+
+def test_epochs_are_repeats(tmp_path):
+    document = json.loads((HERE / "inspect.json").read_text())
+    document["samples"] += [{**sample, "epoch": 2} for sample in document["samples"]]
+    document["samples"][-1]["scores"] = {"strict": {"value": "I"}}
+    path = tmp_path / "epochs.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(MajorantError, match="repeats="):
+        mj.read(path)
+    assert mj.read(path, repeats="first").shape[:2] == (4, 3)
+
+
+def test_a_judge_of_several_models_judges_questions_with_models():
+    votes = mj.read(HERE / "judges_of_models.jsonl")
+    assert votes.shape == (8, 3, 2)
+    assert "1 | tau" in votes.items
+    assert [note.kind for note in votes.account.notes] == ["joined-items"]
+
+
+def test_a_wide_table_with_other_columns_names_the_flag():
+    with pytest.raises(MajorantError, match=r"'prompt' is about the item, by its name.*workers='ana,bo,cy'"):
+        mj.read(HERE / "wide_text.csv")
+    with pytest.raises(MajorantError, match="workers='ana,bo,cy'"):
+        mj.read(HERE / "wide_text.csv", wide=True)
+    with pytest.raises(MajorantError, match="workers='eve' matches no column"):
+        mj.read(HERE / "wide_text.csv", workers="eve")
+    assert mj.read(HERE / "wide_text.csv", workers=["a*", "bo"]).workers == ("ana", "bo")
+
+
+def test_recognised_and_not_readable_says_which_export_is(tmp_path):
+    def refused(name, content, words):
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        with pytest.raises(MajorantError, match=words):
+            mj.read(path)
+
+    header = json.loads((HERE / "inspect.json").read_text())
+    refused("header.json", {**header, "samples": []}, r"Inspect log, without samples.*\.eval")
+    merged = {"source": "a", "mood": 0, "mood-metadata": {"class-name": "pos", "confidence": 0.9}}
+    refused("output.manifest.jsonl", merged, "already merged.*worker-response")
+    box = {"type": "rectanglelabels", "from_name": "b", "value": {"rectanglelabels": ["car"]}}
+    task = {"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": [box]}]}
+    refused("boxes.json", [task], "boxes or spans only")
+    refused("old.json", [{"ID": "1", "DataRow ID": "d", "Label": {}}], "Labelbox export, of the old kind.*export v2")
+    shapes = "<annotations><image name='a'><box label='car'/></image></annotations>"
+    refused("shapes.xml", shapes, "CVAT export, with shapes only")
+
+
+def test_several_labels_are_a_yes_or_no_on_each(tmp_path):
+    path = HERE / "several.jsonl"
+    with pytest.raises(MajorantError, match="several=True"):
+        mj.read(path)
+    votes = mj.read(path, several=True)
+    assert votes.labels == ("no", "yes")
+    assert votes.slices == ("neg", "pos", "short")
+    assert votes.shape == (12, 3, 2)
+    assert ballots(votes)[:3] == ["no no yes", "yes yes no", "yes yes yes"]  # item 1: neg, pos, short
+    assert ballots(votes)[8] == "yes yes -" or ballots(votes)[8] == "yes yes no"
+    table = tmp_path / "votes.csv"
+    table.write_text("item,worker,label\n1,ana,pos|short\n1,bo,pos\n2,ana,\n2,bo,neg\n")
+    assert mj.read(table, several=True).account.abstained == 3
+    listed = tmp_path / "listed.csv"
+    listed.write_text('item,worker,label\n1,ana,"[""pos"", ""short""]"\n1,bo,"[""pos""]"\n')
+    with pytest.raises(MajorantError, match="several=True"):
+        mj.read(listed)
+    assert mj.read(listed, several=True).shape == (2, 2, 2)
