@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import board
 
 HERE = Path(__file__).parent
-HELPERS = {"__main__", "advice_crowds", "board", "clock", "large_files"}
+HELPERS = {"__main__", "advice_crowds", "ask_sets", "board", "clock", "large_files"}
 
 
 def main() -> None:

@@ -1,0 +1,214 @@
+"""How many expert labels settle a question on public sets, how often wrongly, and what does a correction gain?
+
+python benchmarks/ask.py [pair|race|leader|close-calls|accuracy|correct] [REPEATS] [SET ...]    minutes to hours
+
+MAJORANT_DATA names the folder of the sets.  The population of a set is its items with gold; labels are revealed from
+gold one by one, as the design asks for them.  Beside our medians stand those of the study that the designs come from
+(19 public sets, study code, usually 200 repeats); constants of the designs were chosen on sets that include these.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+import board
+from ask_sets import MEAN, METHODS, Population, populations
+from majorant.gold.accuracy import bound_accuracy, planned_labels
+from majorant.gold.close_calls import BEATEN, GOOD_ENOUGH, CloseCalls, close_calls
+from majorant.gold.correct import LABELS, MEMBERS, learn, relabel
+from majorant.gold.question import OPEN, UNASKED
+from majorant.gold.race import Race
+
+Ints = NDArray[np.int64]
+GOAL, BUDGET, WITHIN = 1.3, 100, 0.01
+STUDY_SETS = ("CF", "CF_amt", "MS", "SP", "SP_amt", "ZenCrowd_in", "ZenCrowd_us", "D-Product", "d_sentiment")
+STUDY = {  # medians, for those sets, adult and fact_eval
+    part: dict(zip((*STUDY_SETS, "adult", "fact_eval"), labels, strict=True))
+    for part, labels in {
+        "pair": (18, 8, 17, 18, 0, 78, 18, 25, 16, 58, 9),
+        "race": (33, 12, 43, 18, 0, 232, 67, 63, 21, 61, 11),
+        "close-calls": (57, 80, 102, 88, 55, 112, 109, 553, 36, 75, 33),
+        "accuracy": (220, 230, 465, 560, 235, 860, 530, 480, 250, 280, 335),
+    }.items()
+}
+
+
+def pair(population: Population, seed: int) -> tuple[int, str, bool]:
+    """Labels, verdict and whether it is wrong, for majority against the label-free choice."""
+    rng = np.random.default_rng(seed)
+    rule = "dawid-skene" if population.name == "fact_eval" else MEAN
+    race, truth_d = _race(population, ("majority", rule), rng)
+
+    def verdict(n: int) -> str:
+        return race.standing(np.where(np.arange(race.size) < n, truth_d, UNASKED)).of_two()
+
+    used = _first(0, race.size, lambda n: verdict(n) != OPEN)
+    lead = float((race.label_rd[1] == truth_d).sum() - (race.label_rd[0] == truth_d).sum()) / race.n_items
+    right = {"better": lead > 0, "worse": lead < 0, "same": abs(lead) <= WITHIN + 1e-9}[verdict(used)]
+    return used, verdict(used), not right
+
+
+def _race(population: Population, rules: tuple[str, ...], rng: np.random.Generator) -> tuple[Race, Ints]:
+    """The race of these rules in a random order, ties broken once, and the truth in that order."""
+    label_ri = np.array([population.answers(rule, rng) for rule in rules])
+    order = rng.permutation(np.flatnonzero((label_ri != label_ri[0]).any(axis=0)))
+    favourite = rules.index(MEAN) if MEAN in rules else 0
+    race = Race.of(rules, label_ri[:, order], n_items=label_ri.shape[1], favourite=favourite, tolerance=WITHIN)
+    return race, population.truth_i[order]
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The smallest number at which what stays true holds; it holds at `high`."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return high
+
+
+def race(population: Population, seed: int) -> tuple[int, str, bool]:
+    """Labels until one of eight rules is within a point of the best, one label at a time."""
+    race, truth_d = _race(population, (MEAN, *METHODS), np.random.default_rng(seed))
+    answer_d, used, standing = np.full(race.size, UNASKED), 0, race.standing(np.full(race.size, UNASKED))
+    while len(standing.open_rules):
+        asked = np.flatnonzero(
+            (answer_d == UNASKED) & (race.label_rd[standing.open_rules] != race.label_rd[standing.leader]).any(axis=0)
+        )[0]
+        answer_d[asked], used = truth_d[asked], used + 1
+        standing = race.standing(answer_d)
+    return used, "within", _regret(race, truth_d, standing.leader) > WITHIN + 1e-9
+
+
+def _regret(race: Race, truth_d: Ints, rule: int) -> float:
+    right_r = (race.label_rd == truth_d).sum(axis=1)
+    return float(right_r.max() - right_r[rule]) / race.n_items
+
+
+def leader(population: Population, seed: int) -> list[float]:
+    """Points below the best of eight rules of the label-free choice, and of the leader after 25, 50, 100 labels."""
+    race, truth_d = _race(population, (MEAN, *METHODS), np.random.default_rng(seed))
+    after = [race.standing(np.where(np.arange(race.size) < n, truth_d, UNASKED)).leader for n in (25, 50, 100)]
+    return [100 * _regret(race, truth_d, rule) for rule in (0, *after)]
+
+
+def calls(population: Population, seed: int) -> tuple[int, str, bool]:
+    """Labels until majority is good enough or beaten, one label at a time."""
+    cells = close_calls(population.counts_ik, tolerance=WITHIN)
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(cells.cell_i >= 0))
+    question = CloseCalls.of(cells, order, n_classes=population.counts_ik.shape[1], tolerance=WITHIN)
+    truth_d, progress = population.truth_i[order], question.start()
+    gain_d = 0.0 + (truth_d == question.second_d) - (truth_d == question.top_d)
+    gain_c = [gain_d[question.cell_d == c] for c in range(len(question.size_c))]
+    used = 0
+    while progress.verdict == OPEN and (cell := progress.next_cell()) is not None:
+        seen = progress.betting_c[cell].seen
+        progress, used = progress.add(cell, [(1 + float(gain_c[cell][seen])) / 2]), used + 1
+    loss = sum(max(float(gain.sum()), 0.0) for gain in gain_c) / question.n_items
+    wrong = {GOOD_ENOUGH: loss > WITHIN + 1e-9, BEATEN: loss <= 0, OPEN: False}[progress.verdict]
+    return used, progress.verdict, wrong
+
+
+def accuracy(population: Population, seed: int) -> tuple[int, str, bool]:
+    """Labels until the accuracy of the label-free choice is known to three points, looking at every tenth."""
+    rng = np.random.default_rng(seed)
+    right_i = (population.answers(MEAN, rng) == population.truth_i).astype(np.int64)
+    path, n_items = rng.permutation(right_i), len(right_i)
+
+    def at(tens: int) -> int:
+        return min(10 * tens, n_items)
+
+    used = at(_first(1, -(-n_items // 10), lambda tens: bound_accuracy(path[: at(tens)], n_items=n_items).reached))
+    share = bound_accuracy(path[:used], n_items=n_items).share
+    assert share.low is not None and share.high is not None  # noqa: PT018
+    return used, "reached", not share.low - 1e-9 <= right_i.mean() <= share.high + 1e-9
+
+
+def correct(population: Population, seed: int) -> list[float]:
+    """Points gained over the label-free choice after a hundred labels: by learning alone, if adopted, in the file.
+
+    Sixty labels to learn from, up to forty where the learned rule differs.  Gains are on items not labelled, but the
+    last two: the whole file with the expert's labels in it, and the same if the rule is left as it was.
+    """
+    rng = np.random.default_rng(seed)
+    present_i, truth_i = population.answers(MEAN, rng), population.truth_i
+    shares_ik = population.counts_ik / population.counts_ik.sum(axis=1, keepdims=True)
+    posterior = np.array([shares_ik if rule == "majority" else population.posterior_rik[rule] for rule in MEMBERS])
+    order = rng.permutation(len(truth_i))
+    learned_i = relabel(learn(posterior[:, order[:LABELS]], truth_i[order[:LABELS]]), posterior)
+    rest = order[LABELS:]
+    differ = rng.permutation(rest[learned_i[rest] != present_i[rest]])
+    race = Race.of(("present", "corrected"), np.array([present_i[differ], learned_i[differ]]), n_items=len(rest))
+    proved, leads, used = False, False, 0
+    if len(differ):
+        answer_d = np.where(np.arange(race.size) < BUDGET - LABELS, truth_i[differ], UNASKED)
+        standing, used = race.standing(answer_d), int((answer_d >= 0).sum())
+        proved, leads = standing.of_two() == "better", standing.leader == 1
+    labelled = np.concatenate([order[:LABELS], differ[:used]])
+    gain = 100 * float((learned_i[rest] == truth_i[rest]).mean() - (present_i[rest] == truth_i[rest]).mean())
+    plain_i, written_i = present_i.copy(), (learned_i if leads else present_i).copy()
+    plain_i[labelled], written_i[labelled] = truth_i[labelled], truth_i[labelled]
+    base = (present_i == truth_i).mean()
+    in_file = [100 * float((label_i == truth_i).mean() - base) for label_i in (written_i, plain_i)]
+    return [gain, gain if leads else 0.0, gain if proved else 0.0, *in_file, len(labelled)]
+
+
+COUNTED = {"pair": pair, "race": race, "close-calls": calls, "accuracy": accuracy}
+GAINS = {
+    "leader": (leader, ("label-free", "25 labels", "50", "100")),
+    "correct": (correct, ("learned", "adopted if it leads", "if proved", "file", "labels alone", "labels used")),
+}
+
+
+def count(part: str, repeats: int, names: Sequence[str]) -> None:
+    """Labels needed, beside the study's, and wrong decisions."""
+    print(
+        f"{part}, {repeats} repeats\n{'set':14}{'median':>8}{'90th':>7}{'study':>7}{'ratio':>7}{'wrong':>7}  verdicts"
+    )
+    ratios, errors, runs = [], 0, 0
+    for population in populations(list(names)):
+        found = [COUNTED[part](population, seed) for seed in range(repeats)]
+        labels, verdicts, wrong = [row[0] for row in found], [row[1] for row in found], sum(row[2] for row in found)
+        study, median = STUDY[part][population.name], float(np.median(labels))
+        ratio = median / study if study else 1.0 + (median > 0)
+        ratios, errors, runs = [*ratios, ratio], errors + wrong, runs + repeats
+        told = ", ".join(f"{verdict} {verdicts.count(verdict)}" for verdict in dict.fromkeys(verdicts))
+        plan = ""
+        if part == "accuracy":
+            right = (population.posterior_rik[MEAN].argmax(axis=1) == population.truth_i).mean()
+            plan = f"; planned {planned_labels(float(right), n_items=len(population.truth_i))}"
+        numbers = f"{median:8.0f}{np.quantile(labels, 0.9):7.0f}{study:7}{ratio:7.2f}{wrong:7}"
+        print(f"{population.name:14}{numbers}  {told}{plan}", flush=True)
+    board.at_most(f"labels for {part}, worst set", f"{len(ratios)} sets x {repeats}", "the study", max(ratios), GOAL)
+    board.at_most(f"wrong decisions, {part}", f"{errors} of {runs}", "5 %", errors / runs / 0.05, 1)
+
+
+def gains(part: str, repeats: int, names: Sequence[str]) -> None:
+    """Means over repeats, in points."""
+    measure, heads = GAINS[part]
+    print(f"{part}, {repeats} repeats\n{'set':14}" + "".join(f"{head:>21}" for head in heads))
+    rows = []
+    for population in populations(list(names)):
+        rows.append(np.mean([measure(population, seed) for seed in range(repeats)], axis=0))
+        print(f"{population.name:14}" + "".join(f"{value:21.2f}" for value in rows[-1]), flush=True)
+    print(f"{'mean':14}" + "".join(f"{value:21.2f}" for value in np.mean(rows, axis=0)))
+    print(f"{'lowest':14}" + "".join(f"{value:21.2f}" for value in np.min(rows, axis=0)))
+    if part == "correct":
+        mean, lowest = float(np.mean(rows, axis=0)[1]), float(np.min(rows, axis=0)[1])
+        board.at_least("points gained by a correction, 100 labels, other items", f"{mean:.2f}", "1.2", mean / 1.2, 1)
+        board.at_most("points lost on any set", f"{max(-lowest, 0):.2f}", ".3", max(-lowest, 0) / 0.3, 1)
+
+
+def main() -> None:
+    """One part, or all with few repeats."""
+    arguments = sys.argv[1:]
+    parts = [arguments.pop(0)] if arguments and arguments[0] in {*COUNTED, *GAINS} else [*COUNTED, *GAINS]
+    repeats = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 20
+    for part in parts:
+        (count if part in COUNTED else gains)(part, repeats, arguments)
+
+
+if __name__ == "__main__":
+    main()
