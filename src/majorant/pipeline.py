@@ -6,20 +6,23 @@ into memory what does not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from majorant.agreement import Agreement
 from majorant.agreement.measure import agreement_from, resampling
-from majorant.answer.calibrate import Labels, accuracy_of, calibrate
-from majorant.answer.choice import TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits
-from majorant.answer.combine import COMBINATION, combination_at, weights_of_members
+from majorant.answer.answer import Answer, model_of, weigh
+from majorant.answer.calibrate import Labels, calibrate
+from majorant.answer.choice import MAJORITY, TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits
+from majorant.answer.combine import COMBINATION, combination_at
 from majorant.answer.compare import compare
+from majorant.answer.difference import difference_at, expected_gain, gold_lead
 from majorant.answer.gold import GoldAccuracy, gold_accuracy
-from majorant.answer.labels import Outcome, outcome, outcome_at
+from majorant.answer.labels import Outcome, outcome_at
 from majorant.answer.map import MapPanel, data_map
 from majorant.answer.path import Path, decision_path
 from majorant.answer.removal import Removal, removal
@@ -60,11 +63,11 @@ class Result:
     agreement: Agreement
     inquiry: Inquiry
     majority: Fit
-    decision: Decision
-    majority_accuracy: Estimate  # expected
-    labels: Labels  # those of the decision, with calibrated confidence
-    fit: Fit  # the rule on all votes, not calibrated
-    outcome: Outcome  # how many items get which label
+    answer: Answer  # keep, switch or ask
+    decision: Decision  # the rule that was compared with majority vote
+    labels: Labels  # those of the rule of the answer, with calibrated confidence
+    fit: Fit  # that rule on all votes, not calibrated
+    outcome: Outcome  # what the rule that was compared would change
     worker_fit: Fit  # one confusion matrix for each worker
     workers: Workers
     removal: Removal | None  # what would change without the workers who stand out; not known from a sample
@@ -85,8 +88,13 @@ class Result:
 
     @property
     def rule(self) -> str:
-        """The rule behind the labels: the one chosen, or the combination where that one needs all votes in memory."""
-        return self.decision.method if self.fit is self.decision.fit else self.fit.method
+        """The rule behind the labels."""
+        return self.answer.rule
+
+    def accuracy(self, method: str) -> Estimate:
+        """The one figure there is of a rule's accuracy: by gold where there is gold, else the model's own."""
+        found = next((row.accuracy for row in self.decision.alternatives if row.method == method), None)
+        return Estimate(None, reason=f"{method} was not run") if found is None else found
 
     @property
     def review(self) -> Review:
@@ -155,16 +163,12 @@ def check_at(
     if method is not None:
         site.refuse(method)
     counts = _counts(site)
-    generator = as_generator(seed)
-    material = gather(site, rng=generator, counts=counts)
-    inquiry = inquire_from(material, level=level, rng=generator)
-    votes, item_p = _learned_from(site, material)
-    majority = aggregate(votes, "majority")
-    decision = decide(votes, inquiry.certificate, majority, tolerance=tolerance, level=level, rng=seed, method=method)
-    refit = partial(fit_rule, decision.method, seed=seed)
-    labels = calibrate(votes, decision.fit, level=level, rng=seed, refit=refit)
-    gold = gold_accuracy(votes, majority, level=level)
-    of_all = _of_all(site, votes, item_p, majority, decision, labels, level=level, seed=seed)
+    chosen = _choose(site, level=level, seed=seed, method=method, tolerance=tolerance, counts=counts)
+    votes, item_p, inquiry, answer = chosen.votes, chosen.item_p, chosen.inquiry, chosen.answer
+    labels = calibrate(votes, chosen.rule_here, rng=seed, refit=chosen.refit)
+    known = _worker_fit(site, chosen.other, seed)
+    workers = _judged(site, known, votes, item_p, level=level)
+    gold = gold_accuracy(votes, chosen.majority, level=level)
     return Result(
         site=site,
         votes=votes,
@@ -172,12 +176,16 @@ def check_at(
         counts=counts,
         agreement=agreement_from(counts.patterns, votes, resampling(seed, level=level)),
         inquiry=inquiry,
-        majority=majority,
-        decision=decision,
-        majority_accuracy=_majority_accuracy(majority, labels, gold),
+        majority=chosen.majority,
+        decision=chosen.decision,
+        answer=answer,
         labels=labels,
-        **of_all._asdict(),
-        removal=removal(votes, labels, of_all.workers, refit, level=level, rng=seed) if item_p is None else None,
+        fit=chosen.fit,
+        outcome=outcome_at(site, chosen.other),
+        worker_fit=known,
+        workers=workers,
+        reviewed=_reviewed(site, chosen, labels, workers),
+        removal=removal(votes, labels.fit, workers, chosen.refit) if item_p is None else None,
         plan=_plan(votes, inquiry.certificate, target, level),
         slices=certify_slices_at(site, level=level, rng=seed),
         map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
@@ -189,61 +197,98 @@ def check_at(
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Chosen:
+    """The answer, and what it was made from."""
+
+    votes: Votes  # from which the rules were learned
+    item_p: IntArray | None  # the codes of their items, None where they are all
+    inquiry: Inquiry
+    majority: Fit  # of `votes`
+    decision: Decision  # the rule that was compared with majority vote
+    other: Fit  # that rule on all items
+    fit: Fit  # the rule whose labels are written, on all items
+    rule_here: Fit  # the same on `votes`
+    refit: Callable[[Votes], Fit]
+    answer: Answer
+
+
+def _choose(
+    site: Site,
+    *,
+    level: float = 0.95,
+    seed: int,
+    method: str | None = None,
+    tolerance: float = TOLERANCE,
+    counts: Counts | None = None,
+) -> _Chosen:
+    """Certify majority vote, find the rule to compare it with, and weigh the two."""
+    generator = as_generator(seed)
+    material = gather(site, rng=generator, counts=counts)
+    inquiry = inquire_from(material, level=level, rng=generator)
+    votes, item_p = _learned_from(site, material)
+    majority = aggregate(votes, MAJORITY)
+    decision = decide(votes, majority, level=level, rng=seed, method=method)
+    other = decision.fit if item_p is None else _fit_elsewhere(site, decision, votes, seed)
+    apart, expected = difference_at(site, other), expected_gain(majority, decision.fit)
+    gold = gold_lead(site, other, apart, alpha=(1 - level) / decision.n_rivals)
+    model = model_of(inquiry.certificate, expected, apart.stake)
+    found = weigh(
+        other=other.method,
+        apart=apart,
+        model=model,
+        expected=expected,
+        gold=gold,
+        tolerance=tolerance,
+        level=level,
+        asked_for=method is not None,
+        source=site.votes.account.source,
+    )
+    keep = found.rule == MAJORITY
+    return _Chosen(
+        votes=votes,
+        item_p=item_p,
+        inquiry=inquiry,
+        majority=majority,
+        decision=decision,
+        other=other,
+        fit=other if not keep else majority if item_p is None else site.fit(MAJORITY, seed),
+        rule_here=majority if keep else decision.fit,
+        refit=partial(fit_rule, MAJORITY if keep else decision.method, seed=seed),
+        answer=found,
+    )
+
+
 def _learned_from(site: Site, material: Material) -> tuple[Votes, IntArray | None]:
     """The votes from which the rule is learned, and the codes of their items, None where they are all."""
     return (material.sample, material.item_p) if site.whole is None else (site.whole, None)
 
 
-class _OfAll(NamedTuple):
-    """What the rule makes of all items, wherever they lie."""
-
-    fit: Fit
-    outcome: Outcome
-    worker_fit: Fit
-    workers: Workers
-    reviewed: Reviewed
-
-
-def _of_all(
-    site: Site,
-    votes: Votes,
-    item_p: IntArray | None,
-    majority: Fit,
-    decision: Decision,
-    labels: Labels,
-    *,
-    level: float,
-    seed: int,
-) -> _OfAll:
-    """The rule, learned from `votes`, on all items; where these are all of them, it is fitted already."""
-    if item_p is None:
-        known = _worker_fit(MemorySite(votes), decision.fit, seed)
-        workers = assess_workers(votes, known, level=level)
-        found = Reviewed(votes, labels.fit, review(votes, labels.fit, good=workers.good_j))
-        return _OfAll(decision.fit, outcome(majority, decision.fit), known, workers, found)
-    fit = _fit_elsewhere(site, decision, votes, seed)
-    known = _worker_fit(site, fit, seed)
-    workers = assess_workers_at(site, known, votes, item_p, level=level)
-    crowd = crowd_confusion(votes, labels.fit)
-    found = review_at(site, fit, labels.temper, good=workers.good_j, crowd=crowd)
-    return _OfAll(fit, outcome_at(site, fit), known, workers, found)
+def _reviewed(site: Site, chosen: _Chosen, labels: Labels, workers: Workers) -> Reviewed:
+    """Where a look pays most, among all items."""
+    if chosen.item_p is None:
+        return Reviewed(chosen.votes, labels.fit, review(chosen.votes, labels.fit, good=workers.good_j))
+    crowd = crowd_confusion(chosen.votes, labels.fit)
+    return review_at(site, chosen.fit, labels.temper, good=workers.good_j, crowd=crowd)
 
 
 def _fit_elsewhere(site: Site, decision: Decision, sample: Votes, seed: int) -> Fit:
     """The rule that was chosen on a sample, or the combination where that rule needs all votes in memory."""
     start = seed_of_fits(as_generator(seed))
-    if decision.method in site.methods:
-        return site.fit(decision.method, start)
-    weight = decision.weight or weights_of_members(sample, start)
-    return combination_at(site, weight, start)
+    return site.fit(decision.method, start) if decision.method in site.methods else combination_at(site, sample, start)
 
 
 def judge_workers(site: Site, fit: Fit, *, level: float = 0.95, seed: int) -> Workers:
     """How good each worker is by a fit to all votes, wherever they lie."""
-    if site.whole is not None:
-        return assess_workers(site.whole, fit, level=level)
-    item_p = sample_codes(site, site.votes_by_worker(), rng=as_generator(seed))
-    return assess_workers_at(site, fit, taken(site, item_p), item_p, level=level)
+    item_p = None if site.whole is not None else sample_codes(site, site.votes_by_worker(), rng=as_generator(seed))
+    return _judged(site, fit, taken(site, item_p), item_p, level=level)
+
+
+def _judged(site: Site, fit: Fit, votes: Votes, item_p: IntArray | None, *, level: float) -> Workers:
+    """The same, from a sample of the items where one was taken already."""
+    if item_p is None:
+        return assess_workers(votes, fit, level=level)
+    return assess_workers_at(site, fit, votes, item_p, level=level)
 
 
 def measure_agreement(site: Site, *, level: float = 0.95, seed: int) -> Agreement:
@@ -254,13 +299,6 @@ def measure_agreement(site: Site, *, level: float = 0.95, seed: int) -> Agreemen
 
 def _counts(site: Site) -> Counts:
     return Counts(site.patterns(), site.votes_by_worker())
-
-
-def _majority_accuracy(majority: Fit, labels: Labels, gold: GoldAccuracy | None) -> Estimate:
-    """How often majority vote is right: by gold where the promise for the chosen labels rests on gold alone."""
-    if gold is not None and labels.source == "gold":
-        return Estimate(gold.value, gold.low, gold.high)
-    return accuracy_of(majority, labels)
 
 
 def _worker_fit(site: Site, chosen: Fit, seed: int) -> Fit:
@@ -297,15 +335,10 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
 def aggregate_at(site: Site, method: str = AUTO, *, seed: int) -> Fit:
     """The same of votes wherever they lie; auto chooses by a sample where all are too many."""
     if method == AUTO:
-        generator = as_generator(seed)
-        material = gather(site, rng=generator)
-        certificate = inquire_from(material, level=0.95, rng=generator).certificate
-        votes, item_p = _learned_from(site, material)
-        decision = decide(votes, certificate, aggregate(votes, "majority"), rng=seed)
-        return decision.fit if item_p is None else _fit_elsewhere(site, decision, votes, seed)
+        return _choose(site, seed=seed).fit
     if site.whole is not None:
         return aggregate(site.whole, method, rng=seed)
     site.refuse(method)
     if method != COMBINATION:
         return site.fit(method, seed)
-    return combination_at(site, weights_of_members(sample(site, rng=as_generator(seed)), seed), seed)
+    return combination_at(site, sample(site, rng=as_generator(seed)), seed)

@@ -1,59 +1,29 @@
-"""The decision: majority vote where it is enough, else the combination, else what gold labels show to be better."""
+"""The rule that majority vote is compared with: the combination, what gold shows to be better, or what is asked for."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from majorant.answer.choice import decide, why_enough
-from majorant.answer.gold_choice import ENOUGH_GOLD
-from majorant.certify.certificate import Certificate, Claim
+from crowds import informed_votes
+from majorant.answer.candidates import fit_method, unsuited
+from majorant.answer.choice import ENOUGH_GOLD, best_by_gold, decide
+from majorant.answer.combine import MEMBERS, combination
+from majorant.answer.compare import compare
 from majorant.errors import ConfigError
+from majorant.estimate import ESTIMATORS
 from majorant.estimate.majority import Majority
-from majorant.interval import Estimate
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
+from majorant.votes import Votes
 
 
-def certificate(**named):
-    anonymous = Claim(kind="anonymous", verdict="undecided", why="")
-    claim = Claim(kind="named", why="", **named) if named else None
-    return Certificate(level=0.95, why="", anonymous=anonymous, named=claim)
-
-
-UNDECIDED = certificate(verdict="undecided")
-
-
-def decided(votes, *, about=UNDECIDED, **settings):
-    return decide(votes, about, Majority().fit(votes), **{"rng": 0, **settings})
+def decided(votes, **settings):
+    return decide(votes, Majority().fit(votes), **{"rng": 0, **settings})
 
 
 def accuracy(fit, truth):
     best = fit.posterior >= fit.posterior.max(axis=1, keepdims=True) - 1e-9
     return float((best[np.arange(len(truth)), truth] / best.sum(axis=1)).mean())
-
-
-@pytest.mark.parametrize(
-    ("named", "enough"),
-    [
-        ({}, False),
-        ({"verdict": "supported", "items_certified": 0.99}, True),
-        ({"verdict": "undecided", "items_certified": 0.98}, False),
-        ({"verdict": "undecided", "loss": Estimate(0.001, 0.0, 0.0049)}, True),
-        ({"verdict": "undecided", "loss": Estimate(0.001, 0.0, 0.0051)}, False),
-        ({"verdict": "undecided", "loss": Estimate(None, reason="too few votes per worker")}, False),
-        # Its numbers hold only if votes were independent, and they are not.
-        ({"verdict": "void", "items_certified": 1.0, "loss": Estimate(0.0, 0.0, 0.0)}, False),
-    ],
-)
-def test_majority_is_enough(named, enough):
-    assert bool(why_enough(certificate(**named), 0.005)) == enough
-
-
-def test_where_majority_is_enough_nothing_else_is_run():
-    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=200, n_votes=3, rng=0)
-    decision = decided(votes, about=certificate(verdict="supported", items_certified=1.0))
-    assert (decision.method, decision.majority_enough, decision.labels_changed) == ("majority", True, 0)
-    assert {row.method for row in decision.alternatives if not row.note} == {"majority"}
 
 
 def test_experts_among_spammers_are_heard():
@@ -68,14 +38,13 @@ def test_the_same_seed_gives_the_same_decision():
     votes, _ = simulate([0.5, 0.3, 0.2], one_coin_crew([0.8, 0.7, 0.6, 0.5], 3), 150, 3, rng=2, gold=0.5)
     one, two = decided(votes, rng=5), decided(votes, rng=5)
     assert one.alternatives == two.alternatives
-    assert one.gold_test == two.gold_test
     np.testing.assert_array_equal(one.fit.posterior, two.fit.posterior)
 
 
 def test_a_method_asked_for_is_used():
     votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.7, 0.6, 0.6]), n_items=100, n_votes=3, rng=0)
     decision = decided(votes, method="iwmv")
-    assert (decision.method, decision.fit.method, decision.reason) == ("iwmv", "iwmv", "iwmv was asked for.")
+    assert (decision.method, decision.fit.method, decision.chosen_by) == ("iwmv", "iwmv", "user")
     with pytest.raises(ConfigError, match="no method 'magic'"):
         decided(votes, method="magic")
     with pytest.raises(ConfigError, match="anchor-map cannot be used on these votes: needs gold labels"):
@@ -102,12 +71,56 @@ def test_few_gold_labels_do_not_choose():
     gold = np.where(np.arange(200) < ENOUGH_GOLD - 1, truth, -1)
     decision = decided(replace(votes, gold_i=gold))
     assert decision.method == "combination"
-    assert (decision.gold_test.folds, decision.gold_test.n_items) == (1, ENOUGH_GOLD - 1)
-    assert decision.reason.endswith(f"; {ENOUGH_GOLD - 1} gold items are too few to choose by.")
+    assert (decision.chosen_by, decision.n_rivals) == ("default", 1)
 
 
-@pytest.mark.parametrize("tolerance", [-0.1, 1.5])
-def test_a_tolerance_is_a_share(tolerance):
-    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=20, n_votes=3, rng=0)
-    with pytest.raises(ConfigError, match="tolerance is a share"):
-        decided(votes, tolerance=tolerance)
+def test_gold_finds_a_rule_that_is_much_better_and_never_majority_itself():
+    votes, truth = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=80, n_votes=3, rng=0, gold=1.0)
+    majority = Majority().fit(votes)
+    poor = replace(majority, posterior=np.eye(2)[1 - truth])
+    fits = {"majority": majority, "combination": poor, "expert": replace(majority, posterior=np.eye(2)[truth])}
+    assert best_by_gold(votes, fits, "combination") == "expert"
+    assert best_by_gold(votes, {"majority": majority, "combination": poor}, "combination") == "combination"
+
+
+def test_the_combination_is_the_mean_of_the_models_and_of_the_shares_of_votes():
+    votes = informed_votes(np.random.default_rng(0))
+    fits = {method: fit_method(method, votes, 0) for method in MEMBERS}
+    made = combination(votes, 0)
+    np.testing.assert_allclose(made.fit.posterior, np.mean([fit.posterior for fit in fits.values()], axis=0))
+    assert set(made.fits) == {"one-coin", "hierarchical", "ebcc", "majority"}
+    np.testing.assert_allclose(made.fit.posterior.sum(axis=1), 1)
+    np.testing.assert_allclose(made.fit.confusion.sum(axis=2), 1)
+
+
+def test_members_that_would_fill_the_memory_are_not_run():
+    names = {"items": range(10), "workers": range(60_000), "labels": range(20)}
+    votes = Votes.from_codes([0, 1], [0, 1], [0, 1], **names)
+    assert {name for name in MEMBERS if unsuited(name, votes)} == {"hierarchical", "ebcc"}
+    assert unsuited("map", votes) == "needs confusion matrices that are given"
+    with pytest.raises(ConfigError, match="There is no method 'magic'"):
+        unsuited("magic", votes)
+
+
+def test_compare_has_a_row_for_every_method():
+    votes, _ = simulate([0.5, 0.3, 0.2], one_coin_crew([0.9, 0.8, 0.7, 0.6, 0.6], 3), 80, 4, rng=0, gold=0.5)
+    rows = {row.method: row for row in compare(votes, rng=0)}
+    assert set(rows) == {"combination", *ESTIMATORS}
+    for name in ("kos", "triplet", "spectral", "map"):
+        assert rows[name].note
+        assert rows[name].accuracy.value is None
+    assert rows["majority"].agreement == 1.0
+    assert {row.source for row in rows.values() if row.accuracy.value is not None} == {"gold"}
+    assert compare(votes, rng=0) == compare(votes, rng=0)
+    without = {row.method: row for row in compare(replace(votes, gold_i=None), rng=0)}
+    assert without["anchor-map"].note == "needs gold labels"
+    assert without["combination"].source == "model"
+    assert without["combination"].accuracy.low is None  # nothing that a model says of itself has an interval
+
+
+def test_compare_says_what_the_data_cannot_tell():
+    names = {"items": range(4), "workers": range(3), "labels": range(3)}
+    votes = Votes.from_codes([0, 0, 0, 1, 1, 2, 3], [0, 1, 2, 0, 1, 2, 2], [1, 1, 0, 0, 0, 1, 2], **names)
+    rows = {row.method: row for row in compare(votes, rng=0)}
+    assert "fewer than 3 classes" in rows["spectral-em"].note
+    assert rows["majority"].note == ""

@@ -1,25 +1,25 @@
-"""Confidence that can be believed: the probabilities of a fit, tempered, and the accuracy that they promise.
+"""Confidence: the probabilities of a fit, tempered by gold labels where there are enough, else by the votes alone.
 
 What is learned from what, and what cannot be seen: docs/labels.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.answer.choice import expected_accuracy
-from majorant.answer.echo import Ballots, Echoes, again, ballots, listen, without
-from majorant.answer.promise import Beliefs, promise
+from majorant.answer.candidates import n_gold
+from majorant.answer.choice import ENOUGH_GOLD
+from majorant.answer.echo import again, ballots, listen
 from majorant.answer.reliability import Reliability, reliability
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
-from majorant.interval import Estimate, as_level
 from majorant.kernels import FloatArray, softmax_rows
+from majorant.lots import lots
 from majorant.merge import draw_items, take_items
 from majorant.randomness import as_generator
 from majorant.tabular import Tabular
@@ -32,7 +32,7 @@ LIKELY_CASES, RARE = 2, 0.05
 VOTE_SHARES = ("majority", "wawa", "zero-based-skill", "la-one-pass", "la-two-pass", "iwmv", "bwa")
 LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_SLIP = 0.1, 20.0, 0.5
 FIRST_SLIP = 0.02
-GROUPS = 10
+FOLDS, FOLD_SEED = 5, 2**32 + 2
 UNSURE = 1e-300  # a probability of 0 counts as this
 
 
@@ -40,16 +40,14 @@ UNSURE = 1e-300  # a probability of 0 counts as this
 class Labels(Tabular):
     """A fit whose probabilities are calibrated; its labels and ties are those of the fit that was given.
 
-    `accuracy` is the expected share of right labels among the items with votes; `source` says what it rests on:
-    "votes", "gold" or "gold and votes".
+    `source` says by what: "gold", where confidence can be believed as far as the gold items are a random sample;
+    "votes", where it is the model's own figure; None where there was nothing to learn from.
     """
 
     fit: Fit
-    temperature: float  # probabilities are raised to 1 / temperature
-    slip: float  # the share of each item's probability that goes to all classes alike
-    accuracy: Estimate
+    temper: Temper | None
     reliability: Reliability
-    source: str
+    source: Literal["gold", "votes"] | None
     echo: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
 
     @property
@@ -60,34 +58,29 @@ class Labels(Tabular):
         """The label of each item with its calibrated confidence: see `Fit.table`."""
         return self.fit.table()
 
-    @property
-    def temper(self) -> Temper | None:
-        """What was learned about confidence, None where there was nothing to learn from."""
-        return None if self.echo is None else Temper(self.temperature, self.slip)
-
 
 class Temper(NamedTuple):
-    """What was learned about confidence: small, so that it goes wherever the items are."""
+    """What was learned about confidence: small, so that it goes wherever the items are.
 
-    temperature: float
-    slip: float
+    A gold item is tempered by what the gold labels of other items taught (`by_fold`), not by its own.
+    """
+
+    temperature: float  # probabilities are raised to 1 / temperature
+    slip: float  # the share of each item's probability that goes to all classes alike
+    by_fold: tuple[tuple[float, float], ...] = ()
 
 
 class _Lesson(NamedTuple):
-    """What the rule says of some items, what is believed of them, and how sure that is."""
+    """What the rule says of some items, and what is believed of them."""
 
     score_sk: FloatArray
     believed_sk: FloatArray
-    beliefs: Beliefs
     echo: float
 
 
-def calibrate(
-    votes: Votes, fit: Fit, *, level: float = 0.95, rng: int | np.random.Generator, refit: Refit | None = None
-) -> Labels:
-    """Temper the probabilities of `fit` to what the votes bear out, and say how many labels will be right.
+def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: Refit | None = None) -> Labels:
+    """Temper the probabilities of `fit` to what gold labels bear out, or, with fewer than 50, to what the votes do.
 
-    Gold labels are not used for the temperature; for the expected accuracy they are, as a random share of the items.
     Large data are learned from on samples of items; `refit` fits the rule to a sample (by default the method in
     ESTIMATORS that has the fit's name), so that the rule knows no more of the workers there than the sample does.
 
@@ -95,35 +88,36 @@ def calibrate(
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=500, n_votes=5, rng=0)
     >>> labels = calibrate(votes, Majority().fit(votes), rng=0)
-    >>> labels.accuracy.low < .942 < labels.accuracy.high
-    True
+    >>> labels.source, bool(.92 < labels.fit.posterior.max(axis=1).mean() < .96)
+    ('votes', True)
     """
-    as_level(level)
-    generator = as_generator(rng)
     if len(votes.labels) < 2 or not votes.n_votes:
-        return _untold(votes, fit, "no item holds a vote" if not votes.n_votes else "all votes say the same")
-    lesson = _learn(votes, fit, refit, generator)
-    temperature, slip = temper(lesson.score_sk, lesson.believed_sk)
-    calibrated = keep_labels(fit, tempered(scores(fit), temperature, slip))
-    promised = promise(votes, calibrated, lesson.beliefs, level)
-    return Labels(
-        fit=calibrated,
-        temperature=temperature,
-        slip=slip,
-        accuracy=promised.accuracy,
-        reliability=reliability(votes, calibrated),
-        source=promised.source,
-        echo=lesson.echo,
-    )
+        return Labels(fit=fit, temper=None, reliability=reliability(votes, fit), source=None, echo=None)
+    echo: float | None = None
+    source: Literal["gold", "votes"] = "gold"
+    if n_gold(votes) >= ENOUGH_GOLD:
+        learned = _learn_from_gold(votes, fit)
+    else:
+        lesson = _learn(votes, fit, refit, as_generator(rng))
+        learned, source, echo = Temper(*temper(lesson.score_sk, lesson.believed_sk)), "votes", lesson.echo
+    calibrated = as_calibrated(learned, votes, fit)
+    return Labels(fit=calibrated, temper=learned, reliability=reliability(votes, calibrated), source=source, echo=echo)
 
 
-def accuracy_of(other: Fit, labels: Labels) -> Estimate:
-    """The expected accuracy of other labels of the same items: that of `labels` less what they may lose."""
-    told, own, of_other = labels.accuracy, *(expected_accuracy(fit, labels.fit).value for fit in (labels.fit, other))
-    if told.value is None or own is None or of_other is None:
-        return Estimate(None, reason=told.reason or "no item has a vote")
-    value = min(1.0, max(0.0, told.value - (own - of_other)))
-    return Estimate(value, reason="no interval: the difference from the recommended labels is taken from the model")
+def _learn_from_gold(votes: Votes, fit: Fit) -> Temper:
+    """The temper of all gold items, and for each fold of them that of the others."""
+    assert votes.gold_i is not None
+    known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
+    score_gk, gold_g = scores(_rows(fit, known)), votes.gold_i[known]
+    truth_gk = np.eye(len(votes.labels))[gold_g]
+    fold_g = _folds([votes.items[i] for i in known])
+    by_fold = tuple(temper(score_gk[fold_g != f], truth_gk[fold_g != f]) for f in range(FOLDS))
+    return Temper(*temper(score_gk, truth_gk), by_fold)
+
+
+def _folds(names: Sequence[Hashable]) -> NDArray[np.int64]:
+    """A fold for each item, by its name: the same wherever the items lie."""
+    return (lots(names, FOLD_SEED) % np.uint64(FOLDS)).astype(np.int64)
 
 
 def scores(fit: Fit) -> FloatArray:
@@ -158,9 +152,19 @@ def temper(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]
     return float(np.exp(best.x[0])), float(best.x[1])
 
 
-def as_calibrated(temper: Temper | None, part: Fit) -> Fit:
-    """Other items of the same rule, with the confidence that was learned from some."""
-    return part if temper is None else keep_labels(part, tempered(scores(part), *temper))
+def as_calibrated(learned: Temper | None, votes: Votes, fit: Fit) -> Fit:
+    """The items of a rule with the confidence that was learned from some of them."""
+    if learned is None:
+        return fit
+    score_ik = scores(fit)
+    posterior_ik = tempered(score_ik, learned.temperature, learned.slip)
+    if learned.by_fold and votes.gold_i is not None:
+        known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
+        fold_g = _folds([votes.items[i] for i in known]) if len(known) else np.empty(0, np.int64)
+        for fold, (temperature, slip) in enumerate(learned.by_fold):
+            here = known[fold_g == fold]
+            posterior_ik[here] = tempered(score_ik[here], temperature, slip)
+    return keep_labels(fit, posterior_ik)
 
 
 def keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:
@@ -170,20 +174,6 @@ def keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:
     return replace(fit, posterior=np.where(moved_i[:, None], fit.posterior, posterior_ik)) if moved_i.any() else new
 
 
-def _untold(votes: Votes, fit: Fit, reason: str) -> Labels:
-    """Labels as they are, where there is nothing to learn from."""
-    found = reliability(votes, fit)
-    return Labels(
-        fit=fit,
-        temperature=1.0,
-        slip=0.0,
-        accuracy=Estimate(None, reason=reason),
-        reliability=found,
-        source="votes",
-        echo=None,
-    )
-
-
 def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator) -> _Lesson:
     """The echo from all items or a sample; with it, what is believed of as many items as the memory allows."""
     n_classes = len(votes.labels)
@@ -191,10 +181,9 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator
     few = draw_items(votes, many, ECHO_ENTRIES // n_classes, rng=rng)
     found = ballots(take_items(votes, few))
     echoes = listen(found)
-    beliefs = _beliefs(found, echoes, fit.posterior[few].argmax(axis=1), rng)
     echo = float(echoes.weight_r @ echoes.echo_r)
     if len(few) == len(many):
-        return _Lesson(scores(_rows(fit, few)), echoes.posterior_ik, beliefs, echo)
+        return _Lesson(scores(_rows(fit, few)), echoes.posterior_ik, echo)
     sample = take_items(votes, many)
     whole = ballots(sample, like=found)
     likely = np.argsort(-echoes.weight_r, kind="stable")[:LIKELY_CASES]
@@ -205,7 +194,7 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator
     refit = refit or _refit_by_name(fit.method, rng)
     known = len(many) == int((votes.votes_i > 0).sum()) or refit is None
     rule = _rows(fit, many) if known or refit is None else refit(sample)
-    return _Lesson(scores(rule), np.asarray(believed_sk), beliefs, echo)
+    return _Lesson(scores(rule), np.asarray(believed_sk), echo)
 
 
 def _rows(fit: Fit, item_s: IntArray) -> Fit:
@@ -221,15 +210,3 @@ def _refit_by_name(method: str, rng: np.random.Generator) -> Refit | None:
         return estimator().fit(votes, rng=rng) if estimator.stochastic else estimator().fit(votes)
 
     return fit_again
-
-
-def _beliefs(found: Ballots, echoes: Echoes, label_s: NDArray[np.int64], rng: np.random.Generator) -> Beliefs:
-    """The accuracy of the labels in each case, and how it varies when a tenth of the items is left out (jackknife)."""
-    n_items = len(label_s)
-    at = np.arange(n_items), label_s
-    accuracy_r = np.array([case.posterior_ik[at].mean() for case in echoes.cases])
-    likely = echoes.cases[int(echoes.weight_r.argmax())]
-    group_s = rng.permutation(np.arange(n_items) % GROUPS)
-    left_g = np.array([without(found, likely, group_s == g)[at].mean() for g in range(min(GROUPS, n_items))])
-    sampling = float(np.sqrt((GROUPS - 1) / GROUPS * ((left_g - left_g.mean()) ** 2).sum()))
-    return Beliefs(accuracy_r, echoes.echo_r, echoes.evidence_r, echoes.weight_r, sampling)

@@ -8,18 +8,6 @@ from majorant.errors import ConfigError
 from majorant.estimate import Fit, estimator_named
 from majorant.votes import Votes
 
-CANDIDATES = (
-    "shared",
-    "one-coin",
-    "hierarchical",
-    "dawid-skene",
-    "ibcc",
-    "ebcc",
-    "glad",
-    "mace",
-    "iwmv",
-    "la-two-pass",
-)
 MOST_ENTRIES = 20_000_000  # of a method's tables; more would take longer than the votes are worth, or fill the memory
 SUBTYPES = 10  # latent classes that ebcc keeps for each class
 TABLES_PER_WORKER = ("dawid-skene", "hierarchical", "ibcc", "spectral-em", "mace", "anchor-map", "ebcc")

@@ -24,6 +24,9 @@ class GoldAccuracy:
 def gold_accuracy(votes: Votes, fit: Fit, *, level: float) -> GoldAccuracy | None:
     """Accuracy on the items with gold, with its exact binomial (Clopper-Pearson) interval; None without gold.
 
+    The interval is about all items, of which the gold ones are taken for a random sample; where all have gold, it is a
+    point.
+
     >>> from majorant.estimate.majority import Majority
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 1], items="ab", workers="wx", labels="ny",
     ...                          gold=[1, 0])
@@ -36,7 +39,8 @@ def gold_accuracy(votes: Votes, fit: Fit, *, level: float) -> GoldAccuracy | Non
     if not len(known):
         return None
     right = float(right_share(fit.posterior[known], votes.gold_i[known]).sum())
-    low, high = clopper_pearson(right, len(known), level)
+    whole = len(known) == int((votes.votes_i > 0).sum())  # then there is nothing left to guess
+    low, high = (right / len(known),) * 2 if whole else clopper_pearson(right, len(known), level)
     return GoldAccuracy(right / len(known), low, high, len(known))
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.answer.calibrate import Labels, Refit, calibrate
+from majorant.answer.calibrate import Refit
 from majorant.answer.workers import Workers
-from majorant.interval import Estimate
+from majorant.estimate.fit import Fit
 from majorant.votes import Votes
 
 GROUNDS = ("adversarial", "near chance", "one label", "too fast", "redundant")  # flags that speak for removal
@@ -24,18 +24,14 @@ class Removal:
     votes: int  # votes that go
     labels_changed: int  # items with another label, or with a tie opened or settled
     items_lost: int  # items left without votes
-    before: Estimate  # expected accuracy of the labels
-    after: Estimate
 
 
 def removal(
     votes: Votes,
-    labels: Labels,
+    labels: Fit,
     workers: Workers,
     refit: Refit,
     *,
-    level: float = 0.95,
-    rng: int | np.random.Generator,
     grounds: Sequence[str] = GROUNDS,
 ) -> Removal | None:
     """Fit again without the workers flagged for one of the grounds; None where nobody is, or nobody would remain."""
@@ -43,15 +39,13 @@ def removal(
     if not gone_j.any() or not (workers.votes_j[~gone_j] > 0).any():
         return None
     left = without_workers(votes, gone_j)
-    after = calibrate(left, refit(left), level=level, rng=rng, refit=refit)
+    after = refit(left)
     kept_i = left.votes_i > 0
     return Removal(
         workers=int(gone_j.sum()),
         votes=votes.n_votes - left.n_votes,
-        labels_changed=int((after.fit.codes() != labels.fit.codes())[kept_i].sum()),
+        labels_changed=int((after.codes() != labels.codes())[kept_i].sum()),
         items_lost=int(((votes.votes_i > 0) & ~kept_i).sum()),
-        before=labels.accuracy,
-        after=after.accuracy,
     )
 
 

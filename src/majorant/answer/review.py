@@ -103,13 +103,14 @@ def review_at(site: Site, fit: Fit, temper: Temper | None, *, good: NDArray[np.b
     told = rows_alone(fit)
 
     def doubtful(part: Part) -> tuple[IntArray, FloatArray]:
-        known = as_calibrated(temper, part.of(told))
+        known = as_calibrated(temper, part.votes, part.of(told))
         doubt_i = 1 - np.where((known.votes_i > 0)[:, None], known.posterior, known.prior).max(axis=1)
         return _most(np.arange(len(doubt_i)) + part.start, doubt_i.round(DIGITS))
 
     parts = list(site.map(doubtful, doing="judging"))
     item_p, _ = _most(*(np.concatenate([part[n] for part in parts]) for n in (0, 1)))
-    votes, some = site.take(item_p), as_calibrated(temper, fit_of_items(site, fit, item_p))
+    votes = site.take(item_p)
+    some = as_calibrated(temper, votes, fit_of_items(site, fit, item_p))
     return Reviewed(votes, some, review(votes, some, good=good, crowd=crowd, n_items=site.votes.shape[0]))
 
 

@@ -98,6 +98,11 @@ class Certificate:
         verdicts = ", ".join(f"{claim.kind} {claim.verdict}" for claim in claims)
         return f"Certificate at level {self.level:g}: {verdicts}\n{self.why}"
 
+    @property
+    def standing(self) -> Claim:
+        """The claim that stands: by gold where that decides, since it assumes least, else the anonymous one."""
+        return self.gold if self.gold is not None and self.gold.verdict in ("proved", "refuted") else self.anonymous
+
     def _repr_html_(self) -> str:
         from majorant.report.notebook import certificate_html
 

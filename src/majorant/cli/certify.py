@@ -40,7 +40,7 @@ EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any oth
 def certify(
     source: Source,
     large: Large | None,
-    claim: str,
+    claim: str | None,
     labels: str | None,
     plug_in: str | None,
     share: float,
@@ -49,10 +49,15 @@ def certify(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Is majority vote optimal for these votes: proved, supported, refuted, or not to be told.
+    """Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.
 
-    Exits with 0 if the claim is proved or supported, 1 if it is refuted, 3 if these votes cannot tell. With --plug-in:
-    0 if majority is optimal at the estimate, 1 if it is not.
+    \b
+    Exit codes, by the claim that stands (gold where it decides, else the anonymous one; --claim names another):
+      0    proved or supported; with --plug-in: optimal at the estimate
+      1    refuted; with --plug-in: not optimal at the estimate
+      2    wrong call or table
+      3    these votes cannot tell
+      130  interrupted
     """
     if plug_in is None and share != 1:
         raise ConfigError("--share is for --plug-in METHOD: the certificate uses all items.")
@@ -123,8 +128,8 @@ def _plug_in(votes: Votes, method: str, share: float, seed: int, *, as_json: boo
     return 0 if verdict.optimal else 1
 
 
-def _exit_code(certificate: Certificate, claim: str) -> int:
-    chosen = getattr(certificate, claim)
+def _exit_code(certificate: Certificate, claim: str | None) -> int:
+    chosen = certificate.standing if claim is None else getattr(certificate, claim)
     if chosen is None:
         need = "gold labels (--gold or --gold-file)" if claim == "gold" else "workers who vote on several items"
         raise ConfigError(f"--claim {claim}: these votes have no such claim; it needs {need}.")

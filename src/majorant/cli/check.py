@@ -17,6 +17,7 @@ from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError
 
 FROM_BEST_TO_WORST = ("proved", "supported", "undecided", "unidentified", "void", "refuted")
+ACTIONS = ("keep", "ask", "switch")  # from the one that needs nothing done to the one that needs most
 FAILED = 1
 
 
@@ -30,12 +31,13 @@ FAILED = 1
 @click.option("--report", metavar="FILE", help="Also write the report: one HTML file that needs nothing else.")
 @click.option("--mask", "masked", is_flag=True, help="Numbers in place of the names of items and workers, everywhere.")
 @click.option("--method", metavar="NAME", help="Overrule the choice: a method, or combination.")
+@click.option("-v", "--verbose", is_flag=True, help="Also what was read, counted and found, below the answer.")
 @click.option(
     "--tolerance",
     type=click.FloatRange(0, 1),
-    default=0.005,
+    default=0.01,
     show_default=True,
-    help="Accuracy that majority vote may give away and still be used; .005 is half a point.",
+    help="A difference in accuracy that does not matter to you; .01 is one percentage point.",
 )
 @click.option(
     "--target",
@@ -48,8 +50,9 @@ FAILED = 1
 @click.option("--compare", "compare_all", is_flag=True, help="Also a table of all methods.")
 @click.option(
     "--fail-on",
-    type=click.Choice(FROM_BEST_TO_WORST),
-    help="Exit with 1 if the verdict, or that of a slice, is this or worse: for checks that run by themselves.",
+    type=click.Choice([*ACTIONS[1:], *FROM_BEST_TO_WORST]),
+    help="Exit with 1 if the answer is this one (ask: or switch), or if the verdict, or that of a slice, is this or "
+    "worse: for checks that run by themselves.",
 )
 @memory_options
 @cluster_options
@@ -59,8 +62,19 @@ FAILED = 1
 def check(
     source: Source, large: Large | None, cluster: Cluster | None, by: str | None, out: str | None, **options: Any
 ) -> None:
-    """Is majority vote the best rule for these votes, what to use if not, the labels, and what to buy."""
-    from majorant.report.check_text import check_text, judged_verdicts
+    """Keep majority vote, switch to another rule, or ask an expert about a few items.
+
+    Five lines: the answer, what is gained, on what evidence, what to do next, the files written.
+
+    \b
+    Exit codes:
+      0    done, and the answer or verdict is better than what --fail-on names
+      1    the answer or verdict is what --fail-on names, or worse
+           (keep, ask, switch; or proved, supported, undecided, unidentified, void, refuted)
+      2    wrong call or table
+      130  interrupted
+    """
+    from majorant.report.check_text import answer_text, check_text
     from majorant.report.html import write_report
     from majorant.report.text import to_json
 
@@ -71,10 +85,12 @@ def check(
         written.append(write_report(summary, options["report"]))
     if options["as_json"]:
         click.echo(to_json(summary), nl=False)
-    elif not options["quiet"]:
-        click.echo(as_flags(check_text(summary, written)))
+    elif options["quiet"]:
+        click.echo(summary["answer"]["headline"])
+    else:
+        click.echo(as_flags((check_text if options["verbose"] else answer_text)(summary, written)))
     if options["fail_on"] is not None:
-        raise SystemExit(_exit_code(judged_verdicts(summary, options["claim"]), options["fail_on"]))
+        raise SystemExit(_exit_code(summary, options["fail_on"], options["claim"]))
 
 
 def _check(
@@ -109,9 +125,13 @@ def _refuse_elsewhere(large: Large | None, cluster: Cluster | None, by: str | No
         raise ConfigError(f"{why}: use --memory, or mask the names in the table.")
 
 
-def _exit_code(verdicts: list[str], fail_on: str) -> int:
-    worst = max(FROM_BEST_TO_WORST.index(verdict) for verdict in verdicts)
-    return FAILED if worst >= FROM_BEST_TO_WORST.index(fail_on) else 0
+def _exit_code(summary: dict[str, Any], fail_on: str, claim: str | None) -> int:
+    """1 if the answer's action, or the worst of the verdicts, is `fail_on` or further down its scale."""
+    from majorant.report.check_text import judged_verdicts
+
+    scale = ACTIONS if fail_on in ACTIONS else FROM_BEST_TO_WORST
+    found = [summary["answer"]["action"]] if fail_on in ACTIONS else judged_verdicts(summary, claim)
+    return FAILED if max(map(scale.index, found)) >= scale.index(fail_on) else 0
 
 
 def command_line() -> str:

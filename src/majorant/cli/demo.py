@@ -22,7 +22,7 @@ def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
     from majorant.io import read
     from majorant.output import votes_table, write_table
     from majorant.pipeline import check
-    from majorant.report.check_text import check_text
+    from majorant.report.check_text import answer_text
     from majorant.report.files import write_result
     from majorant.report.summary import result_summary
     from majorant.report.text import to_json
@@ -35,7 +35,7 @@ def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
         summaries[name] = result_summary(result)
         written = write_result(result, summaries[name], folder)
         if not (as_json or quiet):
-            click.echo(f"== {STORY[name]}\n{check_text(summaries[name], written)}\n")
+            click.echo(f"== {STORY[name]}\n{answer_text(summaries[name], written)}\n")
     if as_json:
         click.echo(to_json(summaries), nl=False)
 

@@ -32,9 +32,7 @@ level_option = click.option(
 claim_option = click.option(
     "--claim",
     type=click.Choice(["anonymous", "named", "gold"]),
-    default="anonymous",
-    show_default=True,
-    help="The claim that the exit code is about.",
+    help="The claim that the exit code is about; else the one that stands: gold where it decides, or anonymous.",
 )
 
 

@@ -20,6 +20,7 @@ def certificate_summary(certificate: Certificate) -> dict[str, Any]:
     claims = (certificate.anonymous, certificate.named, certificate.gold)
     return {
         "level": certificate.level,
+        "standing": certificate.standing.kind,
         "sentence": certificate_sentence(certificate),
         "why": certificate.why,
         **{
@@ -58,9 +59,7 @@ def certificate_sentence(certificate: Certificate) -> str:
 
 def _without_names(certificate: Certificate) -> str:
     """The claim that decides, gold first: it assumes least."""
-    claim = certificate.anonymous
-    if certificate.gold is not None and certificate.gold.verdict in ("proved", "refuted"):
-        claim = certificate.gold
+    claim = certificate.standing
     by_gold = "By the gold labels, m" if claim.kind == "gold" else "M"
     allowing = ", allowing for item difficulty" if claim.model == "item difficulty" else ""
     verdict = f"({claim.verdict}, {100 * certificate.level:g} %{allowing})"

@@ -22,35 +22,37 @@ from majorant.report.text import (
 from majorant.wording import count, percent, points
 
 LEAD = "         "
-MOST_LINES, MOST_NOTES = 25, 3
+MOST_NOTES = 3
 SHORT = (("percent", "pairs of votes agree"), ("krippendorff", "Krippendorff's alpha"), ("gwet", "Gwet's AC1"))
 
 
-def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
-    """At most 25 lines, with the files written, and the tables that were asked for.
+def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
+    """Five lines: the answer, the gain, the evidence, what next, the files written; then the tables asked for."""
+    answer = summary["answer"]
+    lines = [
+        *_wrapped("Answer", answer["headline"]),
+        *_wrapped("Gain", answer["gain_sentence"]),
+        *_wrapped("Evidence", answer["why"]),
+        *_wrapped("Next", answer["next"]),
+        *_written(written),
+    ]
+    return "\n".join([*lines, *_slices(summary["slices"]), *comparison_lines(summary["comparison"])])
 
-    Where it would be more, notes on the input are counted only, and then what a reader can best do without is left out;
-    result.json has it all.
-    """
-    parts = {
-        "input": input_lines(summary["input"], most_notes=MOST_NOTES),
-        "votes": votes_lines(summary["votes"]),
-        "agreement": _agreement(summary["agreement"]),
-        "verdict": _wrapped("Verdict", summary["certificate"]["sentence"]),
-        "loss": _loss(summary),
-        "use": _use(summary),
-        "labels": labels_lines(summary["labels"]),
-        "gold": _gold(summary),
-        "workers": _workers(summary["workers"]),
-        "review": _review(summary["review"]),
-        "plan": _plan(summary["plan"]),
-        "written": _written(written),
-    }
-    for name, shorter in (("input", input_lines(summary["input"], most_notes=0)), ("review", []), ("loss", [])):
-        if sum(map(len, parts.values())) > MOST_LINES:
-            parts[name] = shorter
-    tables = [*_slices(summary["slices"]), *comparison_lines(summary["comparison"])]
-    return "\n".join([*(line for part in parts.values() for line in part), *tables])
+
+def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
+    """The answer, and under it what was read, counted and found; result.json and the report have it all."""
+    parts = [
+        input_lines(summary["input"], most_notes=MOST_NOTES),
+        votes_lines(summary["votes"]),
+        _agreement(summary["agreement"]),
+        _wrapped("Claims", summary["certificate"]["sentence"]),
+        _accuracy(summary),
+        labels_lines(summary["labels"]),
+        _workers(summary["workers"]),
+        _review(summary["review"]),
+        _plan(summary["plan"]),
+    ]
+    return "\n".join([answer_text(summary, written), "", *(line for part in parts for line in part)])
 
 
 def _written(paths: Sequence[Path]) -> list[str]:
@@ -78,51 +80,21 @@ def _agreement(agreement: dict[str, Any]) -> list[str]:
     return _wrapped("Agree", "; ".join(parts) + ".")
 
 
-def _loss(summary: dict[str, Any]) -> list[str]:
-    """What majority vote gives away against the best rule of each kind, where it is known."""
-    certificate = summary["certificate"]
-    parts = []
-    for kind, rule in (("anonymous", "the best rule that ignores who voted"), ("named", "the best that knows")):
-        claim = certificate[kind]
-        loss = None if claim is None else claim["loss"]
-        if loss is None or loss["value"] is None:
-            continue
-        ends = "" if loss["low"] is None else f" [{points(loss['low'])}, {points(loss['high'])}]"
-        condition = " if votes were independent" if claim["verdict"] == "void" else ""
-        parts.append(f"{points(loss['value'])} points{ends} against {rule}{condition}")
-    return _wrapped("Loss", f"Majority vote gives away {'; '.join(parts)}.") if parts else []
-
-
-def _use(summary: dict[str, Any]) -> list[str]:
-    """The rule to use, why, what it promises and what it changes."""
-    decision, accuracy = summary["decision"], summary["accuracy"]
-    promised = accuracy["recommended"]
-    text = f"{decision['method']}. {decision['reason']}"
-    if promised["value"] is not None:
-        text += f" Expect {with_ends(promised, percent)} right"
-        other = accuracy["majority"]["value"]
-        text += "." if decision["method"] == "majority" or other is None else f", majority vote {percent(other)}."
-    if decision["method"] != "majority":
-        text += (
-            f" {count(decision['labels_changed'], 'label')} change, {count(decision['ties_settled'], 'tie')} settled."
-        )
-    return _wrapped("Use", text)
-
-
-def _gold(summary: dict[str, Any]) -> list[str]:
-    """How often majority vote, and the chosen rule, are right where the truth is known."""
-    gold, decision = summary["gold"], summary["decision"]
-    if gold is None:
+def _accuracy(summary: dict[str, Any]) -> list[str]:
+    """How often majority vote and the other rule are right, by gold or, said to be that, by the model."""
+    accuracy, answer = summary["accuracy"], summary["answer"]
+    majority, other = accuracy["majority"], accuracy["other"]
+    if majority["value"] is None:
         return []
-    text = (
-        f"Majority vote is right on {with_ends(gold, percent)} of {count(gold['n_items'], 'item')} with a known label"
-    )
-    chosen = next(one["gold"] for one in decision["alternatives"] if one["method"] == decision["method"])
-    if decision["method"] != "majority" and chosen["value"] is not None:
-        text += f", {decision['method']} on {with_ends(chosen, percent)}"
-    if decision["gold_test"] is not None:
-        text += f" (McNemar p = {decision['gold_test']['p_value']:.2g})"
-    return _wrapped("Gold", f"{text}; a tie counts as a fair draw.")
+    if accuracy["source"] == "gold":
+        n_items = summary["gold"]["n_items"]
+        text = f"By gold ({count(n_items, 'item')}; a tie is a fair draw) majority vote is right on"
+    else:
+        text = "By the model (agreement with what this crowd would say with unlimited votes) majority vote is right on"
+    text += f" {with_ends(majority, percent)}"
+    if answer["other"] != "majority" and other["value"] is not None:
+        text += f", {answer['other']} on {with_ends(other, percent)}"
+    return _wrapped("Right", f"{text} of the items.")
 
 
 def _workers(workers: dict[str, Any]) -> list[str]:
@@ -178,26 +150,27 @@ def comparison_lines(comparison: list[dict[str, Any]]) -> list[str]:
     """All methods side by side."""
     if not comparison:
         return []
-    head = ("method", "expected", "as majority", "right on gold", "note")
+    head = ("method", "right", "as majority", "note")
     rows = [
         (
             one["method"],
-            "-" if one["accuracy"]["value"] is None else percent(one["accuracy"]["value"]),
+            "-" if one["accuracy"]["value"] is None else with_ends(one["accuracy"], percent),
             "-" if one["agreement"] is None else percent(one["agreement"]),
-            "-" if one["gold"]["value"] is None else f"{percent(one['gold']['value'])}{interval(one['gold'], percent)}",
             one["note"],
         )
         for one in comparison
     ]
+    source = "by gold" if comparison[0]["source"] == "gold" else "by the model"
     return [
-        "Methods  expected accuracy, share of labels as majority's, and accuracy on gold",
-        *columns([head, *rows], left=(0, 4)),
+        f"Methods  right {source}; share of labels as majority's",
+        *columns([head, *rows], left=(0, 3)),
     ]
 
 
-def judged_verdicts(summary: dict[str, Any], claim: str) -> list[str]:
-    """The verdicts that a gate looks at: of the whole, and of each slice."""
-    whole = summary["certificate"][claim]
-    name = {"anonymous": "verdict", "named": "named", "gold": "gold"}[claim]
-    found = [None if whole is None else whole["verdict"], *(one[name] for one in summary["slices"])]
-    return [verdict or "unidentified" for verdict in found]
+def judged_verdicts(summary: dict[str, Any], claim: str | None) -> list[str]:
+    """The verdicts that `--fail-on` looks at, of the whole and of each slice: of a claim, or of the one that stands."""
+    certificate = summary["certificate"]
+    whole = certificate[claim or certificate["standing"]]
+    name = {"anonymous": "verdict", "named": "named", "gold": "gold"}
+    parts = [one[name[claim or one["standing"]]] for one in summary["slices"]]
+    return [verdict or "unidentified" for verdict in (None if whole is None else whole["verdict"], *parts)]

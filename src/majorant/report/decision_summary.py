@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from majorant import wording
+from majorant.answer.answer import Answer
 from majorant.answer.calibrate import Labels
 from majorant.answer.choice import Alternative, Decision
 from majorant.answer.review import Reviewed, review_table
@@ -22,22 +24,37 @@ MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
 TIE, OTHERS = "tie", "others"
 
 
+def answer_summary(answer: Answer) -> dict[str, Any]:
+    """The facts of the answer, with its sentences; percentage points throughout, but for the gold labels' own lead."""
+    return {
+        **{name: getattr(answer, name) for name in ("action", "rule", "other", "grade", "basis")},
+        "headline": answer.headline,
+        "gain_sentence": wording.gain_line(answer),
+        "why": answer.why,
+        "next": answer.next,
+        "gain": asdict(answer.gain),
+        **{name: getattr(answer, name) for name in ("items", "differ", "stake", "tied", "tie_gain", "tolerance")},
+        "gold": None if answer.gold is None else asdict(answer.gold),
+        "model": None if answer.model is None else asdict(answer.model),
+        "withdrawn": None if answer.withdrawn is None else asdict(answer.withdrawn),
+        "ask": None if answer.ask is None else asdict(answer.ask),
+    }
+
+
 def decision_summary(decision: Decision) -> dict[str, Any]:
     """The facts of a decision."""
     return {
         "method": decision.method,
-        "reason": decision.reason,
-        "majority_enough": decision.majority_enough,
+        "chosen_by": decision.chosen_by,
         "labels_changed": decision.labels_changed,
         "ties_settled": decision.ties_settled,
         "alternatives": [alternative_summary(one) for one in decision.alternatives],
-        "gold_test": None if decision.gold_test is None else asdict(decision.gold_test),
     }
 
 
 def alternative_summary(one: Alternative) -> dict[str, Any]:
     """The facts of a method that was used, or could have been."""
-    return {**asdict(one), "accuracy": asdict(one.accuracy), "gold": asdict(one.gold)}
+    return asdict(one)
 
 
 def flow_summary(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, Any]:
@@ -57,12 +74,12 @@ def flow_summary(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, An
 
 
 def accuracy_summary(result: Result) -> dict[str, Any]:
-    """How often the labels are expected to be right, and what majority vote gives away."""
+    """How often majority vote and the other rule are right, one figure each, and what majority vote may lose."""
     named = result.certificate.named
     return {
-        "majority": asdict(result.majority_accuracy),
-        "recommended": asdict(result.labels.accuracy),
-        "source": result.labels.source,
+        "majority": asdict(result.accuracy("majority")),
+        "other": asdict(result.accuracy(result.decision.method)),
+        "source": "model" if result.gold is None else "gold",
         "loss_anonymous": asdict(result.certificate.anonymous.loss),
         "loss_named": None if named is None else asdict(named.loss),
     }
@@ -71,8 +88,9 @@ def accuracy_summary(result: Result) -> dict[str, Any]:
 def confidence_summary(labels: Labels) -> dict[str, Any]:
     """How confident the labels are, and how often they are right where the truth is known."""
     return {
-        "temperature": labels.temperature,
-        "slip": labels.slip,
+        "source": labels.source,
+        "temperature": None if labels.temper is None else labels.temper.temperature,
+        "slip": None if labels.temper is None else labels.temper.slip,
         "echo": labels.echo,
         "ece": labels.reliability.ece,
         "gold_items": labels.reliability.gold_items,
@@ -105,6 +123,7 @@ def slice_summary(one: Slice) -> dict[str, Any]:
         "items": one.n_items,
         "votes": one.n_votes,
         "level": certificate.level,
+        "standing": certificate.standing.kind,
         "verdict": certificate.anonymous.verdict,
         "named": None if certificate.named is None else certificate.named.verdict,
         "gold": None if certificate.gold is None else certificate.gold.verdict,

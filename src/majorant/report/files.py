@@ -46,4 +46,4 @@ def _with_digests(summary: dict[str, Any], digests: Mapping[str, str]) -> str:
 
 
 def _calibrated_labels(temper: Temper | None, votes: Votes, fit: Fit) -> dict[str, Any]:
-    return label_table(votes, as_calibrated(temper, fit))
+    return label_table(votes, as_calibrated(temper, votes, fit))

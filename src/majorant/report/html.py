@@ -16,12 +16,12 @@ from majorant.report.facts import chip, clip, estimate, fact, lookup
 from majorant.report.figures.palette import DARK, LIGHT, css_variables
 from majorant.report.figures.words import clipped
 from majorant.report.text import printable
+from majorant.wording import at_most
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-LONGEST_HEADLINE = 110
 TEMPLATES = Path(__file__).parent / "templates"
 # What a hostile name must not be able to end or begin, and what older readers take for line ends.
 INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -54,7 +54,6 @@ def render(summary: dict[str, Any]) -> str:
         script=Markup(script),
         script_hash=_hash(script),
         data=_embedded(facts),
-        sentences=_sentences(facts["certificate"]["sentence"]),
     )
 
 
@@ -87,6 +86,7 @@ def _environment() -> Environment:
     )
     environment.filters["name"] = lambda value, most=40: clipped(value, most)
     environment.filters["file"] = lambda path: clipped(re.split(r"[/\\]", path)[-1] or path, 60)
+    environment.filters["stake"] = at_most
     environment.globals["chip"] = chip
     return environment
 
@@ -123,17 +123,3 @@ def _embedded(facts: dict[str, Any]) -> Markup:
 
     text = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(re.sub("[<>&\u2028\u2029]", lambda sign: INERT[sign[0]], text))
-
-
-def _sentences(text: str) -> list[str]:
-    """The headline, and the rest: the first sentence, or its first clause where it is long.
-
-    >>> _sentences("Majority vote is best. Nor would names help.")
-    ['Majority vote is best.', 'Nor would names help.']
-    """
-    parts = re.split(r"(?<=[.!?])\s+(?=[A-Z])", text, maxsplit=1)
-    clauses = re.split(r"[:;]\s+", parts[0], maxsplit=1)
-    if len(parts[0]) <= LONGEST_HEADLINE or len(clauses) == 1:
-        return parts
-    rest = clauses[1][0].upper() + clauses[1][1:]
-    return [f"{clauses[0]}.", " ".join([rest, *parts[1:]])]

@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from majorant.answer.answer import Answer
 from majorant.certify.certificate import Certificate
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import certificate_summary
+from majorant.report.decision_summary import answer_summary
 from majorant.report.figures import panels_of
 from majorant.report.html import fragment, write_report
 from majorant.report.summary import result_summary
@@ -27,6 +29,11 @@ def figure(result: Result, name: str) -> Figure:
 def report(result: Result, path: str | os.PathLike[str]) -> Path:
     """Write the whole report as one HTML file that needs nothing else."""
     return write_report(result_summary(result), path)
+
+
+def answer_html(answer: Answer) -> str:
+    """The answer in four lines, as a notebook shows it."""
+    return fragment("answer.html.j2", {"answer": answer_summary(answer)})
 
 
 def result_html(result: Result) -> str:

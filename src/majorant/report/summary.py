@@ -19,6 +19,7 @@ from majorant.report.certificate_summary import certificate_summary
 from majorant.report.decision_summary import (
     accuracy_summary,
     alternative_summary,
+    answer_summary,
     confidence_summary,
     decision_summary,
     flow_summary,
@@ -31,7 +32,7 @@ from majorant.report.plan import plan_summary
 from majorant.report.workers_summary import confusions_summary, dependence_summary, workers_summary
 from majorant.site import Site
 
-SCHEMA = 2  # rises when a field changes its meaning or goes
+SCHEMA = 3  # rises when a field changes its meaning or goes
 COEFFICIENTS = ("percent", "krippendorff", "krippendorff_ordinal", "fleiss", "cohen", "gwet")
 PAIRS_SHOWN = 10
 
@@ -48,6 +49,7 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         "level": result.level,
         "seed": seed,
         "tolerance": result.tolerance,
+        "answer": answer_summary(result.answer),
         "input": account_summary(site.votes.account),
         "votes": votes_summary(site, result.counts),
         "agreement": agreement_summary(result.agreement, site.votes.workers),

@@ -1,0 +1,259 @@
+"""Answer: keep majority vote, switch to a rule, or ask an expert about a few items; what it rests on, and what next.
+
+Evidence is taken in the order of what it assumes, least first:
+1. labels of an expert, drawn by design, or gold labels of all items or a random sample of them: no model (`exact`);
+2. the two rules hardly differ, so it hardly matters which is used: no label, no model (`exact`);
+3. a model of the votes, where the assumptions that can be tested were, and passed (`model`);
+4. nothing: the votes cannot tell, and a few labels would (`none`).
+A panel whose judges may err together never switches by a model: votes do not show which errors are shared.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from majorant import wording
+from majorant.answer.difference import Difference, Expected, GoldLead
+from majorant.certify.certificate import ALIKE, Certificate, Claim
+from majorant.errors import ConfigError
+from majorant.interval import Estimate
+
+MAJORITY = "majority"
+Action = Literal["keep", "switch", "ask"]
+Grade = Literal["exact", "model", "none"]
+Basis = Literal["gold", "expert labels", "bound", "model", "votes"]
+UNPLANNED = 40  # labels where nothing tells how many it takes
+ROBUST = 0.15  # a verdict that holds up to this correlation of votes on an item outlives most crowds (docs/ask.md)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """The design that would settle it: label some of the items on which two rules differ, in a random order."""
+
+    between: tuple[str, str]
+    items: int  # on which the two differ
+    labels: int  # about so many will probably do
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What a model of the votes expects of the rule, and how far its assumptions were tested."""
+
+    gain: Estimate  # in accuracy, over majority vote
+    failed: tuple[str, ...] = ()  # assumptions that a test rejects
+    untested: tuple[str, ...] = ()  # assumptions that these votes cannot test
+    panel: bool = False  # the same few judges vote on everything: they may err together
+    breakdown: float | None = None  # the correlation of votes on an item up to which "majority is best" holds
+    best: bool = False  # no rule is expected to beat majority vote
+
+    @property
+    def sound(self) -> bool:
+        """Whether every assumption that a claim needs was tested and passed."""
+        return not self.failed and not self.untested
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Keep, switch or ask, with the gain of the other rule over majority vote in percentage points.
+
+    `rule` is the one whose labels are written now, `other` the rule that was compared with majority vote.
+    """
+
+    action: Action
+    rule: str
+    other: str
+    gain: Estimate  # percentage points, a tie of majority vote a fair draw
+    grade: Grade
+    basis: Basis
+    items: int
+    differ: int  # items on which the two rules say different things
+    stake: float  # percentage points: the most that can lie between them
+    tied: int  # items that majority vote leaves tied
+    tie_gain: float | None  # percentage points of the gain that come from these
+    level: float
+    tolerance: float  # percentage points
+    gold: GoldLead | None = None
+    model: Model | None = None
+    withdrawn: Estimate | None = None  # what the model expected, in percentage points, where gold excludes it
+    ask: Ask | None = None
+    asked_for: bool = False  # the user named the rule
+    headline: str = ""
+    why: str = ""
+    next: str = ""
+
+    def _repr_html_(self) -> str:
+        from majorant.report.notebook import answer_html
+
+        return answer_html(self)
+
+
+def weigh(
+    *,
+    other: str,
+    apart: Difference,
+    model: Model,
+    expected: Expected | None,
+    gold: GoldLead | None,
+    tolerance: float,
+    level: float,
+    asked_for: bool = False,
+    source: str = "",
+) -> Answer:
+    """Weigh what is known of a rule against majority vote, and say what to do.
+
+    `model` says what the votes alone suggest, `gold` what labels of these items show, `expected` what the rule expects
+    of itself; `tolerance` is a difference in accuracy that does not matter.
+    """
+    if not 0 <= tolerance <= 1:
+        raise ConfigError(f"tolerance is a difference in accuracy, 0 to 1, not {tolerance!r}.")
+    gain, basis = _gain(apart, model, gold, tolerance)
+    action = _action(other, apart, model, gain, basis, tolerance)
+    grade: Grade = "none" if action == "ask" else "model" if basis == "model" else "exact"
+    if action == "ask" and basis == "model":
+        basis = "votes"
+    open_question = action == "ask" or (action == "switch" and basis == "model")
+    facts = Answer(
+        action=action,
+        rule=other if asked_for or action == "switch" else MAJORITY,
+        other=other,
+        gain=_points(gain),
+        grade=grade,
+        basis=basis,
+        items=apart.items,
+        differ=apart.differ,
+        stake=100 * apart.stake,
+        tied=apart.tied,
+        tie_gain=_tie_gain(basis, expected, gold),
+        level=level,
+        tolerance=100 * tolerance,
+        gold=gold,
+        model=model,
+        withdrawn=_withdrawn(model, gold),
+        ask=Ask(between=(MAJORITY, other), items=apart.differ, labels=_labels(apart, expected, tolerance))
+        if open_question
+        else None,
+        asked_for=asked_for,
+    )
+    return with_sentences(facts, source)
+
+
+def with_sentences(facts: Answer, source: str) -> Answer:
+    """The answer with its three sentences, made from its facts; `source` is the file that the next move names."""
+    return replace(
+        facts, headline=wording.headline(facts), why=wording.evidence(facts), next=wording.next_move(facts, source)
+    )
+
+
+def _gain(apart: Difference, model: Model, gold: GoldLead | None, tolerance: float) -> tuple[Estimate, Basis]:
+    """What is known of the gain, in accuracy, by the evidence that assumes least."""
+    stake = apart.stake
+    if gold is not None and (gold.used or gold.whole):
+        return gold.lead, "gold"
+    if stake <= tolerance:
+        value = 0.0 if not stake else None
+        return Estimate(value, -stake, stake, reason="" if value == 0 else "no label tells its sign"), "bound"
+    return model.gain, "model"
+
+
+def _action(
+    other: str,
+    apart: Difference,
+    model: Model,
+    gain: Estimate,
+    basis: Basis,
+    tolerance: float,
+) -> Action:
+    if other == MAJORITY or not apart.differ or basis == "bound":
+        return "keep"
+    low, high, value = gain.low, gain.high, gain.value
+    if basis == "gold":
+        if low is not None and value is not None and low > 0 and value > tolerance:
+            return "switch"
+        return "keep" if high is not None and high <= tolerance else "ask"
+    if model.failed:
+        return "ask"
+    if model.best or (high is not None and high <= tolerance):
+        robust = model.breakdown is not None and model.breakdown >= ROBUST
+        return "keep" if model.sound or robust else "ask"
+    if model.sound and not model.panel and low is not None and value is not None and low > 0 and value > tolerance:
+        return "switch"
+    return "ask"
+
+
+def _tie_gain(basis: Basis, expected: Expected | None, gold: GoldLead | None) -> float | None:
+    """Percentage points of the gain that come from ties, by the same evidence as the gain."""
+    if basis == "gold" and gold is not None:
+        return 100 * gold.tied_lead
+    return None if expected is None else 100 * expected.tied
+
+
+def _labels(apart: Difference, expected: Expected | None, tolerance: float) -> int:
+    """About how many labels will settle it, if the rule is as much better as it expects (docs/theory/ask.md)."""
+    if expected is None:
+        return min(UNPLANNED, apart.differ)
+    least = tolerance * apart.items / apart.differ
+    square = max(expected.lead**2, least**2)
+    return min(math.ceil(9.4 * max(expected.decisive - square, 0) / square + 6), apart.differ)
+
+
+def _withdrawn(model: Model, gold: GoldLead | None) -> Estimate | None:
+    """What the model expected, where the gold labels exclude it."""
+    gain = model.gain
+    if gold is None or gain.value is None or gold.lead.low is None or gold.lead.high is None:
+        return None
+    low, high = (gain.value if end is None else end for end in (gain.low, gain.high))
+    return None if gold.lead.low <= high and low <= gold.lead.high else _points(gain)
+
+
+def _points(gain: Estimate) -> Estimate:
+    value, low, high = (None if end is None else 100 * end for end in (gain.value, gain.low, gain.high))
+    return Estimate(value, low, high, gain.reason)
+
+
+def assumptions_of(claim: Claim) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the assumptions of a claim that a test rejects, and of those that these votes cannot test."""
+    tests = [gate for gate in claim.gates if gate.name != ALIKE]
+    return tuple(gate.name for gate in tests if gate.passed is False), tuple(
+        gate.name for gate in tests if gate.passed is None
+    )
+
+
+def model_of(certificate: Certificate, expected: Expected | None, stake: float) -> Model:
+    """What the certificate's models say of the gain of a rule, given what it expects of itself.
+
+    A rule believes in itself: it cannot gain more than the best rule that knows who voted, which the named claim
+    bounds.
+    """
+    named, anonymous = certificate.named, certificate.anonymous
+    claim = anonymous if named is None else named
+    failed, untested = (
+        tuple(dict.fromkeys((*a, *b))) for a, b in zip(assumptions_of(anonymous), assumptions_of(claim), strict=True)
+    )
+    if claim.verdict == "void" and not failed:
+        failed = ("independent votes",)
+    loss = claim.loss
+    panel = certificate.design is not None and certificate.design.kind == "panel"
+    best = claim.verdict in ("proved", "supported")
+    gain = Estimate(None, reason="no model could be fitted")
+    if expected is not None and loss.value is not None:
+        gain = _bounded(expected.gain, loss, expected.luck, stake)
+    return Model(
+        gain=gain,
+        failed=failed,
+        untested=untested,
+        panel=panel,
+        breakdown=getattr(anonymous, "breakdown", None),
+        best=best,
+    )
+
+
+def _bounded(expected: float, loss: Estimate, luck: float, stake: float) -> Estimate:
+    value = min(expected, loss.value or 0.0)
+    if loss.low is None or loss.high is None:
+        return Estimate(value, reason=loss.reason)
+    below, above = (loss.value or 0.0) - loss.low, loss.high - (loss.value or 0.0)
+    low = value - (below**2 + (2 * luck) ** 2) ** 0.5
+    high = value + (above**2 + (2 * luck) ** 2) ** 0.5
+    return Estimate(value, max(low, -stake), min(high, stake))

@@ -1,0 +1,155 @@
+"""The answer: keep, switch or ask, by the evidence that assumes least; and nothing that the truth contradicts."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import majorant as mj
+from crowds import foolable_votes
+from majorant.answer.answer import Model, weigh
+from majorant.answer.difference import Difference, Expected, GoldLead, difference, gold_lead
+from majorant.errors import ConfigError
+from majorant.estimate.dawid_skene import DawidSkene
+from majorant.estimate.majority import Majority
+from majorant.interval import Estimate
+from majorant.simulate import one_coin_crew, simulate
+from majorant.site import MemorySite
+from majorant.votes import Votes
+from majorant.wording import gain_line
+
+APART = Difference(items=1000, differ=100, at_stake=95.0, tied=10, tied_differ=10)
+EXPECTED = Expected(gain=0.03, luck=0.01, tied=0.002, lead=0.3, decisive=0.95)
+SOUND = Model(gain=Estimate(0.03, 0.015, 0.045))
+
+
+def answered(**facts):
+    given = {"other": "combination", "apart": APART, "model": SOUND, "expected": EXPECTED, "gold": None}
+    return weigh(**{**given, "tolerance": 0.01, "level": 0.95, **facts})
+
+
+def by_gold(value, low, high, *, whole=False):
+    return GoldLead(
+        labels=100, used=30, wins=20, losses=10, lead=Estimate(value, low, high), tied_lead=0.0, whole=whole
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "action", "grade", "basis"),
+    [
+        ({}, "switch", "model", "model"),
+        ({"model": replace(SOUND, panel=True)}, "ask", "none", "votes"),
+        ({"model": replace(SOUND, failed=("independent votes",))}, "ask", "none", "votes"),
+        ({"model": replace(SOUND, untested=("independent votes",))}, "ask", "none", "votes"),
+        ({"model": Model(gain=Estimate(0.03, -0.01, 0.06))}, "ask", "none", "votes"),
+        ({"model": Model(gain=Estimate(0.008, 0.002, 0.02))}, "ask", "none", "votes"),  # below the tolerance
+        ({"model": Model(gain=Estimate(0.002, -0.002, 0.006))}, "keep", "model", "model"),
+        ({"model": replace(SOUND, best=True)}, "keep", "model", "model"),
+        ({"model": replace(SOUND, best=True, untested=("x",), breakdown=0.05)}, "ask", "none", "votes"),
+        ({"model": replace(SOUND, best=True, untested=("x",), breakdown=0.2)}, "keep", "model", "model"),
+        ({"apart": APART._replace(differ=10, at_stake=9.5)}, "keep", "exact", "bound"),
+        ({"apart": APART._replace(differ=0, at_stake=0.0)}, "keep", "exact", "bound"),
+        ({"gold": by_gold(0.03, 0.01, 0.05)}, "switch", "exact", "gold"),
+        ({"gold": by_gold(0.03, -0.01, 0.05)}, "ask", "none", "gold"),
+        ({"gold": by_gold(-0.03, -0.05, -0.01)}, "keep", "exact", "gold"),
+        ({"gold": by_gold(0.0, -0.02, 0.01)}, "keep", "exact", "gold"),
+        ({"gold": by_gold(0.008, 0.008, 0.008, whole=True)}, "keep", "exact", "gold"),
+        # gold outranks whatever a model says
+        ({"gold": by_gold(-0.03, -0.05, -0.01), "model": replace(SOUND, best=False)}, "keep", "exact", "gold"),
+    ],
+)
+def test_the_evidence_that_assumes_least_decides(facts, action, grade, basis):
+    found = answered(**facts)
+    assert (found.action, found.grade, found.basis) == (action, grade, basis)
+    assert found.rule == ("combination" if action == "switch" else "majority")
+    assert (found.ask is not None) == (action == "ask" or (grade == "model" and action == "switch"))
+    assert found.headline
+    assert found.why
+    assert found.next
+
+
+def test_a_model_that_gold_excludes_is_withdrawn_by_name():
+    found = answered(model=Model(gain=Estimate(0.087, 0.07, 0.1)), gold=by_gold(0.02, 0.005, 0.04))
+    assert "The model expected +8.7 points; the gold labels allow at most +4.0." in found.why
+    assert answered(gold=by_gold(0.02, 0.005, 0.04)).withdrawn is None
+
+
+def test_a_claim_of_a_model_begins_with_its_condition():
+    for model in (SOUND, replace(SOUND, best=True)):
+        assert answered(model=model).why.startswith("If votes on an item are independent given its class")
+
+
+def test_a_tolerance_is_a_share():
+    with pytest.raises(ConfigError, match="tolerance is a difference in accuracy"):
+        answered(tolerance=1.5)
+
+
+def test_a_rule_that_was_asked_for_is_written_whatever_the_answer():
+    found = answered(model=replace(SOUND, panel=True), asked_for=True)
+    assert (found.action, found.rule) == ("ask", "combination")
+    assert "as you asked" in found.headline
+
+
+def votes_with_gold(seed, share):
+    votes, truth = simulate([0.6, 0.4], one_coin_crew([0.9, 0.7, 0.65, 0.6]), 60, 4, rng=seed, gold=1.0)
+    known = np.random.default_rng(seed).random(60) < share
+    return votes, replace(votes, gold_i=np.where(known, votes.gold_i, -1)), truth
+
+
+def right(fit, truth):
+    best_ik = fit.posterior >= fit.posterior.max(axis=1, keepdims=True) - 1e-9
+    return (best_ik / best_ik.sum(axis=1, keepdims=True))[np.arange(len(truth)), truth].mean()
+
+
+def test_gold_on_every_item_gives_the_lead_itself():
+    votes, _, truth = votes_with_gold(0, 1.0)
+    fit, majority = DawidSkene().fit(votes), Majority().fit(votes)
+    apart = difference(majority, fit)
+    found = gold_lead(MemorySite(votes), fit, apart, alpha=0.05)
+    assert found.whole
+    assert found.lead.low == found.lead.value == found.lead.high
+    assert found.lead.value == pytest.approx(right(fit, truth) - right(majority, truth))
+    assert abs(found.lead.value) <= apart.stake
+
+
+def test_gold_of_a_sample_holds_the_lead_at_its_level():
+    misses, runs = 0, 300
+    for seed in range(runs):
+        votes, some, truth = votes_with_gold(seed, 0.4)
+        fit, majority = DawidSkene().fit(votes), Majority().fit(votes)
+        found = gold_lead(MemorySite(some), fit, difference(majority, fit), alpha=0.2)
+        lead = right(fit, truth) - right(majority, truth)
+        misses += not found.lead.low - 1e-9 <= lead <= found.lead.high + 1e-9
+    assert misses <= 0.2 * runs + 2 * np.sqrt(0.2 * 0.8 * runs)
+
+
+def test_no_truth_puts_the_rules_further_apart_than_the_stake():
+    """Brute force over all truths of three items, one of them a tie of three."""
+    names = {"items": "abc", "workers": "xyz", "labels": range(3)}
+    votes = Votes.from_codes([0, 0, 0, 1, 1, 2], [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 1, 0], **names)
+    majority = Majority().fit(votes)
+    for rows in permutations(np.eye(3)):
+        fit = replace(majority, posterior=np.array(rows))
+        leads = [right(fit, truth) - right(majority, truth) for truth in (np.array(t) for t in np.ndindex(3, 3, 3))]
+        assert np.max(np.abs(leads)) <= difference(majority, fit).stake + 1e-12
+
+
+def test_a_wrong_consensus_is_asked_about_and_gold_decides_it():
+    known = foolable_votes(np.random.default_rng(5), n_items=600, n_workers=12, n_votes=8, hard=0.3)
+    alone = mj.check(replace(known, gold_i=None), rng=0).answer
+    assert alone.action in ("ask", "keep")
+    assert alone.grade != "model"
+    told = mj.check(known, rng=0).answer
+    assert told.grade == "exact"
+    assert told.gold.whole
+
+
+def test_ties_count_as_fair_draws():
+    """Four votes: majority leaves ties, which a fair draw gets right half of the time."""
+    votes, truth = simulate([0.7, 0.3], [[0.8, 0.2], [0.2, 0.8]], n_items=2000, n_votes=4, n_workers=40, rng=0)
+    found = mj.check(replace(votes, gold_i=truth.astype(np.int32)), rng=0)
+    assert found.answer.tied == int(found.majority.tied_i.sum()) > 200
+    assert f"{found.answer.tied:,} items ({100 * found.answer.tied / 2000:.1f} %) are tied" in gain_line(found.answer)
+    exact = 100 * (right(found.decision.fit, truth) - right(found.majority, truth))
+    assert found.answer.gain.value == pytest.approx(exact)
