@@ -125,6 +125,8 @@ def evidence(answer: Any) -> str:
     """What the answer rests on, with its condition in the same sentence."""
     if answer.basis == "gold":
         return _by_gold(answer)
+    if answer.basis == "bound" and not answer.differ:
+        return "Exact, without labels or model: the two rules give every item the same label."
     if answer.basis == "bound":
         return (
             f"Exact, without labels or model: whichever of the two you use, accuracy changes by at most "

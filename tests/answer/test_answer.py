@@ -145,6 +145,24 @@ def test_a_wrong_consensus_is_asked_about_and_gold_decides_it():
     assert told.gold.whole
 
 
+def test_workers_who_differ_are_worth_a_switch_and_it_gains_what_it_says():
+    skill = np.random.default_rng(1).uniform(0.5, 0.95, size=40)
+    votes, truth = simulate([0.5, 0.5], one_coin_crew(skill), 3000, 5, rng=3)
+    found = mj.check(votes)
+    answer = found.answer
+    assert (answer.action, answer.grade, answer.rule) == ("switch", "model", "combination")
+    gained = 100 * (right(found.fit, truth) - right(found.majority, truth))
+    assert answer.gain.low <= gained <= answer.gain.high
+    assert answer.why.startswith("If votes on an item are independent")
+
+
+def test_a_panel_is_never_switched_by_a_model():
+    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.95, 0.7, 0.65, 0.6, 0.6]), 600, 5, rng=0)
+    answer = mj.check(votes).answer
+    assert answer.model.panel
+    assert answer.action in ("ask", "keep")
+
+
 def test_ties_count_as_fair_draws():
     """Four votes: majority leaves ties, which a fair draw gets right half of the time."""
     votes, truth = simulate([0.7, 0.3], [[0.8, 0.2], [0.2, 0.8]], n_items=2000, n_votes=4, n_workers=40, rng=0)

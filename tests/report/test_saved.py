@@ -87,9 +87,9 @@ def damaged(**changes):
         ("[1, 2]", "not a result of majorant check"),
         ('{"name": "left-pad", "version": "1.0"}', "not a result of majorant check"),
         ('{"majorant": "0.0.9", "schema": 1}', "written by majorant 0.0.9 with schema 1"),
-        ('{"majorant": "9.9", "schema": "next"}', "this version reads schema 2"),
+        ('{"majorant": "9.9", "schema": "next"}', "this version reads schema 3"),
         ("<!doctype html><p>hello", "holds no majorant result"),
-        ('{"majorant": "1", "schema": 2}', "damaged or was edited"),
+        ('{"majorant": "1", "schema": 3}', "damaged or was edited"),
         (json.dumps(damaged(map=[{"title": "x"}])), "damaged or was edited"),
         (json.dumps(damaged(workers=7)), "damaged or was edited"),
         (json.dumps(damaged(level="high")), "damaged or was edited"),
@@ -116,7 +116,7 @@ def test_what_cannot_be_read_is_said(tmp_path):
 
 def test_a_page_that_cannot_be_made_leaves_nothing(tmp_path):
     path = tmp_path / "result.json"
-    path.write_text('{"majorant": "1", "schema": 2}')
+    path.write_text('{"majorant": "1", "schema": 3}')
     done = CliRunner().invoke(majorant, ["report", str(path), "--out", str(tmp_path / "page.html")])
     assert done.exit_code != 0
     assert [one.name for one in tmp_path.iterdir()] == ["result.json"]

@@ -250,10 +250,13 @@ def model_of(certificate: Certificate, expected: Expected | None, stake: float) 
 
 
 def _bounded(expected: float, loss: Estimate, luck: float, stake: float) -> Estimate:
-    value = min(expected, loss.value or 0.0)
+    """The gain of the rule: its share of what the best rule gains, with the doubts about both."""
+    best = loss.value or 0.0
+    value = min(expected, best)
     if loss.low is None or loss.high is None:
         return Estimate(value, reason=loss.reason)
-    below, above = (loss.value or 0.0) - loss.low, loss.high - (loss.value or 0.0)
+    share = max(value / best, 0.0) if best > 0 else 1.0
+    below, above = share * (best - loss.low), share * (loss.high - best)
     low = value - (below**2 + (2 * luck) ** 2) ** 0.5
     high = value + (above**2 + (2 * luck) ** 2) ** 0.5
     return Estimate(value, max(low, -stake), min(high, stake))

@@ -14,8 +14,8 @@ from majorant.errors import MajorantError
 
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
-    "check": "Is majority vote the best rule for these votes, what to use if not, the labels, and what to buy.",
-    "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or not to be told.",
+    "check": "Keep majority vote, switch to another rule, or ask an expert about a few items.",
+    "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.",
     "plan": "How many votes, gold items and workers it takes to reach an accuracy.",
     "aggregate": "Write one label per item.",
     "workers": "Who is good: accuracy with intervals, agreement, confusion and flags of each worker.",
