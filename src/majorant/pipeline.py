@@ -104,7 +104,7 @@ class Result:
     def __repr__(self) -> str:
         n_items, n_workers, _ = self.votes.shape
         size = f"{n_items:,} items, {n_workers:,} workers"
-        return f"Result: use {self.rule}. {self.decision.reason}\n{size}; labels, workers and review have to_pandas()"
+        return f"Result: {self.answer.headline}\n{size}; labels, workers and review have to_pandas()"
 
     def _repr_html_(self) -> str:
         from majorant.report.notebook import result_html

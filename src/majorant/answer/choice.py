@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -47,11 +47,8 @@ class Alternative:
             "accuracy": self.accuracy.value,
             "accuracy_low": self.accuracy.low,
             "accuracy_high": self.accuracy.high,
-            "gold": self.gold.value,
-            "gold_low": self.gold.low,
-            "gold_high": self.gold.high,
+            "source": self.source,
             "agreement": self.agreement,
-            "score": self.score,
             "note": self.note,
         }
 
