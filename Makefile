@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo test long browser bench format clean
+.PHONY: help demo test long browser bench paper format clean
 
 help:
 	@echo "make demo    install into .venv and run a simulated crowd and a panel of judges through the line"
@@ -12,6 +12,7 @@ help:
 	@echo "make long    the slow guarantees as well"
 	@echo "make browser what the test of the report needs: Chromium (as root, on Debian), playwright-core, axe-core"
 	@echo "make bench   speed and memory, as ratios"
+	@echo "make paper   every table and figure of the paper into paper-out"
 	@echo "make format  rewrite the sources in the project's format"
 
 $(VENV)/python.stamp:
@@ -52,9 +53,12 @@ browser:
 bench: $(VENV)/long.stamp
 	$(BIN)/python -m benchmarks
 
+paper: $(VENV)/run.stamp
+	$(BIN)/python -m reproduction --out paper-out
+
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) demo-out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-out paper-out .pytest_cache .mypy_cache .ruff_cache

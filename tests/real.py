@@ -8,7 +8,7 @@ import pytest
 
 from majorant import datasets
 from majorant.answer.gold import gold_accuracy
-from majorant.paper.sets import without_copies
+from reproduction.sets import without_copies
 
 GOLDEN = Path(__file__).parent / "golden" / "real-accuracy.csv"
 

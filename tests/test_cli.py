@@ -249,3 +249,9 @@ def test_arrow_types_survive_to_the_labels(run):
     pq.write_table(pa.table({"item": [1, 1, 2], "worker": [7, 8, 7], "label": [True, True, False]}), "votes.parquet")
     run("aggregate", "votes.parquet", "--out", "labels.parquet")
     assert pq.read_table("labels.parquet").column("label").to_pylist() == [True, False]
+
+
+def test_the_paper_is_no_command_and_the_error_says_where_it_went(run):
+    code, out, err = run("reproduce", "figure1")
+    assert (code, out) == (2, "")
+    assert "make paper" in err

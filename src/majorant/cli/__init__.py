@@ -23,7 +23,6 @@ COMMANDS = {
     "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
     "report": "Make the page of a saved result again.",
     "simulate": "Draw votes from a crowd or a panel with known truth.",
-    "reproduce": "Make the tables and figures of the paper again, and show what is printed beside what comes out.",
     "data": "List and fetch public data sets.",
     "demo": "Run a simulated crowd and a panel of judges through the whole line.",
 }
@@ -37,6 +36,8 @@ class _LateGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name == "reproduce":
+            raise click.UsageError("reproduce is no longer a command: in a checkout of majorant, make paper does it.")
         if cmd_name not in COMMANDS:
             return None
         command = getattr(importlib.import_module(f"majorant.cli.{cmd_name}"), cmd_name)
@@ -58,9 +59,14 @@ def majorant() -> None:
 
 
 def main() -> NoReturn:
-    """Run the command line; every error becomes one message and an exit code, never a traceback."""
+    """Run the command line."""
+    run(majorant, "majorant")
+
+
+def run(command: click.Command, name: str) -> NoReturn:
+    """Run a command; every error becomes one message and an exit code, never a traceback."""
     try:
-        code = majorant.main(prog_name="majorant", standalone_mode=False)
+        code = command.main(prog_name=name, standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except MajorantError as error:

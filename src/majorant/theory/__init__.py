@@ -1,6 +1,5 @@
 """Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out."""
 
-from majorant.theory import paper
 from majorant.theory.accuracy import gap, majority_accuracy, majority_confusion, map_accuracy, map_confusion
 from majorant.theory.bracket import Bracket
 from majorant.theory.counts import central_cells_criterion
@@ -45,7 +44,6 @@ __all__ = [
     "map_confusion",
     "one_coin_region",
     "optimal_votes",
-    "paper",
     "perturbation_radius",
     "uniform_noise_margin",
     "verdict",
