@@ -83,7 +83,7 @@ def test_numbers_of_votes_may_be_a_distribution_and_facts_come_as_json(tmp_path)
 
 
 def test_the_transcript_on_the_page_is_true(tmp_path):
-    page = (Path(__file__).parents[1] / "docs" / "simulate.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
     transcript = page.split("```console\n$ majorant simulate ")[1].split("```")[0]
     command, printed = transcript.split("\n", 1)
     assert run(*shlex.split(command), cwd=tmp_path).stdout == printed

@@ -370,7 +370,7 @@ def test_a_rare_class_gives_no_interval_where_resamples_lose_it():
 
 
 def test_the_page_is_run():
-    page = Path(__file__).parents[1] / "docs" / "agreement.md"
+    page = Path(__file__).parents[2] / "docs" / "agreement.md"
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert (failed, tried > 5) == (0, True)
 

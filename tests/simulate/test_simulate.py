@@ -405,6 +405,6 @@ def test_a_number_on_a_threshold_belongs_to_the_next_label_that_is_possible():
 
 
 def test_the_examples_on_the_page_are_true():
-    page = Path(__file__).parents[1] / "docs" / "simulate.md"
+    page = Path(__file__).parents[2] / "docs" / "simulate.md"
     failed, tried = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert (failed, tried > 5) == (0, True)
