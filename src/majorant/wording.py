@@ -202,3 +202,157 @@ def next_move(answer: Any, source: str) -> str:
     if answer.action == "switch":
         return f"Use the labels; about {labels} would confirm it without a model: {command}"
     return f"About {labels} on the {answer.ask.items:,} items where they differ should settle it: {command}"
+
+
+# --- asking an expert
+
+
+def at_stake(rules: Sequence[str], differ: int, n_items: int, tolerance: float) -> str:
+    """What can lie between rules at most: they are equally right where they say the same.
+
+    >>> at_stake(["majority", "auto"], 72, 800, .01)
+    'majority and auto differ on 72 of 800 items (9.0 %), so at most 9.0 points are at stake.'
+    >>> at_stake(["majority", "auto"], 5, 500, .01)
+    'majority and auto differ on 5 of 500 items (1.0 %): whichever you use, accuracy changes by at most 1.0 points.'
+    """
+    if not differ:
+        return f"{one_of(rules)} give every one of {count(n_items, 'item')} the same label."
+    share = f"{one_of(rules)} differ on {differ:,} of {count(n_items, 'item')} ({percent(differ / n_items)})"
+    if len(rules) > 2:
+        return f"{share}; on the others the choice does not matter."
+    most = at_most(100 * differ / n_items)
+    if differ <= tolerance * n_items:
+        return f"{share}: whichever you use, accuracy changes by at most {most} points."
+    return f"{share}, so at most {most} points are at stake."
+
+
+def labels_planned(expected: int | None, asked: int) -> str:
+    """How many labels it will probably take, before any is asked for."""
+    if expected is None:
+        return "How many labels it takes will show after the first ones."
+    if expected == 0:
+        return "No labels are needed."
+    if asked >= expected:
+        return f"About {count(expected, 'label')} should settle it; these {asked:,} probably will."
+    return f"About {count(expected, 'label')} should settle it; these {asked:,} come first."
+
+
+def labelling_help(labels: Sequence[Any]) -> str:
+    """What to write into the empty column."""
+    return (
+        f"Fill in the column label from the top ({listed(map(str, labels))}; ? where you cannot tell). "
+        "Do not look at the votes. Stop whenever you like."
+    )
+
+
+def race_sentence(outcome: Any) -> str:
+    """What expert labels say of two or more rules, with what it rests on."""
+    return _two_rules(outcome) if len(outcome.rules) == 2 else _several_rules(outcome)
+
+
+def _two_rules(outcome: Any) -> str:
+    present, other = outcome.rules
+    low, high = (signed(100 * end) for end in (outcome.value.low, outcome.value.high))
+    counted = (
+        f"{outcome.labels:,} of the {outcome.n_differ:,} items where the two differ are labelled{_skipped(outcome)}: "
+        f"{other} is right on {outcome.right[other]:,}, {present} on {outcome.right[present]:,}"
+    )
+    gains = f"{other} gains {low} to {high} points over {present} on this file ({_level(outcome)})"
+    if not outcome.labels and outcome.decided:
+        return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, outcome.tolerance)
+    if not outcome.decided:
+        return f"Open after {count(outcome.labels, 'label')}: {gains}. {counted}. {_more(outcome)}"
+    if outcome.verdict == "same":
+        near = at_most(100 * outcome.tolerance)
+        return f"{other} and {present} are the same within {near} points: {counted}. {gains}."
+    best = other if outcome.verdict == "better" else present
+    return f"{best} is better: {counted}. {gains}."
+
+
+def _several_rules(outcome: Any) -> str:
+    near, best = at_most(100 * outcome.tolerance), outcome.leader
+    rivals = len(outcome.rules) - len(outcome.facts["same_as"])
+    out = [rule for rule in outcome.rules if rule not in outcome.alive and rule not in outcome.facts["same_as"]]
+    dropped = f" Out: {listed(out)}." if out else ""
+    if outcome.decided:
+        apart = [rule for rule in outcome.alive if rule != best]
+        alike = f" Not told apart: {listed([best, *apart])}." if apart else ""
+        claim = f"{best} is within {near} points of the best of these {rivals} rules on this file"
+        return f"{claim} ({count(outcome.labels, 'label')}{_skipped(outcome)}; {_level(outcome)}).{dropped}{alike}"
+    right = [f"{rule} {outcome.right[rule]:,}" for rule in outcome.rules if rule != best]
+    return (
+        f"After {count(outcome.labels, 'label')}{_skipped(outcome)} {best} leads: right on {outcome.right[best]:,} "
+        f"({listed(right)}). It may be up to {at_most(100 * outcome.below)} points below the best.{dropped} "
+        f"Use {best} now, or go on. {_more(outcome)}"
+    )
+
+
+def close_calls_sentence(outcome: Any) -> str:
+    """What expert labels of close calls say of majority vote against rules that look only at counts."""
+    facts, near = outcome.facts, at_most(100 * outcome.tolerance)
+    family = "a rule that looks at how close the vote was and which class led"
+    low, high = at_most(100 * outcome.value.low), at_most(100 * outcome.value.high)
+    if outcome.verdict == "good enough":
+        text = f"Good enough: {family.replace('a rule', 'no rule')} gains more than {near} points"
+    elif outcome.verdict == "beaten":
+        text = f"Beaten: {family} gains {low} to {high} points over majority vote"
+    else:
+        text = f"Open: {family} gains {low} to {high} points over majority vote"
+    counted = f"{count(outcome.labels, 'label')}{_skipped(outcome)}; {_level(outcome)}"
+    ties = ""
+    if tied := facts["tied"]:
+        depends = f"up to {at_most(100 * facts['tie_stake'])} points depend on how they are broken"
+        ties = f" {count(tied, 'tied item')} ({percent(tied / outcome.n_items)}) are not part of this: {depends}."
+    return f"{text} ({counted}).{ties}" + ("" if outcome.decided else f" {_more(outcome)}")
+
+
+def accuracy_sentence(outcome: Any) -> str:
+    """What expert labels of items drawn uniformly say of the accuracy of the written labels."""
+    rule, value = outcome.leader, outcome.value
+    text = (
+        f"{rule}'s labels are {100 * value.low:.1f} to {100 * value.high:.1f} % right on these {outcome.n_items:,} "
+        f"items ({count(outcome.labels, 'label')}{_skipped(outcome)}, drawn uniformly; {_level(outcome)})."
+    )
+    return text if outcome.decided else f"{text} {_more(outcome)}"
+
+
+def _level(outcome: Any) -> str:
+    return f"{level_percent(outcome.level)}, however often you look; no model of the votes"
+
+
+def _skipped(outcome: Any) -> str:
+    return f", {outcome.skipped:,} skipped" if outcome.skipped else ""
+
+
+def _more(outcome: Any) -> str:
+    if not outcome.more:
+        return "All items that could tell are labelled; what you skipped leaves it open."
+    return f"About {count(outcome.more, 'more label')} should settle it."
+
+
+def answers_notes(outcome: Any) -> list[str]:
+    """What there is to know about the labels themselves."""
+    notes = []
+    if outcome.ignored:
+        named = listed(map(str, outcome.ignored))
+        notes.append(f"{count(len(outcome.ignored), 'labelled item')} outside the design, not counted: {named}.")
+    if outcome.unknown:
+        named = listed(map(repr, outcome.unknown))
+        notes.append(f"Labels that no vote uses, counted as skipped: {named}.")
+    if outcome.relabelled:
+        named = listed(map(str, outcome.relabelled))
+        notes.append(f"{count(len(outcome.relabelled), 'item')} labelled twice, the last label counts: {named}.")
+    if outcome.disagreed:
+        named = listed(map(str, outcome.disagreed))
+        notes.append(f"Experts disagree on {count(len(outcome.disagreed), 'item')}, counted as skipped: {named}.")
+    return notes
+
+
+NOT_A_SAMPLE = (
+    "Labels drawn by design are no random sample: they answer the design's question, and no accuracy, calibration or "
+    "choice among other rules can be read off them."
+)
+ACCURACY_COSTS = (
+    "Accuracy takes hundreds of labels, where choosing between rules takes tens: an interval is as wide as the number "
+    "of labels allows, however good the rules are."
+)

@@ -20,14 +20,15 @@ import numpy as np
 from majorant.errors import ConfigError, DataError
 from majorant.gold.question import SKIPPED, UNASKED, Codes, Outcome, Question
 from majorant.gold.race import Race
-from majorant.io.tasks import Answer, Labelled, Tasks, read_answers, task_file
+from majorant.gold.written import WrittenLabels
+from majorant.io.tasks import Answer, Labelled, Tasks, extended_file, read_answers, task_file
 from majorant.output import write_files
 
 FORMAT, VERSION = "majorant-design", 1
 ENDING = ".design.json"
 EXPERTS = ("majority", "unanimous")  # what counts where several experts label an item
 CANNOT_TELL = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
-QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race,)}
+QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race, WrittenLabels)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -105,6 +106,10 @@ class Design:
         """The same design with up to n further items, after these answers."""
         return self._asking(n, self._answers(answers).answer_d)
 
+    def codes(self, answers: Iterable[Answer]) -> Codes:
+        """What the experts said of each position of the order: a class code, SKIPPED or UNASKED."""
+        return self._answers(answers).answer_d
+
     def _answers(self, answers: Iterable[Answer]) -> _Counted:
         place = {str(item): position for position, item in enumerate(self.order)}
         code = _Classes(self.labels)
@@ -153,6 +158,19 @@ class Design:
         target = Path(path)
         tasks = Tasks(self.items, columns or {}, self.labels, self.id)
         return write_files({**task_file(target, tasks, format), design_path(target): self.to_json()})
+
+    def write_more(
+        self,
+        path: str | Path,
+        start: int,
+        *,
+        design: str | Path,
+        format: str = "csv",
+        columns: Mapping[str, Sequence[Any]] | None = None,
+    ) -> list[Path]:
+        """Add the items from the one at `start` on to a file that holds those before, whose labels stay."""
+        tasks = Tasks(self.items[start:], columns or {}, self.labels, self.id, start + 1)
+        return write_files({**extended_file(Path(path), tasks, format), Path(design): self.to_json()})
 
     def to_pandas(self) -> Any:
         """The items to label as a pandas frame, with an empty column label."""

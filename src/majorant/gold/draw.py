@@ -7,7 +7,7 @@ gives every item one label, as a user would hold it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -16,18 +16,21 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
+from majorant.gold.accuracy import AIM, NOTHING, Known
 from majorant.gold.design import Design
-from majorant.gold.question import Codes
+from majorant.gold.question import SKIPPED, UNASKED, Codes
 from majorant.gold.race import Race
+from majorant.gold.written import WrittenLabels
+from majorant.io.tasks import Answer
 from majorant.lots import lots, mixed
-from majorant.site import Part, Site, rows_alone
+from majorant.site import Part, Site, fit_of_items, rows_alone
 from majorant.votes import Votes
 
 FloatArray = NDArray[np.float64]
 MOST = 20_000  # items of the order that a design keeps: nobody labels more
 WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
 TIES_BY_NAME = 1_000_000  # up to so many tied items are looked up by name
-TIES, SAMPLE = 0x7469_6573, 0x766F_7465  # seeds apart from that of the order
+TIES, SAMPLE, FRESH = 0x7469_6573, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
 SAMPLED = 256  # items whose names go into the digest of the votes
 
 
@@ -103,6 +106,64 @@ def freeze(site: Site, fits: Mapping[str, Fit], seed: int) -> Frozen:
         lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / differ_qr
         decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / differ_qr
     return Frozen(n_items, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
+
+
+def draw_accuracy(
+    site: Site,
+    rule: str,
+    fit: Fit,
+    *,
+    seed: int,
+    aim: float = AIM,
+    level: float = 0.95,
+    experts: str = "majority",
+    after: tuple[Design, Iterable[Answer]] | None = None,
+) -> Design:
+    """A design that bounds the accuracy of a rule's labels: items drawn uniformly from those with votes.
+
+    `after` is a race and its answers: the items labelled there count exactly, and the order of the others is drawn
+    afresh, so the rule may be the one that the race chose.
+    """
+    known, seen = NOTHING, np.empty(0, dtype=np.int64)
+    voted = np.concatenate(list(site.map(_voted, doing="comparing")))
+    if after is not None:
+        known, labelled = _known(rule, *after)
+        place = {str(name): item for item, name in enumerate(_names(site, voted))}
+        seen = np.sort(voted[[place[str(name)] for name in labelled]])
+    rest = voted[~np.isin(voted, seen)]
+    item_d = rest[_order(site, rest, seed ^ FRESH)]
+    posterior_dk = fit_of_items(site, fit, item_d).posterior
+    best_rdk = (posterior_dk >= posterior_dk.max(axis=1, keepdims=True) - TIE_TOLERANCE)[None]
+    question = WrittenLabels(
+        rule=rule,
+        label_d=_broken(best_rdk, _lots(site, item_d, seed))[0],
+        n_items=len(voted),
+        known=known,
+        aim=aim,
+        level=level,
+        confidence=float(posterior_dk.max(axis=1).mean()) if len(item_d) else 1.0,
+    )
+    names, votes = _names(site, item_d), votes_digest(site)
+    return Design(question=question, order=names, labels=site.votes.labels, votes=votes, seed=seed, experts=experts)
+
+
+def _voted(part: Part) -> Codes:
+    return np.asarray(np.flatnonzero(part.votes.votes_i > 0) + part.start)
+
+
+def _known(rule: str, race: Design, answers: Iterable[Answer]) -> tuple[Known, list[object]]:
+    """How many items a race labelled, on how many of them the rule is right, and which they are."""
+    question = race.question
+    if not isinstance(question, Race) or rule not in question.rules:
+        raise ConfigError(
+            f"The design did not compare {rule}, so it does not say on which of its items {rule} is right."
+        )
+    answer_d = race.codes(answers)
+    label_d = question.label_rd[question.rules.index(rule)]
+    answered = np.flatnonzero(answer_d != UNASKED)
+    n_right, n_skipped = int((answer_d == label_d).sum()), int((answer_d == SKIPPED).sum())
+    known = Known(n_items=len(answered), n_right=n_right, n_skipped=n_skipped)
+    return known, [race.order[position] for position in answered]
 
 
 class _Found(NamedTuple):

@@ -69,6 +69,27 @@ def _rows(tasks: Tasks) -> Iterator[tuple[int, Any, dict[str, Any]]]:
         yield tasks.start + row, item, {name: values[row] for name, values in tasks.columns.items()}
 
 
+def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
+    """The file with further rows below those that it holds, labels and all; for a tool, a file of the new tasks."""
+    if format != "csv":
+        return task_file(path.with_name(f"{path.stem}-{tasks.start}{path.suffix}"), tasks, format)
+    text = _text(path)
+    sign = _sign(text)
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=sign))
+    header = [name.strip().casefold() for name in rows[0]]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n", delimiter=sign)
+    writer.writerows(row for row in rows if row)
+    for draw, item, own in _rows(tasks):
+        cells = {DRAW: draw, ITEM: item, **{name.casefold(): value for name, value in own.items()}}
+        writer.writerow([cells.get(name, "") for name in header])
+    return {path: out.getvalue()}
+
+
+def _sign(text: str) -> str:
+    return max(SIGNS, key=text.split("\n", 1)[0].count)
+
+
 def _label_studio(path: Path, tasks: Tasks) -> dict[Path, str]:
     """Tasks to import, and a labelling interface with the classes to paste into the project's settings."""
     from xml.sax.saxutils import quoteattr
@@ -142,9 +163,7 @@ def _text(path: Path) -> str:
 
 
 def _from_table(text: str, path: Path, expert: str) -> Labelled:
-    first = text.split("\n", 1)[0]
-    sign = max(SIGNS, key=first.count)
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=sign)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
     names = {name.strip().casefold(): name for name in rows.fieldnames or () if name}
     item = next((names[alias] for alias in (ITEM, *sorted(ALIASES["item"][0])) if alias in names), None)
     labels = [
