@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from majorant.answer.combine import COMBINATION
 from majorant.errors import ConfigError
 from majorant.estimate import estimator_named
 from majorant.estimate.fit import Fit
-from majorant.gold.design import Design
-from majorant.gold.draw import draw_rules
+from majorant.gold.accuracy import AIM
+from majorant.gold.design import QUESTIONS, Design
+from majorant.gold.draw import draw_accuracy, draw_close_calls, draw_rules
 from majorant.interval import as_level
+from majorant.io import Reading, as_votes
+from majorant.io.tasks import Answer
 from majorant.pipeline import AUTO, aggregate_at
 from majorant.randomness import as_generator, as_seed
 from majorant.site import MemorySite, Site
-from majorant.votes import Votes
 
 BETWEEN = ("majority", AUTO)
 RACE = ("majority", AUTO, "dawid-skene", "one-coin")
@@ -30,17 +32,21 @@ def ask(
     votes: Any,
     *,
     between: Sequence[str] = BETWEEN,
+    question: str = "rules",
     n: int = FIRST_BATCH,
     rng: int | np.random.Generator = 0,
     tolerance: float = TOLERANCE,
     level: float = 0.95,
     experts: str = "majority",
+    **reading: Unpack[Reading],
 ) -> Design:
-    """The n items that an expert should label first to tell which of two or more rules is right more often.
+    """The n items that an expert should label first, drawn so that a few labels settle a question without any model.
 
-    The first rule of `between` is the one in use; auto stands for the combination of models that `check` would switch
-    to.  Nothing is assumed about votes or workers: the rules are frozen now, and the items are drawn at random from
-    those on which they differ.  `experts` says what counts where several label an item: majority or unanimous.
+    `question` is "rules": which of two or more rules is right more often (the first of `between` is the one in use,
+    auto stands for the combination of models that `check` would switch to); "close-calls": what majority vote gives
+    away to rules that see only counts; "accuracy": how often the labels of the last rule of `between` are right.
+    Rules are frozen now; nothing is assumed about votes or workers.  `experts` says what counts where several label
+    an item: majority or unanimous.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.7, .3], [.4, .6]], n_items=200, n_votes=3, rng=0)
@@ -48,19 +54,17 @@ def ask(
     >>> len(design.items), design.evaluate({}).verdict
     (3, 'open')
     """
-    if not isinstance(votes, Votes):
-        from majorant.io import read
-
-        votes = read(votes)
+    site = MemorySite(as_votes(votes, **reading))
     return ask_at(
-        MemorySite(votes), between=between, n=n, rng=rng, tolerance=tolerance, level=level, experts=experts
-    )  # fmt: skip
+        site, between=between, question=question, n=n, rng=rng, tolerance=tolerance, level=level, experts=experts
+    )
 
 
 def ask_at(
     site: Site,
     *,
     between: Sequence[str] = BETWEEN,
+    question: str = "rules",
     n: int = FIRST_BATCH,
     rng: int | np.random.Generator = 0,
     tolerance: float = TOLERANCE,
@@ -71,14 +75,35 @@ def ask_at(
     as_level(level)
     if not 0 <= tolerance < 1:
         raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
+    if question not in QUESTIONS:
+        raise ConfigError(f"question must be one of {', '.join(QUESTIONS)}, not {question!r}.")
     seed, rules = as_seed(rng), list(dict.fromkeys(COMBINATION if rule == AUTO else rule for rule in between))
+    if question == "close-calls":
+        return draw_close_calls(site, seed=seed, tolerance=tolerance, level=level, experts=experts).more(n)
+    if question == "accuracy":
+        return accuracy_at(site, rules[-1], n=n, seed=seed, level=level, experts=experts)
     if not 2 <= len(rules) <= MOST_RULES:
         raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(rules)}.")
     fits = {rule: rule_fit(site, rule, seed) for rule in rules}
     favourite = COMBINATION if COMBINATION in fits else rules[-1]
-    design = draw_rules(
-        site, fits, seed=seed, favourite=favourite, tolerance=tolerance, level=level, experts=experts
-    )  # fmt: skip
+    design = draw_rules(site, fits, seed=seed, favourite=favourite, tolerance=tolerance, level=level, experts=experts)
+    return design.more(n)
+
+
+def accuracy_at(
+    site: Site,
+    rule: str,
+    *,
+    n: int,
+    seed: int,
+    level: float = 0.95,
+    aim: float = AIM,
+    experts: str = "majority",
+    after: tuple[Design, Sequence[Answer]] | None = None,
+) -> Design:
+    """Items that show how often a rule's labels are right, drawn uniformly, afresh after a race that chose the rule."""
+    fit = rule_fit(site, rule, seed)
+    design = draw_accuracy(site, rule, fit, seed=seed, aim=aim, level=level, experts=experts, after=after)
     return design.more(n)
 
 

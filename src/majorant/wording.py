@@ -356,3 +356,60 @@ ACCURACY_COSTS = (
     "Accuracy takes hundreds of labels, where choosing between rules takes tens: an interval is as wide as the number "
     "of labels allows, however good the rules are."
 )
+
+
+def outcome_sentence(outcome: Any) -> str:
+    """What expert labels by design settle."""
+    sentences = {"close-calls": close_calls_sentence, "accuracy": accuracy_sentence}
+    return sentences.get(outcome.kind, race_sentence)(outcome)
+
+
+def ask_lines(
+    *,
+    question: str,
+    rules: Sequence[str],
+    items: int,
+    differ: int,
+    tolerance: float,
+    expected: int | None,
+    asked: int,
+    labels: Sequence[str],
+    files: Sequence[str],
+    votes: str,
+) -> list[str]:
+    """What is asked and why, how many labels it will take, and what to do with the files."""
+    if question == "rules":
+        first = at_stake(rules, differ, items, tolerance)
+    elif question == "accuracy":
+        first = f"How often are the labels of {rules[0]} right on these {count(items, 'item')}? {ACCURACY_COSTS}"
+    else:
+        near = at_most(100 * tolerance)
+        first = f"Does majority vote give away more than {near} points in {count(differ, 'item')} that are not tied?"
+    if not asked:
+        return [first, "No labels are needed." if question == "rules" else "There is nothing to label."]
+    lines = [first, labels_planned(expected, asked)]
+    lines.append(
+        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them."
+    )
+    check = f"majorant check {votes} --gold-file {files[0]}"
+    if files[0].endswith(".csv"):
+        return [
+            *lines,
+            labelling_help(labels),
+            f"Next     majorant label {files[0]}   or fill in the file; then {check}",
+        ]
+    return [*lines, "Label them from the top in your tool and export them.", f"Next     {check}"]
+
+
+def more_lines(added: int, files: Sequence[str]) -> list[str]:
+    """What was added to a file of items to label."""
+    if not added:
+        return ["No item is left to ask about."]
+    return [f"Wrote    {one_of(files)}: {count(added, 'further item')}; labels that stand in the file stay."]
+
+
+def label_line(number: int, n_items: int, shown: dict[str, str], keys: dict[str, str]) -> list[str]:
+    """An item to label in the terminal, and the keys."""
+    content = [f"  {name}: {value}" for name, value in shown.items()]
+    choices = "   ".join(f"[{key}] {label}" for key, label in keys.items())
+    return ["", f"{number} of {n_items}", *content, f"  {choices}   [s] cannot tell   [u] undo   [q] quit"]

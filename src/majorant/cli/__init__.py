@@ -16,6 +16,8 @@ from majorant.errors import MajorantError
 COMMANDS = {
     "check": "Keep majority vote, switch to another rule, or ask an expert about a few items.",
     "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.",
+    "ask": "Which items an expert should label, so that a few labels settle it without any model.",
+    "label": "Label items in the terminal, one key each; stops when the question is settled.",
     "plan": "How many votes, gold items and workers it takes to reach an accuracy.",
     "aggregate": "Write one label per item.",
     "workers": "Who is good: accuracy with intervals, agreement, confusion and flags of each worker.",

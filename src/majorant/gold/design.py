@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from majorant.errors import ConfigError, DataError
+from majorant.gold.close_calls import CloseCalls
 from majorant.gold.question import SKIPPED, UNASKED, Codes, Outcome, Question
 from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
@@ -28,7 +29,7 @@ FORMAT, VERSION = "majorant-design", 1
 ENDING = ".design.json"
 EXPERTS = ("majority", "unanimous")  # what counts where several experts label an item
 CANNOT_TELL = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
-QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race, WrittenLabels)}
+QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race, CloseCalls, WrittenLabels)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

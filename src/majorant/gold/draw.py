@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
 from majorant.gold.accuracy import AIM, NOTHING, Known
+from majorant.gold.close_calls import CloseCalls, close_calls
 from majorant.gold.design import Design
 from majorant.gold.question import SKIPPED, UNASKED, Codes
 from majorant.gold.race import Race
@@ -24,6 +25,7 @@ from majorant.gold.written import WrittenLabels
 from majorant.io.tasks import Answer
 from majorant.lots import lots, mixed
 from majorant.site import Part, Site, fit_of_items, rows_alone
+from majorant.tally import counts
 from majorant.votes import Votes
 
 FloatArray = NDArray[np.float64]
@@ -106,6 +108,24 @@ def freeze(site: Site, fits: Mapping[str, Fit], seed: int) -> Frozen:
         lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / differ_qr
         decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / differ_qr
     return Frozen(n_items, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
+
+
+def draw_close_calls(
+    site: Site, *, seed: int, tolerance: float = 0.01, level: float = 0.95, experts: str = "majority"
+) -> Design:
+    """A design that bounds what majority vote gives away to rules that look at how close a vote was and who led."""
+    labels = site.votes.labels
+    count_ik = np.concatenate(list(site.map(_counts, doing="comparing")))
+    cells = close_calls(count_ik, tolerance=tolerance)
+    untied = np.flatnonzero(cells.cell_i >= 0)
+    order = untied[_order(site, untied, seed)]
+    question = CloseCalls.of(cells, order, n_classes=len(labels), tolerance=tolerance, level=level)
+    names, votes = _names(site, order), votes_digest(site)
+    return Design(question=question, order=names, labels=labels, votes=votes, seed=seed, experts=experts)
+
+
+def _counts(part: Part) -> Codes:
+    return np.asarray(counts(part.votes))
 
 
 def draw_accuracy(
@@ -240,8 +260,8 @@ def votes_digest(site: Site) -> str:
     if len(sampled):
         few = site.take(np.sort(sampled))
         named = mixed(_item_hashes(few, worker_j, label_k) + lots(few.items, SAMPLE + 2)).sum(keepdims=True)
-    counts = [np.uint64(site.votes.n_votes), np.uint64(site.votes.shape[0])]
-    return "".join(f"{int(number):016x}" for number in (*total, *named, *counts))
+    sizes = (site.votes.n_votes, site.votes.shape[0])
+    return "".join(f"{int(number):016x}" for number in (*total, *named, *sizes))
 
 
 def _hash_of_part(worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64], part: Part) -> NDArray[np.uint64]:

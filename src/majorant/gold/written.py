@@ -1,4 +1,4 @@
-"""The accuracy of labels that are written already, as the question of a design: items drawn uniformly, one rule frozen."""
+"""The accuracy of written labels as the question of a design: one rule, frozen, and items drawn uniformly."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class WrittenLabels:
 
     def expected(self) -> int:
         """About how many labels make the interval as short as was wanted, if the rule is as good as it believes."""
-        share = min(max(self.confidence, 0.5), 1.0)
+        return self._planned(min(max(self.confidence, 0.5), 1.0))
+
+    def _planned(self, share: float) -> int:
         planned = planned_labels(share, n_items=self.n_items, aim=self.aim, level=self.level, known=self.known)
         return min(planned, self.size)
 
@@ -57,6 +59,7 @@ class WrittenLabels:
         prefix = slice(0, int(answered[-1]) + 1 if len(answered) else 0)
         right_t = np.where(answer_d[prefix] < 0, CANNOT_TELL, answer_d[prefix] == self.label_d[prefix])
         accuracy = bound_accuracy(right_t, n_items=self.n_items, aim=self.aim, level=self.level, known=self.known)
+        share = accuracy.n_right / accuracy.n_labels if accuracy.n_labels else min(max(self.confidence, 0.5), 1.0)
         return Outcome(
             kind=self.kind,
             verdict="reached" if accuracy.reached else OPEN,
@@ -68,7 +71,7 @@ class WrittenLabels:
             n_differ=self.n_items,
             labels=accuracy.n_labels,
             skipped=accuracy.n_skipped,
-            more=accuracy.more,
+            more=0 if accuracy.reached else min(max(self._planned(share) - len(right_t), 1), self.size - len(right_t)),
             rules=(self.rule,),
             leader=self.rule,
             right={self.rule: accuracy.n_right},

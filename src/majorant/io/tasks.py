@@ -86,6 +86,26 @@ def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
     return {path: out.getvalue()}
 
 
+def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
+    """The table with these labels in its column label; all else stays as it is."""
+    text = _text(path)
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_sign(text)))
+    header = [name.strip().casefold() for name in rows[0]]
+    draw, label = header.index(DRAW), header.index(LABEL)
+    for row in rows[1:]:
+        if row and row[draw].strip().isdigit() and int(row[draw]) in label_by_draw:
+            row[label] = label_by_draw[int(row[draw])]
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\n", delimiter=_sign(text)).writerows(rows)
+    return out.getvalue()
+
+
+def table_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a table of items to label, as they stand."""
+    text = _text(path)
+    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text)))
+
+
 def _sign(text: str) -> str:
     return max(SIGNS, key=text.split("\n", 1)[0].count)
 

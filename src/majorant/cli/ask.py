@@ -1,0 +1,241 @@
+"""`majorant ask`: which items an expert should label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from majorant.cli.cluster import Cluster, cluster_options
+from majorant.cli.memory import Large, memory_options
+from majorant.cli.options import common_options, level_option
+from majorant.cli.progress import at_work
+from majorant.cli.site import opened
+from majorant.cli.source import DATASET, Source, input_options
+from majorant.errors import ConfigError
+
+if TYPE_CHECKING:
+    from majorant.gold.design import Design
+    from majorant.site import Site
+
+NAME_LISTS = ("--between", "--race")
+OUT = "to_label.csv"
+
+
+class _NameLists(click.Command):
+    """A command whose --between and --race take names without commas: --between majority auto."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        from majorant.answer.combine import COMBINATION
+        from majorant.estimate import ESTIMATORS
+
+        known, joined, filling = {"auto", COMBINATION, *ESTIMATORS}, list[str](), False
+        for word in args:
+            first = filling and joined[-1] == "" and not word.startswith("-") and not Path(word).exists()
+            filling = filling and (first or set(word.split(",")) <= known)
+            if filling:
+                joined[-1] = f"{joined[-1]},{word}".strip(",")
+            else:
+                joined.append(word)
+            if word in NAME_LISTS:
+                joined.append("")  # --race alone: the usual rules
+                filling = True
+        return super().parse_args(ctx, joined)
+
+
+@click.command(cls=_NameLists)
+@input_options
+@click.option(
+    "--between",
+    metavar="A B ...",
+    help="Which rules to compare, the one in use first; auto: what check would switch to.  [majority auto]",
+)
+@click.option("--race", metavar="[A B C ...]", help="Find the best of several rules, or of the usual four.")
+@click.option(
+    "--question",
+    type=click.Choice(["rules", "close-calls"]),
+    default="rules",
+    show_default=True,
+    help="close-calls: majority vote against rules that see only counts.",
+)
+@click.option("--accuracy", is_flag=True, help="How often the labels of --rule are right; takes hundreds of labels.")
+@click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
+@click.option("--n", type=click.IntRange(min=1), default=25, show_default=True, help="How many items to ask about now.")
+@click.option("--more", type=click.IntRange(min=1), help="Ask about so many further items of the design.")
+@click.option(
+    "--design", metavar="FILE", help="With --more: the design to go on with; with --accuracy: the race before it."
+)
+@click.option(
+    "--items", metavar="FILE", help="A table with the column item and what to show of each, such as its text."
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.01,
+    show_default=True,
+    help="A difference in accuracy that does not matter; .01 is one point.",
+)
+@click.option(
+    "--experts",
+    type=click.Choice(["majority", "unanimous"]),
+    default="majority",
+    show_default=True,
+    help="Which label counts where several experts label an item; without one the item counts as skipped.",
+)
+@click.option(
+    "--tool",
+    type=click.Choice(["csv", "label-studio", "argilla", "prodigy"]),
+    default="csv",
+    show_default=True,
+    help="What the file of items is for.",
+)
+@click.option("--out", metavar="FILE", help="Where the items go; the design goes beside it.  [to_label.csv]")
+@memory_options
+@cluster_options
+@level_option
+@common_options
+def ask(source: Source, large: Large | None, cluster: Cluster | None, **options: Any) -> None:
+    """Which items an expert should label, so that a few labels settle it without any model."""
+    from majorant.io.tasks import ENDINGS
+
+    if options["more"] is not None and options["design"] is None:
+        raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
+    if options["accuracy"] and options["question"] != "rules":
+        raise ConfigError("--accuracy is a question of its own: leave out --question.")
+    if large is not None and cluster is not None:
+        raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
+    out = Path(options["out"] or f"to_label{ENDINGS[options['tool']]}")
+    local = opened(source, large, out=str(out))
+    with local if cluster is None else cluster.site(source) as site:
+        if options["more"] is not None:
+            _more(site, source, options)
+            return
+        with at_work("comparing rules", quiet=options["quiet"] or site.whole is None):
+            design = _drawn(site, options)
+    _show(source, design, out, options)
+
+
+def _drawn(site: Site, options: dict[str, Any]) -> Design:
+    from majorant.ask import BETWEEN, RACE, ask_at
+
+    how = {name: options[name] for name in ("n", "tolerance", "level", "experts", "question")}
+    if options["accuracy"]:
+        return _accuracy(site, options)
+    between: Sequence[str] = BETWEEN
+    if options["race"] is not None:
+        between = [name for name in options["race"].split(",") if name] or RACE
+    elif options["between"]:
+        between = options["between"].split(",")
+    return ask_at(site, between=between, rng=options["seed"], **how)
+
+
+def _accuracy(site: Site, options: dict[str, Any]) -> Design:
+    from majorant.answer.combine import COMBINATION
+    from majorant.ask import accuracy_at
+    from majorant.gold.draw import votes_digest
+    from majorant.pipeline import AUTO
+
+    after, rule = None, options["rule"]
+    if options["design"] is not None:
+        recognised = _labelled(options["design"])
+        recognised.design.refuse_other_votes(votes_digest(site))
+        after, rule = (recognised.design, recognised.answers), recognised.outcome.leader if rule == AUTO else rule
+    rule = COMBINATION if rule == AUTO else rule
+    how = {"level": options["level"], "experts": options["experts"], "seed": options["seed"]}
+    return accuracy_at(site, rule, n=options["n"], after=after, **how)
+
+
+def _labelled(design: str) -> Any:
+    """A design with the labels that stand in the file beside it."""
+    from majorant.gold.design import ENDING, Design, Recognised, recognise
+
+    path = Path(design)
+    stem = path.name.removesuffix(ENDING)
+    beside = [path.with_name(stem + ending) for ending in (".csv", ".json", ".jsonl")]
+    labelled = next((file for file in beside if file.is_file()), None)
+    found = None if labelled is None else recognise(labelled, design=path)
+    return found or Recognised(Design.read(path), path, ())
+
+
+def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) -> None:
+    from majorant.report.text import to_json
+    from majorant.wording import ask_lines
+
+    written = []
+    if design.items:
+        _refuse_labelled(out)
+        written = design.write(out, format=options["tool"], columns=_columns(source, design.items, options))
+    facts = _facts(design, written, source)
+    if options["as_json"]:
+        click.echo(to_json(facts), nl=False)
+    else:
+        click.echo("\n".join(ask_lines(**facts)))
+
+
+def _refuse_labelled(out: Path) -> None:
+    """Refuse to write over labels that somebody gave."""
+    from majorant.io.tasks import read_answers
+
+    if out.is_file() and any(answer.label is not None for answer in read_answers(out).answers):
+        raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
+
+
+def _more(site: Site, source: Source, options: dict[str, Any]) -> None:
+    from majorant.gold.draw import votes_digest
+    from majorant.report.text import to_json
+    from majorant.wording import more_lines, outcome_sentence
+
+    recognised = _labelled(options["design"])
+    design, before = recognised.design, len(recognised.design.items)
+    design.refuse_other_votes(votes_digest(site))
+    longer = design.after(options["more"], recognised.answers)
+    file = Path(options["out"] or recognised.path.with_name(recognised.path.name.replace(".design.json", ".csv")))
+    columns = _columns(source, longer.items[before:], options)
+    written = []
+    if len(longer.items) > before:
+        written = longer.write_more(file, before, design=recognised.path, format=options["tool"], columns=columns)
+    facts = {**_facts(longer, written, source), "added": len(longer.items) - before}
+    if options["as_json"]:
+        click.echo(to_json(facts), nl=False)
+    else:
+        click.echo("\n".join([outcome_sentence(recognised.outcome), *more_lines(facts["added"], facts["files"])]))
+
+
+def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> dict[str, list[Any]]:
+    """What to show of each item: from --items, or from further columns of the votes."""
+    from majorant.io.columns import Choice
+    from majorant.io.item_columns import ITEM_CHOICE, item_columns
+    from majorant.io.opening import Opening
+
+    if options["items"] is not None:
+        return item_columns(options["items"], items, Opening(choice=ITEM_CHOICE))
+    told = source.settings
+    if told.get("wide") or told.get("columns") or source.file[0] == "-" or source.file[0].startswith(DATASET):
+        return {}
+    named = {role: told[role] for role in ("item", "worker", "label", "gold", "status", "seconds") if told.get(role)}
+    how = Opening(
+        choice=Choice(named=named),
+        encoding=told.get("encoding"),
+        delimiter=told.get("delimiter"),
+        format=told["format"],
+    )
+    files = list(source.file) if len(source.file) > 1 else source.file[0]
+    return item_columns(files, items, how)
+
+
+def _facts(design: Design, written: Sequence[Path], source: Source) -> dict[str, Any]:
+    outcome = design.evaluate({})
+    return {
+        "question": design.question.kind,
+        "rules": list(outcome.rules),
+        "items": outcome.n_items,
+        "differ": outcome.n_differ,
+        "tolerance": outcome.tolerance,
+        "expected": design.expected,
+        "asked": len(design.items),
+        "labels": [str(label) for label in design.labels],
+        "files": [str(path) for path in written],
+        "votes": " ".join(source.file),
+    }

@@ -1,0 +1,92 @@
+"""`majorant label`: label items in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from majorant.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from majorant.gold.design import Design
+    from majorant.gold.question import Outcome
+
+KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
+SKIP, UNDO, QUIT, CANNOT_TELL = "s", "u", "q", "?"
+
+
+@click.command()
+@click.argument("file")
+@click.option("--design", metavar="FILE", help="The design, where it does not lie beside the file.")
+@click.option("--all", "go_on", is_flag=True, help="Go on to the last item, though the question is settled.")
+def label(file: str, design: str | None, go_on: bool) -> None:
+    """Label items in the terminal, one key each; stops when the question is settled.
+
+    Every label is written at once, so you can stop at any time and go on later.
+    """
+    from majorant.gold.design import recognise
+    from majorant.io.tasks import table_rows
+    from majorant.wording import label_line, outcome_sentence
+
+    path = Path(file)
+    found = recognise(path, design=design) if path.is_file() else None
+    if found is None:
+        raise DataError(f"{file} is no file of items that majorant ask wrote, with its design beside it.")
+    if path.suffix != ".csv" or len(found.design.labels) > len(KEYS):
+        raise ConfigError(f"majorant label takes a CSV file of up to {len(KEYS)} classes. Use a labelling tool.")
+    rows, keys = table_rows(path), dict(zip(KEYS, map(str, found.design.labels), strict=False))
+    outcome, done = _judged(found.design, path), [at for at, row in enumerate(rows) if _label_of(row)]
+    at = max(done, default=-1) + 1
+    while at < len(rows) and (go_on or not outcome.decided):
+        click.echo("\n".join(label_line(at + 1, len(rows), _shown(rows[at]), keys)))
+        key = _key()
+        if key == QUIT:
+            break
+        if key == UNDO:
+            at = max(at - 1, 0)
+            _write(path, rows[at], "")
+        elif key in keys or key in (SKIP, CANNOT_TELL):
+            _write(path, rows[at], keys.get(key, CANNOT_TELL))
+            at += 1
+        else:
+            click.echo(f"No class has the key {key!r}.")
+        outcome = _judged(found.design, path)
+    click.echo(outcome_sentence(outcome))
+
+
+def _judged(design: Design, path: Path) -> Outcome:
+    from majorant.io.tasks import read_answers
+
+    return design.judge(read_answers(path).answers)
+
+
+def _label_of(row: dict[str, str]) -> str:
+    return next((value or "" for name, value in row.items() if name and name.strip().casefold() == "label"), "").strip()
+
+
+def _shown(row: dict[str, str]) -> dict[str, str]:
+    """What a row says of its item: its own columns, or its name."""
+    own = {
+        name: value for name, value in row.items() if name and name.strip().casefold() not in ("draw", "item", "label")
+    }
+    return own or {"item": row["item"]}
+
+
+def _write(path: Path, row: dict[str, Any], value: str) -> None:
+    from majorant.io.tasks import relabelled_file
+    from majorant.output import write_files
+
+    write_files({path: relabelled_file(path, {int(row["draw"]): value})})
+
+
+def _key() -> str:
+    """One key from the terminal, or one sign from a pipe, whose end means quit."""
+    if sys.stdin.isatty():
+        return click.getchar().lower()
+    sign = sys.stdin.read(1)
+    while sign and sign.isspace():
+        sign = sys.stdin.read(1)
+    return sign.lower() or QUIT

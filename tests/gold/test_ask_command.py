@@ -1,0 +1,178 @@
+"""`majorant ask` and `majorant label`: what an expert and a practitioner see."""
+
+import csv
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import majorant as mj
+
+
+@pytest.fixture
+def truth(tmp_path):
+    """votes.csv of a crowd that misses the class yes, with the items' text; the truth by item."""
+    confusion = np.array([[[0.97, 0.03], [0.65, 0.35]]] * 4 + [[[0.95, 0.05], [0.05, 0.95]]] * 2)
+    votes, truth_i = mj.simulate([0.6, 0.4], confusion, n_items=300, n_votes=6, rng=3)
+    with (tmp_path / "votes.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "worker", "label", "text", "comment"])
+        for n, (i, j, k) in enumerate(zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)):
+            writer.writerow([f"q{i}", f"w{j}", ["no", "yes"][k], f"Is it {i}, or not?", n])
+    return {f"q{i}": ["no", "yes"][k] for i, k in enumerate(truth_i)}
+
+
+BETWEEN = ("--between", "majority", "dawid-skene")
+
+
+def rows_of(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_ask_says_what_is_at_stake_and_writes_nothing_that_leads(run, truth, tmp_path):
+    code, out, _ = run("ask", "votes.csv", *BETWEEN, "--n", 12)
+    assert code == 0
+    assert "majority and dawid-skene differ on" in out
+    assert "points are at stake" in out
+    assert "About" in out.splitlines()[1]
+    rows = rows_of(tmp_path / "to_label.csv")
+    assert list(rows[0]) == ["draw", "item", "text", "label"]  # comment differs between the votes of an item
+    assert len(rows) == 12
+    assert all(row["text"].startswith(f"Is it {row['item'][1:]},") for row in rows)
+
+
+def test_names_may_follow_without_commas_in_any_place(run, truth):
+    for arguments in (
+        ("votes.csv", "--between", "majority", "mace", "--json"),
+        ("--between", "majority,mace", "votes.csv", "--json"),
+        ("--between", "majority", "mace", "votes.csv", "--json"),
+    ):
+        code, out, err = run("ask", *arguments)
+        assert (code, err) == (0, "")
+        assert json.loads(out)["rules"] == ["majority", "mace"]
+
+
+def test_race_without_names_runs_the_usual_rules(run, truth):
+    code, out, _ = run("ask", "votes.csv", "--race", "--json")
+    assert code == 0
+    assert json.loads(out)["rules"] == ["majority", "combination", "dawid-skene", "one-coin"]
+
+
+def test_where_rules_hardly_differ_nothing_is_asked(run, truth, tmp_path):
+    code, out, _ = run("ask", "votes.csv", "--between", "majority", "wawa", "--tolerance", 0.9)
+    assert code == 0
+    assert "whichever you use, accuracy changes by at most" in out
+    assert "No labels are needed." in out
+
+
+def test_items_of_a_table_of_their_own(run, truth, tmp_path):
+    (tmp_path / "items.csv").write_text("item,title\n" + "".join(f"{item},Title of {item}\n" for item in truth))
+    run("ask", "votes.csv", *BETWEEN, "--items", "items.csv", "--out", "mine.csv")
+    row = rows_of(tmp_path / "mine.csv")[0]
+    assert row["title"] == f"Title of {row['item']}"
+    assert (tmp_path / "mine.design.json").exists()
+
+
+def test_labels_are_not_written_over(run, truth, tmp_path):
+    run("ask", "votes.csv", *BETWEEN)
+    path = tmp_path / "to_label.csv"
+    path.write_text(path.read_text().replace("?,\n", "?,yes\n").replace('?",\n', '?",yes\n'))
+    code, _, err = run("ask", "votes.csv", *BETWEEN)
+    assert code == 2
+    assert "holds labels" in err
+
+
+def label_with(monkeypatch, run, keys, *arguments):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
+    return run("label", "to_label.csv", *arguments)
+
+
+def test_label_in_the_terminal_with_undo_skip_and_quit(run, truth, tmp_path, monkeypatch):
+    run("ask", "votes.csv", *BETWEEN, "--n", 8)
+    path = tmp_path / "to_label.csv"
+    code, out, _ = label_with(monkeypatch, run, "12u1sxq")
+    assert code == 0
+    assert [row["label"] for row in rows_of(path)] == ["no", "no", "?", "", "", "", "", ""]
+    assert "[1] no   [2] yes" in out
+    assert "No class has the key 'x'" in out
+    assert "Open after 2 labels" in out
+    label_with(monkeypatch, run, "2")  # goes on where it was
+    assert [row["label"] for row in rows_of(path)][:4] == ["no", "no", "?", "yes"]
+
+
+def test_labelling_stops_when_it_is_settled(run, truth, tmp_path, monkeypatch):
+    run("ask", "votes.csv", *BETWEEN, "--n", 30)
+    path = tmp_path / "to_label.csv"
+    keys = "".join({"no": "1", "yes": "2"}[truth[row["item"]]] for row in rows_of(path))
+    _, out, _ = label_with(monkeypatch, run, keys)
+    given = sum(row["label"] != "" for row in rows_of(path))
+    assert 5 <= given < 30
+    assert "dawid-skene is better" in out
+    label_with(monkeypatch, run, keys[given:], "--all")
+    assert all(row["label"] for row in rows_of(path))
+
+
+def test_more_adds_items_and_keeps_labels(run, truth, tmp_path, monkeypatch):
+    run("ask", "votes.csv", *BETWEEN, "--n", 4)
+    label_with(monkeypatch, run, "12")
+    before = rows_of(tmp_path / "to_label.csv")
+    code, out, _ = run("ask", "votes.csv", "--more", 3, "--design", "to_label.design.json")
+    rows = rows_of(tmp_path / "to_label.csv")
+    assert code == 0
+    assert (rows[:4], len(rows)) == (before, 7)
+    assert rows[6]["draw"] == "7"
+    assert rows[6]["text"]
+    assert "3 further items" in out
+
+
+def test_more_for_other_votes_is_refused(run, truth, tmp_path):
+    run("ask", "votes.csv", *BETWEEN)
+    votes = tmp_path / "votes.csv"
+    votes.write_text(votes.read_text().replace(",no,", ",yes,", 1))
+    code, _, err = run("ask", "votes.csv", "--more", 3, "--design", "to_label.design.json")
+    assert code == 2
+    assert "not those that the design was drawn for" in err
+
+
+def test_the_accuracy_of_the_winner_after_a_race(run, truth, tmp_path, monkeypatch):
+    run("ask", "votes.csv", *BETWEEN, "--n", 30)
+    keys = "".join({"no": "1", "yes": "2"}[truth[row["item"]]] for row in rows_of(tmp_path / "to_label.csv"))
+    label_with(monkeypatch, run, keys)
+    raced = {row["item"] for row in rows_of(tmp_path / "to_label.csv") if row["label"]}
+    arguments = ("--accuracy", "--design", "to_label.design.json", "--n", 60, "--out", "accuracy.csv")
+    code, out, _ = run("ask", "votes.csv", *arguments)
+    assert code == 0
+    assert "How often are the labels of dawid-skene right" in out
+    assert "hundreds of labels" in out
+    rows = rows_of(tmp_path / "accuracy.csv")
+    assert not raced & {row["item"] for row in rows}
+    design = json.loads((tmp_path / "accuracy.design.json").read_text())
+    assert design["content"]["known"]["n_items"] == len(raced)
+
+
+def test_close_calls(run, truth, tmp_path):
+    code, out, _ = run("ask", "votes.csv", "--question", "close-calls", "--n", 40)
+    assert code == 0
+    assert "Does majority vote give away more than 1.0 points" in out
+    from majorant.gold.design import Design
+
+    design = Design.read(tmp_path / "to_label.design.json")
+    outcome = design.more(200).evaluate({item: truth[item] for item in design.more(200).items})
+    assert outcome.verdict in ("beaten", "good enough", "open")
+    assert outcome.labels == min(240, len(design.order))
+
+
+def test_wrong_calls(run, truth):
+    for arguments, message in (
+        (("votes.csv", "--more", 5), "name it with --design"),
+        (("votes.csv", "--accuracy", "--question", "close-calls"), "leave out --question"),
+        (("votes.csv", "--between", "majority,magic"), "There is no method 'magic'"),
+    ):
+        code, _, err = run("ask", *arguments)
+        assert code == 2
+        assert message in err
+    code, _, err = run("label", "votes.csv")
+    assert code == 2
+    assert "no file of items" in err
