@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "simulate": "votes account theory",
     "estimate": "theory votes tally blocks kernels merge atomic",
     "certify": "theory tally estimate.fit votes merge",
-    "gold": "io kernels lots merge output site tally estimate votes",
+    "gold": "blocks io kernels lots merge output site tally estimate votes",
     "lots": "votes",
     "site": "account blocks estimate kernels lots merge output tally votes",  # where the votes lie, as the line sees it
     "answer": "certify gold estimate lots tally votes theory kernels blocks merge site",

@@ -79,8 +79,12 @@ def relabel(correction: Correction, posterior: ArrayLike) -> IntArray:
     >>> relabel(Correction(weight_m=np.ones(1), offset_k=np.array([-.6, .6]), n_labels=20), posterior).tolist()
     [1, 0]
     """
-    score_ik = np.tensordot(correction.weight_m, _logs(posterior), axes=1) + correction.offset_k
-    return np.asarray(score_ik.argmax(axis=1), dtype=np.int64)
+    return np.asarray(scores(correction, posterior).argmax(axis=1), dtype=np.int64)
+
+
+def scores(correction: Correction, posterior: ArrayLike) -> FloatArray:
+    """The score of each class of each item, (items, classes): a log-probability up to a constant of the item."""
+    return np.asarray(np.tensordot(correction.weight_m, _logs(posterior), axes=1) + correction.offset_k)
 
 
 def _logs(posterior: ArrayLike) -> FloatArray:

@@ -19,6 +19,7 @@ import numpy as np
 
 from majorant.errors import ConfigError, DataError
 from majorant.gold.close_calls import CloseCalls
+from majorant.gold.corrected import CorrectedRule
 from majorant.gold.question import SKIPPED, UNASKED, Codes, Outcome, Question
 from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
@@ -29,7 +30,9 @@ FORMAT, VERSION = "majorant-design", 1
 ENDING = ".design.json"
 EXPERTS = ("majority", "unanimous")  # what counts where several experts label an item
 CANNOT_TELL = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
-QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race, CloseCalls, WrittenLabels)}
+QUESTIONS: dict[str, type[Question]] = {
+    question.kind: question for question in (Race, CloseCalls, WrittenLabels, CorrectedRule)
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

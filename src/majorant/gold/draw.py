@@ -67,7 +67,7 @@ def draw_rules(
     if len(fits) < 2:
         raise ConfigError("A comparison takes two rules at least.")
     frozen, rules = freeze(site, fits, seed), tuple(fits)
-    order = _order(site, frozen.item_d, seed)
+    order = random_order(site, frozen.item_d, seed)
     question = Race(
         rules=rules,
         label_rd=frozen.label_rd[:, order],
@@ -79,7 +79,7 @@ def draw_rules(
         lead_qr=frozen.lead_qr,
         decisive_qr=frozen.decisive_qr,
     )
-    names = _names(site, frozen.item_d[order])
+    names = item_names(site, frozen.item_d[order])
     votes = votes_digest(site)
     return Design(question=question, order=names, labels=site.votes.labels, votes=votes, seed=seed, experts=experts)
 
@@ -118,9 +118,9 @@ def draw_close_calls(
     count_ik = np.concatenate(list(site.map(_counts, doing="comparing")))
     cells = close_calls(count_ik, tolerance=tolerance)
     untied = np.flatnonzero(cells.cell_i >= 0)
-    order = untied[_order(site, untied, seed)]
+    order = untied[random_order(site, untied, seed)]
     question = CloseCalls.of(cells, order, n_classes=len(labels), tolerance=tolerance, level=level)
-    names, votes = _names(site, order), votes_digest(site)
+    names, votes = item_names(site, order), votes_digest(site)
     return Design(question=question, order=names, labels=labels, votes=votes, seed=seed, experts=experts)
 
 
@@ -148,10 +148,10 @@ def draw_accuracy(
     voted = np.concatenate(list(site.map(_voted, doing="comparing")))
     if after is not None:
         known, labelled = _known(rule, *after)
-        place = {str(name): item for item, name in enumerate(_names(site, voted))}
+        place = {str(name): item for item, name in enumerate(item_names(site, voted))}
         seen = np.sort(voted[[place[str(name)] for name in labelled]])
     rest = voted[~np.isin(voted, seen)]
-    item_d = rest[_order(site, rest, seed ^ FRESH)]
+    item_d = rest[random_order(site, rest, seed ^ FRESH)]
     posterior_dk = fit_of_items(site, fit, item_d).posterior
     best_rdk = (posterior_dk >= posterior_dk.max(axis=1, keepdims=True) - TIE_TOLERANCE)[None]
     question = WrittenLabels(
@@ -163,7 +163,7 @@ def draw_accuracy(
         level=level,
         confidence=float(posterior_dk.max(axis=1).mean()) if len(item_d) else 1.0,
     )
-    names, votes = _names(site, item_d), votes_digest(site)
+    names, votes = item_names(site, item_d), votes_digest(site)
     return Design(question=question, order=names, labels=site.votes.labels, votes=votes, seed=seed, experts=experts)
 
 
@@ -223,10 +223,10 @@ def _broken(best_rtk: NDArray[np.bool_], lot_t: NDArray[np.uint64]) -> Codes:
 def _lots(site: Site, item_t: Codes, seed: int) -> NDArray[np.uint64]:
     if len(item_t) > TIES_BY_NAME and site.whole is None:
         return mixed(item_t.astype(np.uint64) ^ mixed(np.array([seed ^ TIES], np.uint64)))
-    return lots(_names(site, item_t), seed ^ TIES)
+    return lots(item_names(site, item_t), seed ^ TIES)
 
 
-def _order(site: Site, item_d: Codes, seed: int) -> Codes:
+def random_order(site: Site, item_d: Codes, seed: int) -> Codes:
     """The positions of these items, whose codes rise, in a random order: all, or those that come first."""
     if not len(item_d):
         return np.empty(0, dtype=np.int64)
@@ -237,7 +237,7 @@ def _order(site: Site, item_d: Codes, seed: int) -> Codes:
     return np.asarray(at_p[item_d[at_p] == drawn_p][:MOST])
 
 
-def _names(site: Site, item_p: Codes) -> tuple[object, ...]:
+def item_names(site: Site, item_p: Codes) -> tuple[object, ...]:
     """The names of items by their codes."""
     if site.whole is not None:
         return tuple(site.whole.items[item] for item in item_p)
