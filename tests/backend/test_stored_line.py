@@ -218,7 +218,7 @@ def test_slices_are_certified_as_in_memory(pair, tmp_path, monkeypatch, most_vot
         (["--memory", "100MB"], "at least 400MB"),
         (["--resume"], "--resume goes with --memory"),
         (["--work", "w"], "--work goes with --memory"),
-        (["--memory", "1GB", "--wide"], "--wide goes only without --memory"),
+        (["--memory", "1GB", "--wide"], "a wide table is read in memory"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(crowd_file, options, message):

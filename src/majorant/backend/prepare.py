@@ -22,7 +22,7 @@ from majorant.backend.sorting import Sorted, sort_votes
 from majorant.backend.spill import Report, Spilled, silent, spill
 from majorant.backend.store import MANIFEST, StoredVotes, open_store, write_manifest, write_values
 from majorant.errors import ConfigError, DataError
-from majorant.io import MAX_CLASSES
+from majorant.io import MAX_CLASSES, named_workers
 from majorant.io.build import no_votes
 from majorant.io.columns import GOLD_ROLES, Choice
 from majorant.io.gold import Gold, read_gold
@@ -103,14 +103,16 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[Path]:
 def _build(
     source: Any, place: Path, fingerprint: str, memory: int, report: Report, settings: dict[str, Any], *, rows: bool
 ) -> None:
+    if settings.get("wide") or settings.get("workers"):
+        raise _wide()
     repeats, max_classes = settings.get("repeats", "error"), settings.get("max_classes", MAX_CLASSES)
     check_policy(repeats)
-    if settings.get("wide"):
-        raise ConfigError("wide=True goes only without memory=. Turn the table into one row per vote first.")
     no_vote = settings.get("empty", ())
     empty = frozenset([no_vote] if isinstance(no_vote, str) else map(str, no_vote))
     how = _opening(settings)
     with open_table(source, how) as table:
+        if table.wide:
+            raise _wide()
         if settings.get("gold_file") is not None and "gold" in table.columns:
             raise ConfigError("gold labels stand both in a column and in the gold file. Leave one out: gold=''.")
         spilled = spill(table, place, memory=memory, max_classes=max_classes, empty=empty, rows=rows, report=report)
@@ -128,11 +130,16 @@ def _build(
     write_manifest(place, _facts(spilled, named, found, fingerprint, place), account)
 
 
+def _wide() -> ConfigError:
+    return ConfigError("a wide table is read in memory. Leave out memory=, or write a row per vote first.")
+
+
 def _opening(settings: dict[str, Any]) -> Opening:
     words = {role: settings.get(role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
     choice = Choice.of(settings.get("columns"), **words, slice=settings.get("by"))
     told: dict[str, Any] = {name: settings.get(name) for name in ("encoding", "delimiter", "format", "threads")}
-    return Opening(choice=choice, **told)
+    told |= {name: bool(settings.get(name)) for name in ("wide", "several")}
+    return Opening(choice=choice, workers=named_workers(settings.get("workers")), sheet=settings.get("sheet"), **told)
 
 
 def _gold(

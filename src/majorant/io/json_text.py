@@ -19,6 +19,7 @@ from majorant.io.scan import batches, connect, hashed_columns, literal, path_lit
 from majorant.io.table import Column, Rows
 
 LARGEST_OBJECT = 1 << 28
+LAID_OUT = "vote"  # what a row is called that was laid out from a record of another tool
 TAIL_BYTES = 1 << 12
 DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
 
@@ -84,7 +85,7 @@ def _rows(
 
     spelt = described or ("JSON" if shape == "array" else "JSON Lines")
     packed = f", {file.packing}" if file.packing else ""
-    unit = "vote" if described else "record"
+    unit = LAID_OUT if described else "record"
     return Rows(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit=unit)
 
 

@@ -159,6 +159,7 @@ def _table(source: Any, every: Sequence[Rows], how: Opening) -> Table:
         source=name,
         kind=first.kind,
         format="; ".join(formats) + (", wide" if wide else ""),
+        wide=wide,
         columns=columns,
         ignored=ignored,
         parts=(part for rows, one in zip(every, found, strict=True) for part in _parts(rows, one, how)),

@@ -85,6 +85,7 @@ class Table:
     ignored: tuple[str, ...]
     parts: Iterator[Part]
     notes: tuple[Note, ...] = ()
+    wide: bool = False  # a row per item
 
 
 def column_length(column: Column) -> int:

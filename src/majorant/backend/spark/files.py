@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,22 @@ from majorant.backend.spark.frames import Columns, encode
 from majorant.backend.spark.votes import SparkVotes
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import Choice, find_roles
+from majorant.io.joined import values_of
+from majorant.io.json_text import LAID_OUT
+from majorant.io.opening import Opening, open_rows, open_table
 from majorant.io.values import is_empty, voted
 
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 PACKED = (".gz", ".zst", ".bz2")
-NOT_HERE = ("gold_file", "columns", "wide", "encoding")  # settings of reading that need all of a file at once
+NOT_HERE = (
+    "gold_file",
+    "columns",
+    "wide",
+    "workers",
+    "encoding",
+)  # settings of reading that need all of a file at once
 MOST_STATUSES = 1_000
+LAID_OUT_BYTES = 1 << 28  # larger files are tables, or belong into memory first
 
 
 def read_votes(spark: Any, files: Sequence[str], settings: Mapping[str, Any]) -> SparkVotes:
@@ -25,6 +36,8 @@ def read_votes(spark: Any, files: Sequence[str], settings: Mapping[str, Any]) ->
         if settings.get(name):
             raise ConfigError(f"{name}= does not go with Spark. Write the votes as Parquet first.")
     source = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+    if (laid := _laid_out(spark, files, settings)) is not None:
+        return laid
     kind = settings.get("format") or _kind(files)
     frame = _frame(spark, list(files), kind, settings.get("delimiter"))
     words = {role: settings.get(role) for role in ("item", "worker", "label", "gold", "status")}
@@ -41,6 +54,51 @@ def read_votes(spark: Any, files: Sequence[str], settings: Mapping[str, Any]) ->
         text=kind in ("csv", "tsv"),
         source=source,
     )
+
+
+def _laid_out(spark: Any, files: Sequence[str], settings: Mapping[str, Any]) -> SparkVotes | None:
+    """The votes of a judge log or a tool's export, laid out here and sent to Spark; None for plain tables."""
+    paths = [Path(file) for file in files]
+    if not all(path.is_file() for path in paths) or sum(path.stat().st_size for path in paths) > LAID_OUT_BYTES:
+        return None
+    words = {role: settings.get(role) for role in ("item", "worker", "label", "gold", "status")}
+    how = Opening(
+        choice=Choice.of(None, **words, seconds=""), several=bool(settings.get("several")), sheet=settings.get("sheet")
+    )
+    with open_rows(list(files), how) as every:
+        if not all(rows.unit == LAID_OUT or rows.format.startswith("spreadsheet") for rows in every):
+            return None
+    import pyarrow as pa
+
+    values: dict[str, list[Any]] = {}
+    with open_table(list(files), how) as table:
+        for part in table.parts:
+            for role, column in part.columns.items():
+                given = values_of(column)
+                values.setdefault(role, []).extend(map(_decoded, given) if table.kind == "json" else given)
+    columns = {role: pa.array(_alike(column)) for role, column in values.items()}
+    frame = spark.createDataFrame(pa.table(columns))
+    if "status" in columns:
+        frame = _voted(frame, "status", "label", table.source)
+    return encode(
+        frame,
+        Columns(gold="gold" if "gold" in columns and not pa.types.is_null(columns["gold"].type) else None),
+        repeats=settings.get("repeats", "error"),
+        empty=settings.get("empty", ()),
+        max_classes=settings.get("max_classes", 1_000),
+        source=f"{table.source}, {table.format}",
+    )
+
+
+def _decoded(cell: Any) -> Any:
+    value = None if cell is None else json.loads(cell)
+    return (value[0] if value else None) if isinstance(value, list) and len(value) < 2 else value
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    """Values of one type, text where they differ: a column on Spark has one."""
+    kinds = {type(value) for value in values if value is not None}
+    return values if len(kinds) < 2 else [None if value is None else str(value) for value in values]
 
 
 def _kind(files: Sequence[str]) -> str:
