@@ -1,13 +1,17 @@
 """A small file of every format: read at the first try, described, and misread by no reader in silence."""
 
+import gzip
 import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import majorant as mj
 from majorant.errors import MajorantError
+from majorant.io import network
 from majorant.io.columns import Choice
 from majorant.io.formats import FORMATS, recognise
 from majorant.io.formats.base import Context
@@ -235,3 +239,41 @@ def test_several_labels_are_a_yes_or_no_on_each(tmp_path):
     with pytest.raises(MajorantError, match="several=True"):
         mj.read(listed)
     assert mj.read(listed, several=True).shape == (2, 2, 2)
+
+
+class TestPlatforms:
+    @staticmethod
+    def table(path, rows, **more):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        columns = {"item": [i for i, _, _ in rows], "worker": [w for _, w, _ in rows], "label": [x for *_, x in rows]}
+        pq.write_table(pa.table(columns | more), path)
+
+    def test_a_folder_is_one_table_and_its_partitions_are_columns(self, tmp_path):
+        self.table(tmp_path / "day=1" / "lang=en" / "part-0.parquet", [("a", "w", 1), ("a", "x", 0)])
+        self.table(tmp_path / "day=2" / "lang=d%20e" / "part-0.parquet", [("b", "w", 1)])
+        (tmp_path / "_SUCCESS").write_text("")
+        (tmp_path / "notes.md").write_text("no votes")
+        votes = mj.read(tmp_path, by="lang")
+        assert votes.shape == (2, 2, 2)
+        assert votes.slices == ("d e", "en")
+        assert mj.read(tmp_path, by="day").slices == ("1", "2")
+
+    def test_workers_may_be_partitions(self, tmp_path):
+        for worker in ("ana", "bo"):
+            path = tmp_path / f"worker={worker}" / "votes.csv.gz"
+            path.parent.mkdir()
+            path.write_bytes(gzip.compress(b"item,label\nq1,yes\nq2,no\n"))
+        assert mj.read(tmp_path).workers == ("ana", "bo")
+
+    def test_a_lake_is_refused_since_its_files_may_be_deleted_rows(self, tmp_path):
+        self.table(tmp_path / "part-0.parquet", [("a", "w", 1)])
+        (tmp_path / "_delta_log").mkdir()
+        with pytest.raises(MajorantError, match="Delta"):
+            mj.read(tmp_path)
+
+    def test_an_address_is_fetched_only_where_that_is_allowed(self, tmp_path, monkeypatch):
+        with pytest.raises(MajorantError, match="allow_network=True"):
+            mj.read("s3://bucket/votes.parquet")
+        self.table(tmp_path / "votes.parquet", [("a", "w", 1), ("a", "x", 0)])
+        monkeypatch.setattr(network, "fetch", lambda name, folder: [(name, tmp_path / "votes.parquet")])
+        assert mj.read("s3://bucket/votes.parquet", allow_network=True).shape == (1, 2, 2)

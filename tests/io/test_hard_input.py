@@ -231,8 +231,8 @@ def test_no_permission(write, monkeypatch):
 
 
 def test_addresses_are_refused():
-    refused("https://example.org/votes.csv", "Download", error=ConfigError)
-    refused("s3://bucket/votes.csv", "Download", error=ConfigError)
+    refused("https://example.org/votes.csv", "download", error=ConfigError)
+    refused("s3://bucket/votes.csv", "download", error=ConfigError)
 
 
 def test_pattern_without_files(tmp_path):

@@ -25,8 +25,11 @@ from majorant.errors import ConfigError, DataError
 from majorant.io import MAX_CLASSES, named_workers
 from majorant.io.build import no_votes
 from majorant.io.columns import GOLD_ROLES, Choice
+from majorant.io.files import ENDINGS
+from majorant.io.folders import files_in
 from majorant.io.gold import Gold, read_gold
 from majorant.io.labels import Labelled, name_labels
+from majorant.io.network import is_address
 from majorant.io.notes import make_account
 from majorant.io.opening import Opening, open_table
 from majorant.io.repeats import Resolved, check_policy
@@ -138,7 +141,7 @@ def _opening(settings: dict[str, Any]) -> Opening:
     words = {role: settings.get(role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
     choice = Choice.of(settings.get("columns"), **words, slice=settings.get("by"))
     told: dict[str, Any] = {name: settings.get(name) for name in ("encoding", "delimiter", "format", "threads")}
-    told |= {name: bool(settings.get(name)) for name in ("wide", "several")}
+    told |= {name: bool(settings.get(name)) for name in ("wide", "several", "allow_network")}
     return Opening(choice=choice, workers=named_workers(settings.get("workers")), sheet=settings.get("sheet"), **told)
 
 
@@ -172,9 +175,14 @@ def _stamp(source: Any, settings: dict[str, Any]) -> tuple[list[str], Stamp]:
     names: list[Any] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if settings.get("gold_file") is not None:
         names.append(settings["gold_file"])
-    files = []
+    files: list[str] = []
     for name in names:
         path = Path(name).expanduser()
+        if is_address(str(name)):
+            continue
+        if path.is_dir():
+            files += map(str, files_in(str(name), path, tuple(ENDINGS)))
+            continue
         files += sorted(glob.glob(str(path), recursive=True)) if not path.exists() else [str(path)]  # noqa: PTH207
     found = [(str(Path(file).resolve()), Path(file).stat()) for file in files]
     return files or ["standard input"], [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from majorant.votes import Votes
 
 Command = Callable[..., Any]
-ABOUT_FILE = """FILE is CSV, TSV, JSON, JSONL or Parquet, also .gz or .zst; or several files, or a pattern such as
-    'votes-*.csv'; or - for standard input; or data:NAME for a public data set (see `majorant data list`)."""
+ABOUT_FILE = """FILE is CSV, TSV, JSON, JSONL or Parquet, also .gz or .zst; or several files, a folder,
+    or a pattern such as 'votes-*.csv'; or - for standard
+    input; or data:NAME for a public data set (`majorant data list`)."""
 DATASET = "data:"  # before the name of a public data set, in place of a file
 
 
@@ -69,6 +70,7 @@ _INPUT_OPTIONS = (
     click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
     click.option("--workers", metavar="A,B,...", help="Of a wide table, the workers' columns; 'Dr_*' is a pattern."),
     click.option("--several", is_flag=True, help="Several labels per item (a list, or a|b): a yes or no on each."),
+    click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses through DuckDB."),
     click.option("--sheet", metavar="NAME", help="Of a workbook, the sheet to read."),
     click.option(
         "--repeats",
@@ -88,7 +90,7 @@ _INPUT_OPTIONS = (
 )
 _READ_SETTINGS = (
     *("item", "worker", "label", "gold", "gold_file", "status", "seconds", "columns", "wide", "repeats"),
-    *("workers", "sheet", "several"),
+    *("workers", "sheet", "several", "allow_network"),
     *("empty", "format", "delimiter", "encoding", "max_classes"),
 )
 

@@ -43,6 +43,7 @@ class Reading(TypedDict, total=False):
     workers: str | Sequence[str] | None
     sheet: str | None
     several: bool
+    allow_network: bool
     max_classes: int
     threads: int | None
     progress: Progress | None
@@ -92,6 +93,7 @@ def read(
     workers: str | Sequence[str] | None = None,
     sheet: str | None = None,
     several: bool = False,
+    allow_network: bool = False,
     max_classes: int = MAX_CLASSES,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -120,7 +122,7 @@ def read(
     )
     how = Opening(
         choice=choice, encoding=encoding, delimiter=delimiter, format=format, wide=wide, workers=named_workers(workers),
-        sheet=sheet, several=several, threads=threads, coded=True,
+        sheet=sheet, several=several, allow_network=allow_network, threads=threads, coded=True,
     )  # fmt: skip
     with open_table(source, how) as table:
         if gold_file is not None and "gold" in table.columns:
@@ -130,7 +132,9 @@ def read(
     no_vote = frozenset([empty] if isinstance(empty, str) else map(str, empty))
     truth = None
     if gold_file is not None:
-        gold_how = Opening(choice=Choice(named={}, needed=GOLD_ROLES), encoding=encoding, threads=threads)
+        gold_how = Opening(
+            choice=Choice(named={}, needed=GOLD_ROLES), encoding=encoding, threads=threads, allow_network=allow_network
+        )
         truth = read_gold(gold_file, gold_how, items.values, empty=no_vote, max_classes=max_classes)
     votes = build_votes(coded, items, truth, repeats=repeats, empty=no_vote)
     kind = label_type(source, votes.account.columns["label"])

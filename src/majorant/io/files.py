@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from majorant.errors import ConfigError, DataError
+from majorant.io.folders import files_in
+from majorant.io.network import fetched, is_address, refuse
 
 HEAD_BYTES = 1 << 18
 BLOCK_CHARS = 1 << 22
@@ -68,21 +70,25 @@ class File:
         return _open(self.path, self.packing)
 
 
-def find_files(source: str | os.PathLike[str] | Sequence[Any], stack: ExitStack) -> list[tuple[str, Path]]:
-    """The files that a path, a glob, "-" or a list of these names, each as (name for messages, path)."""
+def find_files(
+    source: str | os.PathLike[str] | Sequence[Any], stack: ExitStack, *, allow_network: bool = False
+) -> list[tuple[str, Path]]:
+    """The files that a path, a folder, a glob, "-" or a list of these names, each as (name for messages, path)."""
     if not isinstance(source, (str, os.PathLike)):
-        found = [file for one in source for file in find_files(one, stack)]
+        found = [file for one in source for file in find_files(one, stack, allow_network=allow_network)]
         if not found:
             raise ConfigError("the list of files is empty.")
         return found
     name = os.fspath(source)
     if name == "-":
         return [("standard input", _spool(sys.stdin.buffer, stack))]
-    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+://", name):
-        raise ConfigError(
-            f"{name} is an address, not a file: majorant reads no URLs. Download it first and name the file."
-        )
+    if is_address(name):
+        if not allow_network:
+            raise refuse(name)
+        return fetched(name, stack)
     path = Path(name).expanduser()
+    if path.is_dir():
+        return [(str(file), file) for file in files_in(name, path, tuple(ENDINGS))]
     if not path.exists() and glob.has_magic(name):
         matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
         if not matches:
@@ -111,8 +117,6 @@ def temporary(stack: ExitStack) -> Path:
 
 def identify(name: str, path: Path, *, encoding: str | None, format: str | None) -> File:
     """What the file holds, by its first bytes; an error where its ending says otherwise."""
-    if path.is_dir():
-        raise DataError(f"{name} is a directory. Name the files in it, e.g. {str(Path(name) / '*.csv')!r}.")
     with _guarded(name, path) as stream:
         raw = stream.read(HEAD_BYTES)
     if not raw:

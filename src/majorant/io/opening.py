@@ -17,6 +17,7 @@ from majorant.io.columns import VOTE_ROLES, Choice, find_roles
 from majorant.io.delimited import open_delimited
 from majorant.io.excel import open_excel
 from majorant.io.files import File, find_files, identify
+from majorant.io.folders import partitions, with_partitions
 from majorant.io.formats import cvat, inspect_log, recognise, recognise_table
 from majorant.io.formats.logs import Apart, told_apart
 from majorant.io.frames import open_frame
@@ -43,6 +44,7 @@ class Opening:
     threads: int | None = None
     several: bool = False  # a list of labels is a yes or no on each of them
     sheet: str | None = None  # of a workbook
+    allow_network: bool = False
     coded: bool = False  # text comes coded where a reader does that at once, else with hashes
 
 
@@ -58,9 +60,11 @@ def open_rows(source: Any, how: Opening) -> Iterator[list[Rows]]:
     """The rows of each file or frame of the source, with all their columns."""
     with ExitStack() as stack:
         if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
-            files = [identify(*f, encoding=how.encoding, format=how.format) for f in find_files(source, stack)]
+            found = find_files(source, stack, allow_network=how.allow_network)
+            files = [identify(*f, encoding=how.encoding, format=how.format) for f in found]
             apart = _told_apart(files)
-            yield [_open_file(file, how, stack, one) for file, one in zip(files, apart, strict=True)]
+            opened = (_open_file(file, how, stack, one) for file, one in zip(files, apart, strict=True))
+            yield [with_partitions(rows, partitions(rows.source)) for rows in opened]
         else:
             _refuse_file_settings(how)
             yield [open_frame(source, how.choice)]

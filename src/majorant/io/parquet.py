@@ -20,7 +20,7 @@ def open_parquet(file: File, *, threads: int | None) -> Rows:
     """The rows of a Parquet file."""
     import duckdb
 
-    scan = f"read_parquet({path_literal(file.path)})"
+    scan = f"read_parquet({path_literal(file.path)}, hive_partitioning = false)"
     try:
         connection = connect(threads)
         relation = connection.sql(f"SELECT * FROM {scan}")
