@@ -230,7 +230,7 @@ def _choose(
     majority = aggregate(votes, MAJORITY)
     decision = decide(votes, majority, level=level, rng=seed, method=method)
     other = decision.fit if item_p is None else _fit_elsewhere(site, decision, votes, seed)
-    apart, expected = difference_at(site, other), expected_gain(majority, decision.fit)
+    apart, expected = difference_at(site, other), expected_gain(majority, decision.fit, decision.belief)
     gold = gold_lead(site, other, apart, alpha=(1 - level) / decision.n_rivals)
     model = model_of(inquiry.certificate, expected, apart.stake)
     found = weigh(

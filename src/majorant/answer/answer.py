@@ -10,7 +10,6 @@ A panel whose judges may err together never switches by a model: votes do not sh
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,13 +17,13 @@ from majorant import wording
 from majorant.answer.difference import Difference, Expected, GoldLead
 from majorant.certify.certificate import ALIKE, Certificate, Claim
 from majorant.errors import ConfigError
+from majorant.gold.race import labels_to_settle
 from majorant.interval import Estimate
 
 MAJORITY = "majority"
 Action = Literal["keep", "switch", "ask"]
 Grade = Literal["exact", "model", "none"]
 Basis = Literal["gold", "expert labels", "bound", "model", "votes"]
-UNPLANNED = 40  # labels where nothing tells how many it takes
 ROBUST = 0.15  # a verdict that holds up to this correlation of votes on an item outlives most crowds (docs/ask.md)
 
 
@@ -191,11 +190,9 @@ def _tie_gain(basis: Basis, expected: Expected | None, gold: GoldLead | None) ->
 
 def _labels(apart: Difference, expected: Expected | None, tolerance: float) -> int:
     """About how many labels will settle it, if the rule is as much better as it expects (docs/theory/ask.md)."""
-    if expected is None:
-        return min(UNPLANNED, apart.differ)
     least = tolerance * apart.items / apart.differ
-    square = max(expected.lead**2, least**2)
-    return min(math.ceil(9.4 * max(expected.decisive - square, 0) / square + 6), apart.differ)
+    lead, decisive = (None, 1.0) if expected is None else (expected.lead, expected.decisive)
+    return labels_to_settle(lead, decisive, apart.differ, least)
 
 
 def _withdrawn(model: Model, gold: GoldLead | None) -> Estimate | None:

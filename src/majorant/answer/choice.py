@@ -60,6 +60,7 @@ class Decision:
     method: str
     chosen_by: ChosenBy
     fit: Fit
+    belief: FloatArray  # (items, classes): the probabilities by which its gain is expected
     alternatives: tuple[Alternative, ...]
     labels_changed: int  # items that majority vote labels otherwise
     ties_settled: int  # items that majority vote leaves tied and the rule does not
@@ -101,6 +102,7 @@ def decide(
         method=chosen,
         chosen_by=chosen_by,
         fit=fits[chosen],
+        belief=made.belief.posterior if made is not None and chosen == COMBINATION else fits[chosen].posterior,
         alternatives=tuple(alternative(name, fit, votes, majority, made, level=level) for name, fit in fits.items()),
         labels_changed=int(((code_i != majority_i) & (majority_i != NO_LABEL) & (code_i != NO_LABEL)).sum()),
         ties_settled=int(((majority_i == NO_LABEL) & (code_i != NO_LABEL)).sum()),
@@ -139,9 +141,9 @@ def _sure(lead_g: FloatArray) -> bool:
 def alternative(
     name: str, fit: Fit, votes: Votes, majority: Fit, made: Combination | None, *, level: float
 ) -> Alternative:
-    """The facts of one method: its accuracy by gold where there is gold, else by the combination of models."""
+    """The facts of one method: its accuracy by gold where there is gold, else by the mean of the models."""
     found = gold_accuracy(votes, fit, level=level)
-    expected = NO_MODEL if made is None else expected_accuracy(fit, made.fit)
+    expected = NO_MODEL if made is None else expected_accuracy(fit, made.belief)
     return Alternative(
         method=name,
         accuracy=expected if found is None else Estimate(found.value, found.low, found.high),

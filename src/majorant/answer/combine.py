@@ -23,10 +23,14 @@ MEMBERS = ("one-coin", "hierarchical", "ebcc", SHARES)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combination:
-    """The fit of each member, and the combined fit."""
+    """The fit of each member, and the combined fit; `belief` is that of the models alone.
+
+    Shares of votes steady the labels, but they are no probabilities: what is expected is what the models believe.
+    """
 
     fits: Mapping[str, Fit]
     fit: Fit
+    belief: Fit
 
 
 def combination(votes: Votes, seed: int) -> Combination | None:
@@ -44,7 +48,8 @@ def combination(votes: Votes, seed: int) -> Combination | None:
     if not members:
         return None
     fits = {method: fit_method(method, votes, seed) for method in members}
-    return Combination(fits, combine(fits))
+    models = {method: fit for method, fit in fits.items() if method != SHARES}
+    return Combination(fits, combine(fits), combine(models))
 
 
 def members_for(votes: Votes) -> tuple[str, ...]:

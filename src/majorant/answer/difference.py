@@ -165,14 +165,15 @@ class Expected(NamedTuple):
     decisive: float  # mean of its square there
 
 
-def expected_gain(majority: Fit, fit: Fit) -> Expected | None:
-    """The gain of a fit over majority vote by the fit's own probabilities; None where they do not differ.
+def expected_gain(majority: Fit, fit: Fit, belief_ik: FloatArray) -> Expected | None:
+    """The gain of a fit over majority vote if `belief_ik` are the probabilities; None where they do not differ.
 
     >>> from majorant.votes import Votes
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
     >>> from dataclasses import replace
     >>> majority = Majority().fit(votes)
-    >>> expected_gain(majority, replace(majority, posterior=np.array([[.6, .4], [.9, .1]]))).gain
+    >>> posterior = np.array([[.6, .4], [.9, .1]])
+    >>> expected_gain(majority, replace(majority, posterior=posterior), posterior).gain
     0.45
     """
     voted_i = majority.votes_i > 0
@@ -180,7 +181,7 @@ def expected_gain(majority: Fit, fit: Fit) -> Expected | None:
     differ_i = (before_ik != after_ik).any(axis=1)
     if not differ_i.any():
         return None
-    posterior_dk, lead_dk = fit.posterior[voted_i][differ_i], after_ik[differ_i] - before_ik[differ_i]
+    posterior_dk, lead_dk = belief_ik[voted_i][differ_i], after_ik[differ_i] - before_ik[differ_i]
     mean_d, square_d = (posterior_dk * lead_dk).sum(axis=1), (posterior_dk * lead_dk**2).sum(axis=1)
     tied_d, n_items = before_ik[differ_i].max(axis=1) < 1, len(differ_i)
     return Expected(

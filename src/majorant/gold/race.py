@@ -31,6 +31,21 @@ UNPLANNED = 40  # labels, where nothing tells how far two rules are apart
 FEW, LEAST_MORE = 8, 5  # below so many labels the plan is the model's; fewer than five more are not worth a session
 
 
+def labels_to_settle(lead: float | None, decisive: float, differ: int, least: float) -> int:
+    """About how many labels settle which of two rules is better; the constants were fitted to public data.
+
+    `lead` is the mean of 1[one right] - 1[other right] over the `differ` items on which they differ, None where nothing
+    tells, `decisive` that of its square; a lead below `least` is of no use.
+
+    >>> labels_to_settle(.6, .9, 200, .1), labels_to_settle(None, 1, 200, .1)
+    (21, 40)
+    """
+    if lead is None:
+        return min(UNPLANNED, differ)
+    square = max(lead**2, least**2)
+    return int(min(np.ceil(9.4 * max(decisive - square, 0) / square + 6), differ))
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Race:
     """The rules with their frozen labels on the items where they differ, in a random order.
@@ -132,10 +147,8 @@ class Race:
 
     def _pair_labels(self, lead: float, decisive: float, q: int, r: int) -> int:
         n = int(self.differ_qr[q, r])
-        if np.isnan(lead):
-            return min(UNPLANNED, n)
-        square = max(lead**2, (self.tolerance * self.n_items / n) ** 2)
-        return int(min(np.ceil(9.4 * max(decisive - square, 0) / square + 6), n))
+        known = None if np.isnan(lead) else lead
+        return labels_to_settle(known, decisive, n, self.tolerance * self.n_items / n)
 
     def _believed(self, mean_qr: FloatArray | None, leader: int) -> FloatArray:
         return np.full(len(self.rules), np.nan) if mean_qr is None else np.asarray(mean_qr[leader])
