@@ -32,8 +32,9 @@ def candidates() -> dict[str, Any]:
         "shared": SharedConfusion(),
         "ibcc": IBCC(),
     }
-    for tied, lean, spread in product((True, False), (1.0, 4.0), (0.0, 0.5, 1.0, 2.0)):
-        name = f"{'one strength' if tied else 'one per class'}, crowd {4 * lean:g}/{lean:g}, spread {spread}"
+    for tied, lean, spread in product((True, False), (1.0, 4.0), (None, 0.0, 0.5, 1.0, 2.0)):
+        width = "learned" if spread is None else f"{spread}"
+        name = f"{'one strength' if tied else 'one per class'}, crowd {4 * lean:g}/{lean:g}, spread {width}"
         found[name] = Hierarchical(tied=tied, right=4 * lean, wrong=lean, spread=spread, tol=1e-4)
     return found
 

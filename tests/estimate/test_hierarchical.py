@@ -6,8 +6,10 @@ import pytest
 import oracles.variational as oracle
 from crowds import coins, random_votes, votes_of
 from majorant.estimate.dawid_skene import DawidSkene
-from majorant.estimate.hierarchical import Hierarchical, tilt
+from majorant.estimate.hierarchical import Hierarchical, likely_spread, tilt
+from majorant.estimate.majority import Majority
 from majorant.estimate.shared import SharedConfusion
+from majorant.votes import Votes
 
 CROWD = np.array([[0.75, 0.15, 0.1], [0.1, 0.7, 0.2], [0.05, 0.15, 0.8]])
 
@@ -112,3 +114,56 @@ def test_the_bound_never_falls():
         for settings in ({"tied": True}, {"tied": False}, {"spread": 0}, {"accelerate": False}):
             trace = Hierarchical(**settings).fit(random_votes(np.random.default_rng(seed))).trace
             assert (np.diff(trace) >= -1e-8).all()
+
+
+def test_the_spread_is_found_from_noisy_sights_of_the_odds():
+    rng = np.random.default_rng(4)
+    for true in (0.0, 0.3, 1.0):
+        found = []
+        for _ in range(200):
+            known_j = rng.uniform(0.5, 30, size=400)
+            seen_j = rng.normal(0, np.sqrt(true**2 + 1 / known_j))
+            found.append(likely_spread(known_j * seen_j, known_j))
+        assert np.median(found) == pytest.approx(true, abs=0.03)
+    assert likely_spread(np.zeros(3), np.ones(3)) == 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("spread", [0.0, 0.7])
+def test_the_spread_is_found_from_votes_whose_classes_are_not_known(spread, n_classes):
+    """Also from starts on either side: not knowing the classes neither feigns differences nor hides them."""
+    rng = np.random.default_rng(5)
+    crowd_kl = np.where(np.eye(n_classes), 0.75, 0.25 / (n_classes - 1))
+    confusion = tilt(crowd_kl, np.exp(rng.normal(0, spread, size=300)))
+    votes, _ = votes_of(rng, confusion, n_items=3_000, n_votes=5)
+    found = Hierarchical().fit(votes)
+    np.testing.assert_allclose(found.learned["spread"], spread, atol=0.15)
+    for first in (0.0, 1.5):
+        begun = Hierarchical(spread=first).fit(votes)
+        again = Hierarchical().fit(votes, start=begun)
+        np.testing.assert_allclose(again.learned["spread"], found.learned["spread"], atol=0.05)
+
+
+@pytest.mark.parametrize("n_items", [250, 1_000, 4_000, 10_000])
+def test_workers_who_are_alike_lose_nothing_to_majority(n_items):
+    lost = []
+    for seed in range(8 if n_items < 4_000 else 2):
+        rng = np.random.default_rng([seed, n_items])
+        votes, truth = votes_of(rng, coins([0.82] * (n_items // 4), 2), n_items=n_items, n_votes=5)
+        right = [(fit.codes("first") == truth).mean() for fit in (Majority().fit(votes), Hierarchical().fit(votes))]
+        lost.append(100 * (right[0] - right[1]))
+    assert np.mean(lost) < 0.1
+
+
+def test_labels_follow_from_the_mean_matrices_and_a_worker_without_votes_has_the_crowds():
+    rng = np.random.default_rng(6)
+    confusion = np.array([rng.dirichlet([4, 1], size=2) for _ in range(40)])
+    confusion[:, 1] = confusion[:, 1, ::-1]
+    votes, _ = votes_of(rng, confusion, n_items=300, n_votes=6)
+    names = {"items": votes.items, "workers": (*votes.workers, "new"), "labels": votes.labels}
+    fit = Hierarchical().fit(Votes.from_codes(votes.item_n, votes.worker_n, votes.label_n, **names))
+    np.testing.assert_allclose(fit.confusion[40], fit.learned["crowd"], atol=1e-6)
+    for item in range(10):
+        said = fit.confusion[votes.worker_n[votes.item_n == item], :, votes.label_n[votes.item_n == item]]
+        by_hand = fit.prior * said.prod(axis=0)
+        np.testing.assert_allclose(fit.posterior[item], by_hand / by_hand.sum(), atol=1e-9)

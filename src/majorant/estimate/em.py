@@ -43,7 +43,9 @@ class Limits(Protocol):
         """Whether SQUAREM steps are tried."""
 
 
-class _Limits(NamedTuple):
+class Steps(NamedTuple):
+    """Limits other than the model's own."""
+
     max_iter: int
     tol: float
     accelerate: bool
@@ -231,16 +233,18 @@ def _go_on(
 ) -> Solution[P]:
     """Some steps more, as one climb with those before."""
     trace, n_iter = ((), 0) if so_far is None else (so_far.trace, so_far.n_iter)
-    limits = _Limits(min(steps, model.max_iter - n_iter), model.tol, model.accelerate)
+    limits = Steps(min(steps, model.max_iter - n_iter), model.tol, model.accelerate)
     more = run_em(model, prepared, params, progress, limits)
     return Solution(more.params, trace + more.trace, more.converged, n_iter + more.n_iter)
 
 
-def table_fit(model: Any, votes: Votes, prepared: Prepared, solution: Solution[Any], **learned: Any) -> Fit:
-    """The Fit of a table model whose latent classes are the user's classes."""
+def table_fit(
+    model: Any, votes: Votes, prepared: Prepared, solution: Solution[Any], tables: Tables | None = None, **learned: Any
+) -> Fit:
+    """The Fit of a table model whose latent classes are the user's classes; `tables`, if labels need others."""
     return Fit(
         method=model.name,
-        posterior=prepared.posterior(model.tables(solution.params)),
+        posterior=prepared.posterior(tables or model.tables(solution.params)),
         votes_i=votes.votes_i,
         label_values=votes.labels,
         names=names_of(votes),

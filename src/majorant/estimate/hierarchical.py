@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
-from majorant.estimate.confusion import learned_of, start_counts, vote_rows
+from majorant.estimate.confusion import confusion_tables, learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
-from majorant.estimate.em import Progress, prepare, run_em, table_fit
+from majorant.estimate.em import Prepared, Progress, Solution, Steps, prepare, run_em, table_fit
 from majorant.estimate.fit import Estimator, Fit
-from majorant.estimate.tables import Counts, Tables
-from majorant.kernels import FloatArray, shares
+from majorant.estimate.tables import Counts, Tables, posterior
+from majorant.kernels import Block, FloatArray, scatter, shares
 from majorant.votes import Votes
 
 MOST_GROWTH = 1.5  # of the logarithm of a strength in one step
@@ -22,6 +22,11 @@ NEARBY = 1e-3  # a difference quotient of digamma costs far less than trigamma
 TINY = 1e-12
 ROUNDING = 1e-13
 FIRST_STRENGTH = 10.0
+FIRST_SPREAD, MOST_SPREAD = 0.5, 3.0
+ROUNDS = Steps(max_iter=20, tol=1e-3, accelerate=True)  # of the climb at each spread on trial
+MOST_ROUNDS = 8
+SAME_SPREAD = 0.02  # two spreads that differ by less are one
+LEAST_KNOWN = 0.05  # share of what a worker's votes say of the odds that survives not knowing the classes
 
 
 class CrowdParams(NamedTuple):
@@ -38,15 +43,15 @@ class Hierarchical(Estimator):
     """Dawid-Skene whose worker rows are drawn around the crowd's, as near as the data say; empirical Bayes.
 
     Row k of worker j is drawn from Dirichlet(strength_k * mean_jk); mean_jk is row k of the crowd's matrix with the
-    odds of the right label multiplied by odds_j, log-normal with standard deviation `spread` (0: no odds).  Crowd,
-    strengths and odds are those that make the votes most probable, by a variational bound.  So the model moves between
-    one matrix for all (great strength, odds near 1), one coin each (great strength) and a matrix each (small strength).
+    odds of the right label multiplied by odds_j, log-normal with standard deviation `spread`.  Crowd, strengths and
+    odds are those that make the votes most probable, by a variational bound; the spread is the one that makes them
+    most probable with the odds integrated out, 0 included, unless it is given.  So the model moves between one matrix
+    for all (great strength, spread 0), one coin each (great strength) and a matrix each (small strength).  Labels
+    follow from the workers' mean matrices: those of a worker with few votes are the crowd's.
 
     The strength has a weak Gamma prior, `shape` and `rate`, the crowd's rows have `right` and `wrong` imaginary votes.
-    The defaults predict held-out votes best of all combinations tried (benchmarks/hierarchical_choice.py: six public
-    sets, twelve simulations): they lose .004 nats a vote on average to the best model of each set and .012 at worst,
-    against .019 and .17 without odds, .051 and .22 for ibcc, .054 and .44 for one-coin, .20 and .91 for dawid-skene.
-    One strength for all classes (`tied`) loses .0055.  `learned` holds "crowd" (K, K), "strength" (K,), "odds" (J,).
+    How the defaults were chosen, and what they gain: docs/methods/hierarchical.md.  `learned` holds "crowd" (K, K),
+    "strength" (K,), "odds" (J,) and "spread".
 
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
@@ -59,7 +64,7 @@ class Hierarchical(Estimator):
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 
-    spread: float = 1.0
+    spread: float | None = None  # None: learned from the votes
     tied: bool = False
     shape: float = 2.0
     rate: float = 0.01
@@ -98,7 +103,7 @@ class Hierarchical(Estimator):
         prior_jkl = tilt(crowd_kl, odds_j)
         gain_jkl = np.maximum(prior_jkl * (digamma(votes_jkl + prior_jkl) - digamma(prior_jkl)), 0.0)
         mean_kl = shares(gain_jkl.sum(axis=0) + self._base(len(crowd_kl)))
-        if self.spread > 0 and len(crowd_kl) > 1:
+        if self._spread > 0 and len(crowd_kl) > 1:
             right_k, odds_j = self._odds(gain_jkl, shares(crowd_kl), odds_j)
             diagonal = np.eye(len(crowd_kl), dtype=bool)
             wrong_kl = shares(np.where(diagonal, 0.0, mean_kl))
@@ -153,7 +158,7 @@ class Hierarchical(Estimator):
         x_jk = logit_k + shift_j[:, None]
         curve_jk = total_jk * _curve(x_jk)
         push_jk = right_jk - total_jk / 2
-        shift_j = (push_jk - 2 * curve_jk * logit_k).sum(axis=1) / (2 * curve_jk.sum(axis=1) + self.spread**-2)
+        shift_j = (push_jk - 2 * curve_jk * logit_k).sum(axis=1) / (2 * curve_jk.sum(axis=1) + self._spread**-2)
         push_k = push_jk.sum(axis=0) + np.diag(base_kl) - base_kl.sum(axis=1) / 2
         curve_k = curve_jk.sum(axis=0) + base_kl.sum(axis=1) * _curve(logit_k)
         logit_k = (push_k - 2 * shift_j @ curve_jk) / (2 * curve_k)
@@ -165,10 +170,14 @@ class Hierarchical(Estimator):
         strength_k = params.crowd_kl.sum(axis=1)[: 1 if self.tied else None]
         log_crowd = (self._base(n_classes) * np.log(shares(params.crowd_kl))).sum()
         log_strength = ((self.shape - 1) * np.log(strength_k) - self.rate * strength_k).sum()
-        log_odds = -((np.log(params.odds_j) / self.spread) ** 2).sum() / 2 if self.spread > 0 else 0.0
+        log_odds = -((np.log(params.odds_j) / self._spread) ** 2).sum() / 2 if self._spread > 0 else 0.0
         from_crowd = divergence(params.votes_jkl, tilt(params.crowd_kl, params.odds_j))
         from_classes = divergence(params.items_k, np.full(n_classes, self.items))
         return float(log_crowd + log_strength + log_odds) - from_crowd - from_classes
+
+    @property
+    def _spread(self) -> float:
+        return FIRST_SPREAD if self.spread is None else self.spread
 
     def _base(self, n_classes: int) -> FloatArray:
         return np.where(np.eye(n_classes, dtype=bool), self.right, self.wrong)
@@ -182,15 +191,126 @@ class Hierarchical(Estimator):
         engine: Engine | None = None,
         progress: Progress | None = None,
     ) -> Fit:
-        """Mean confusion matrices, crowd, strength and posterior; `start` continues from an earlier fit."""
+        """Mean confusion matrices, crowd, strength, odds and posterior; `start` continues from an earlier fit."""
         prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
         earlier = learned_of(start, self.name, votes, *CrowdParams._fields)
-        begin = self.m_step(start_counts(start, votes, prepared), None) if earlier is None else CrowdParams(*earlier)
-        solution = run_em(self, prepared, begin, progress)
+        if start is None or earlier is None:
+            model, begin = self, self.m_step(start_counts(start, votes, prepared), None)
+        else:
+            model = replace(self, spread=float(start.learned["spread"])) if self.spread is None else self
+            begin = CrowdParams(*earlier)
+        if self.spread is None:
+            model, begin = model.settle_spread(prepared, begin, progress)
+        solution = run_em(model, prepared, begin, progress)
+        return model._fit_of(votes, prepared, solution)
+
+    def settle_spread(
+        self, prepared: Prepared, params: CrowdParams, progress: Progress | None
+    ) -> tuple[Hierarchical, CrowdParams]:
+        """The model at the spread that the votes speak for, and parameters near its own."""
+        model = replace(self, spread=self._spread)
+        for _ in range(MOST_ROUNDS if len(params.items_k) > 1 else 0):
+            limits = ROUNDS._replace(max_iter=min(ROUNDS.max_iter, self.max_iter))
+            params = run_em(model, prepared, params, progress, limits).params
+            spread = likely_spread(*odds_evidence(params, doubts(prepared, self.tables(params))))
+            if abs(spread - model._spread) <= SAME_SPREAD * max(1.0, spread):
+                break
+            model = replace(self, spread=spread)
+            if spread == 0:
+                params = params._replace(odds_j=np.ones_like(params.odds_j))
+        return model, params
+
+    def _fit_of(self, votes: Votes, prepared: Prepared, solution: Solution[CrowdParams]) -> Fit:
         votes_jkl, crowd_kl, odds_j, items_k = solution.params
         crowd = {"crowd": shares(crowd_kl), "strength": crowd_kl.sum(axis=1), "odds": odds_j}
         means = {"confusion": shares(votes_jkl), "prior": shares(items_k)}
-        return table_fit(self, votes, prepared, solution, **means, learned={**crowd, **solution.params._asdict()})
+        return table_fit(
+            self,
+            votes,
+            prepared,
+            solution,
+            tables=confusion_tables(*means.values()),
+            **means,
+            learned={**crowd, "spread": np.array(self._spread), **solution.params._asdict()},
+        )
+
+
+def doubts(prepared: Prepared, tables: Tables) -> FloatArray:
+    """The sum of q (1 - q) over a worker's votes for each label, q the probability that the vote is right, (J, K)."""
+    n_labels = prepared.totals.n_labels
+
+    def step(block: Block) -> FloatArray:
+        posterior_ik = posterior(block, tables)
+        return scatter(block, posterior_ik * (1 - posterior_ik))
+
+    sums_clk = prepared.engine.map_sum(step).reshape(-1, n_labels, n_labels)
+    return np.asarray(np.einsum("jll->jl", sums_clk))
+
+
+def odds_evidence(params: CrowdParams, doubt_jl: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How far each worker's votes push the logarithm of the odds from 0, and how much they know of it.
+
+    That is slope and curvature at 0 of a parabola that touches the log-probability of the votes at the present odds,
+    rows integrated out.  Classes that are not known take from the curvature what the slope varies with them (Louis
+    1982); else noise in the votes would pass for differences between workers.
+    """
+    from scipy.special import digamma, polygamma
+
+    log_odds_j = np.log(params.odds_j)
+    votes_jkl = np.maximum(params.votes_jkl - tilt(params.crowd_kl, params.odds_j), 0.0)
+    diagonal = np.eye(len(params.crowd_kl), dtype=bool)
+    wrong_kl = np.where(diagonal, 0.0, params.crowd_kl)
+
+    def turn(x_j: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The rows' Dirichlet parameters and their derivatives."""
+        prior_jkl = tilt(params.crowd_kl, np.exp(x_j))
+        right_jk, strength_k = np.einsum("jkk->jk", prior_jkl), params.crowd_kl.sum(axis=1)
+        moved_jk = right_jk * (1 - right_jk / strength_k)
+        return prior_jkl, moved_jk[:, :, None] * np.where(diagonal, 1.0, -shares(wrong_kl))
+
+    def slope(x_j: FloatArray) -> FloatArray:
+        prior_jkl, turn_jkl = turn(x_j)
+        return np.asarray(((digamma(votes_jkl + prior_jkl) - digamma(prior_jkl)) * turn_jkl).sum(axis=(1, 2)))
+
+    prior_jkl, turn_jkl = turn(log_odds_j)
+    by_vote_jkl = polygamma(1, votes_jkl + prior_jkl) * turn_jkl  # by how much one vote more moves the slope
+    wrong_jkl = np.where(diagonal, 0.0, votes_jkl + TINY)
+    by_right_jl = np.einsum("jll->jl", by_vote_jkl)
+    by_wrong_jl = (wrong_jkl * by_vote_jkl).sum(axis=1) / wrong_jkl.sum(axis=1)
+    unknown_j = ((by_right_jl - by_wrong_jl) ** 2 * doubt_jl).sum(axis=1)
+    curve_j = np.maximum((slope(log_odds_j - NEARBY) - slope(log_odds_j + NEARBY)) / (2 * NEARBY), TINY)
+    known_j = np.maximum(curve_j - unknown_j, LEAST_KNOWN * curve_j)
+    return slope(log_odds_j) + known_j * log_odds_j, known_j
+
+
+def likely_spread(slope_j: FloatArray, known_j: FloatArray) -> float:
+    """The standard deviation of numbers around 0 that makes noisy sights of them most probable; 0 where noise is all.
+
+    What is seen of number j is slope_j / known_j, with variance 1 / known_j.
+
+    >>> round(likely_spread(np.array([2.0, -2.0]), np.ones(2)) ** 2, 6)  # the variance seen less that of the noise
+    3.0
+    >>> likely_spread(np.array([1.0, -1.0]), np.ones(2))
+    0.0
+    """
+
+    def rise(variance: float) -> float:
+        spread_j = 1 + variance * known_j
+        return float(((slope_j / spread_j) ** 2 - known_j / spread_j).sum())
+
+    def height(variance: float) -> float:
+        spread_j = 1 + variance * known_j
+        return float((variance * slope_j**2 / spread_j - np.log(spread_j)).sum())
+
+    grid = np.append(0.0, np.geomspace(0.02, MOST_SPREAD, 24) ** 2)
+    best = int(np.argmax([height(variance) for variance in grid]))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    if rise(low) <= 0 or rise(high) >= 0:
+        return float(np.sqrt(grid[best]))
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rise(middle) > 0 else (low, middle)
+    return float(np.sqrt((low + high) / 2))
 
 
 def tilt(crowd_kl: FloatArray, odds_j: FloatArray) -> FloatArray:
