@@ -24,8 +24,8 @@ def ending(anonymous, named=None, gold=None):
         (claim("refuted", margin=-0.2), None, "Not the best rule"),
         (claim("undecided", more_items=700), None, "about 700 more items"),
         (claim("undecided", margin=-0.1), None, "Outside at the estimate"),
-        (claim("void", passed=False), None, "Nothing is certified"),
-        (claim("unidentified", margin=None), None, "Cannot be told"),
+        (claim("void", passed=False), None, "The model fails"),
+        (claim("unidentified", margin=None), None, "Inconclusive"),
         (claim("supported", passed=False), claim("supported", kind="named"), "The best rule of all"),
     ],
 )

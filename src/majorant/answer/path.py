@@ -1,4 +1,4 @@
-"""The questions that lead to the verdict, in the order of the paper's Figure 1, and the way that these votes took."""
+"""The questions behind the claim about majority vote, as in the paper's Figure 1, and the way that these votes took."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from majorant.certify.certificate import Certificate, Claim
 
-USE_ANOTHER = "Not the best rule: use the recommended one"
+BEATEN = "Not the best rule that ignores who voted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +38,12 @@ class Path:
 
 
 def decision_path(certificate: Certificate) -> Path:
-    """The way to the verdict: gold, what can be told, independence, the region, certainty, and who voted.
+    """The way to the claim that stands: gold, what can be told, independence, the region, certainty, and who voted.
 
     >>> from majorant.certify.certificate import Claim
     >>> claim = Claim(kind="anonymous", verdict="unidentified", why="No item has three votes.")
     >>> decision_path(Certificate(level=.95, why="", anonymous=claim)).outcome
-    'Cannot be told: collect a third vote on some items, or gold labels'
+    'Inconclusive: a third vote on some items, or gold labels, would tell'
     """
     steps = _steps(certificate)
     taken = []
@@ -51,7 +51,7 @@ def decision_path(certificate: Certificate) -> Path:
     for step in steps:
         taken.append(step if reached else replace(step, answer=None, why=""))
         reached = reached and step.answer == step.on
-    return Path(tuple(taken), "The best rule of all: keep majority vote")
+    return Path(tuple(taken), "The best rule of all, if the model holds")
 
 
 def _steps(certificate: Certificate) -> list[Step]:
@@ -63,7 +63,7 @@ def _steps(certificate: Certificate) -> list[Step]:
             question="Can the votes tell how good the voters are?",
             on="yes",
             off="no",
-            exit="Cannot be told: collect a third vote on some items, or gold labels",
+            exit="Inconclusive: a third vote on some items, or gold labels, would tell",
             answer="yes" if told else "no",
             why=claim.why if not told else "",
         )
@@ -85,7 +85,7 @@ def _gold(gold: Claim) -> Step:
         question="Do gold labels alone settle it?",
         on="no",
         off="yes",
-        exit=good if gold.verdict == "proved" else USE_ANOTHER,
+        exit=good if gold.verdict == "proved" else BEATEN,
         answer="yes",
         why=gold.why,
     )
@@ -102,7 +102,7 @@ def _independent(claim: Claim) -> Step:
         question="Are votes on an item independent, given its true label?",
         on=on,
         off="no",
-        exit="Nothing is certified: errors are shared, or items mislead",
+        exit="The model fails: errors are shared, or items mislead",
         answer="no" if claim.verdict == "void" else on,
         why="" if gate is None else gate.text,
     )
@@ -116,7 +116,7 @@ def _inside(claim: Claim) -> Step:
         question="Do class balance and noise lie where majority vote is optimal?",
         on="inside",
         off="outside",
-        exit=USE_ANOTHER if sure or inside else "Outside at the estimate, but not certain: collect more items",
+        exit=BEATEN if sure or inside else "Outside at the estimate, but not certain",
         answer="outside" if sure or not inside else "inside",
         why="" if margin is None else f"margin {margin:+.2f} nats at the estimate",
     )
@@ -129,7 +129,7 @@ def _certain(claim: Claim, level: float) -> Step:
         question=f"Is that certain, at {100 * level:g} %?",
         on=on,
         off="not yet",
-        exit=f"Undecided: collect {more}",
+        exit=f"Undecided: it takes {more}",
         answer=on if claim.verdict in ("proved", "supported") else "not yet",
         why="",
     )

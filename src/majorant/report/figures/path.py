@@ -22,7 +22,15 @@ def panels(summary: dict[str, Any]) -> list[Panel]:
     if not path:
         return []
     height = ROW * (len(path["steps"]) + 1) - 16
-    return [Panel("path0", "The way to the verdict", _words(path), (WIDTH, height), lambda axes: _draw(axes, path))]
+    return [
+        Panel(
+            "path0",
+            "The questions, and the way that these votes took",
+            _words(path),
+            (WIDTH, height),
+            lambda axes: _draw(axes, path),
+        )
+    ]
 
 
 def _words(path: dict[str, Any]) -> str:
