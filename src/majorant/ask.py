@@ -7,14 +7,17 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from majorant.answer.candidates import unsuited
 from majorant.answer.choice import fit_rule, seed_of_fits
 from majorant.answer.combine import COMBINATION
 from majorant.errors import ConfigError
 from majorant.estimate import estimator_named
 from majorant.estimate.fit import Fit
 from majorant.gold.accuracy import AIM
-from majorant.gold.design import QUESTIONS, Design
+from majorant.gold.correct import MEMBERS
+from majorant.gold.design import Design
 from majorant.gold.draw import draw_accuracy, draw_close_calls, draw_rules
+from majorant.gold.draw_correction import draw_correction
 from majorant.interval import as_level
 from majorant.io import Reading, as_votes
 from majorant.io.tasks import Answer
@@ -25,6 +28,8 @@ from majorant.site import MemorySite, Site
 BETWEEN = ("majority", AUTO)
 RACE = ("majority", AUTO, "dawid-skene", "one-coin")
 FIRST_BATCH, TOLERANCE = 25, 0.01
+ASKED = ("rules", "close-calls", "accuracy")
+JUDGING = 40  # labels that judge a correction, after those that it is learned from
 MOST_RULES = 8
 
 
@@ -75,8 +80,8 @@ def ask_at(
     as_level(level)
     if not 0 <= tolerance < 1:
         raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
-    if question not in QUESTIONS:
-        raise ConfigError(f"question must be one of {', '.join(QUESTIONS)}, not {question!r}.")
+    if question not in ASKED:
+        raise ConfigError(f"question must be one of {', '.join(ASKED)}, not {question!r}.")
     seed, rules = as_seed(rng), list(dict.fromkeys(COMBINATION if rule == AUTO else rule for rule in between))
     if question == "close-calls":
         return draw_close_calls(site, seed=seed, tolerance=tolerance, level=level, experts=experts).more(n)
@@ -105,6 +110,34 @@ def accuracy_at(
     fit = rule_fit(site, rule, seed)
     design = draw_accuracy(site, rule, fit, seed=seed, aim=aim, level=level, experts=experts, after=after)
     return design.more(n)
+
+
+def correct_at(
+    site: Site,
+    rule: str,
+    learned_from: tuple[Design, Sequence[Answer]],
+    *,
+    n: int,
+    seed: int,
+    tolerance: float = TOLERANCE,
+    level: float = 0.95,
+    experts: str = "majority",
+) -> Design:
+    """Learn a correction of a rule from labels of items drawn uniformly; the items that show whether it is better."""
+    fits = member_fits(site, MEMBERS, seed)
+    present = (rule, rule_fit(site, rule, seed))
+    design = draw_correction(
+        site, present, fits, learned_from, seed=seed, tolerance=tolerance, level=level, experts=experts
+    )
+    return design.more(n)
+
+
+def member_fits(site: Site, members: Sequence[str], seed: int) -> dict[str, Fit]:
+    """The fits of those models that these votes can bear, in their order."""
+    borne = [method for method in members if method in site.methods]
+    if site.whole is not None:
+        borne = [method for method in borne if not unsuited(method, site.whole)]
+    return {method: rule_fit(site, method, seed) for method in borne}
 
 
 def rule_fit(site: Site, rule: str, seed: int) -> Fit:

@@ -257,7 +257,8 @@ def _two_rules(outcome: Any) -> str:
         f"{outcome.labels:,} of the {outcome.n_differ:,} items where the two differ are labelled{_skipped(outcome)}: "
         f"{other} is right on {outcome.right[other]:,}, {present} on {outcome.right[present]:,}"
     )
-    gains = f"{other} gains {low} to {high} points over {present} on this file ({_level(outcome)})"
+    where = "this file" if outcome.kind == "rules" else f"the {outcome.n_items:,} items that taught it nothing"
+    gains = f"{other} gains {low} to {high} points over {present} on {where} ({_level(outcome)})"
     if not outcome.labels and outcome.decided:
         return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, outcome.tolerance)
     if not outcome.decided:
@@ -378,20 +379,27 @@ def ask_lines(
     votes: str,
 ) -> list[str]:
     """What is asked and why, how many labels it will take, and what to do with the files."""
-    if question == "rules":
+    if question in ("rules", "correct"):
         first = at_stake(rules, differ, items, tolerance)
+    elif question == "learn":
+        first = (
+            f"Does the crowd lean to a class? Labels of {count(asked, 'item')}, drawn from all {items:,}, teach a "
+            f"correction of {rules[0]}; labels of others then show whether it is better."
+        )
     elif question == "accuracy":
         first = f"How often are the labels of {rules[0]} right on these {count(items, 'item')}? {ACCURACY_COSTS}"
     else:
         near = at_most(100 * tolerance)
         first = f"Does majority vote give away more than {near} points in {count(differ, 'item')} that are not tied?"
     if not asked:
-        return [first, "No labels are needed." if question == "rules" else "There is nothing to label."]
-    lines = [first, labels_planned(expected, asked)]
+        return [first, "No labels are needed." if question in ("rules", "correct") else "There is nothing to label."]
+    lines = [first] if question == "learn" else [first, labels_planned(expected, asked)]
     lines.append(
         f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them."
     )
     check = f"majorant check {votes} --gold-file {files[0]}"
+    if question == "learn":
+        check = f"majorant ask {votes} --correct --design {files[1]} --out to_judge.csv"
     if files[0].endswith(".csv"):
         return [
             *lines,

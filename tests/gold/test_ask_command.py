@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import majorant as mj
+from majorant.gold.design import recognise
 
 
 @pytest.fixture
@@ -167,7 +168,8 @@ def test_close_calls(run, truth, tmp_path):
 def test_wrong_calls(run, truth):
     for arguments, message in (
         (("votes.csv", "--more", 5), "name it with --design"),
-        (("votes.csv", "--accuracy", "--question", "close-calls"), "leave out --question"),
+        (("votes.csv", "--accuracy", "--question", "close-calls"), "choose one"),
+        (("votes.csv", "--accuracy", "--correct"), "choose one"),
         (("votes.csv", "--between", "majority,magic"), "There is no method 'magic'"),
     ):
         code, _, err = run("ask", *arguments)
@@ -176,3 +178,38 @@ def test_wrong_calls(run, truth):
     code, _, err = run("label", "votes.csv")
     assert code == 2
     assert "no file of items" in err
+
+
+def fill_in(path, truth):
+    """Label every row of a file as an expert would who knows the truth."""
+    rows = rows_of(path)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, "label": truth[row["item"]]} for row in rows)
+    return rows
+
+
+def test_a_correction_is_learned_from_some_labels_and_judged_by_others(run, truth, tmp_path):
+    code, out, _ = run("ask", "votes.csv", "--correct", "--rule", "majority", "--out", "learn.csv")
+    assert code == 0
+    assert "lean to a class" in out
+    assert "majorant ask votes.csv --correct --design learn.design.json" in out
+    learned = fill_in(tmp_path / "learn.csv", truth)
+    assert len(learned) == 60
+    code, out, _ = run("ask", "votes.csv", "--correct", "--design", "learn.design.json", "--out", "judge.csv", "--json")
+    assert code == 0
+    facts = json.loads(out)
+    assert (facts["question"], facts["rules"]) == ("correct", ["majority", "corrected"])
+    assert facts["items"] == 240
+    judged = fill_in(tmp_path / "judge.csv", truth)
+    assert not {row["item"] for row in learned} & {row["item"] for row in judged}
+    outcome = recognise(tmp_path / "judge.csv").outcome
+    assert (outcome.verdict, outcome.leader) == ("better", "corrected")
+
+
+def test_nothing_is_learned_before_there_are_labels(run, truth):
+    run("ask", "votes.csv", "--correct", "--rule", "majority", "--out", "learn.csv", "--n", 5)
+    code, _, err = run("ask", "votes.csv", "--correct", "--design", "learn.design.json", "--out", "judge.csv")
+    assert code == 2
+    assert "nothing to learn from" in err

@@ -61,11 +61,22 @@ class _NameLists(click.Command):
     help="close-calls: majority vote against rules that see only counts.",
 )
 @click.option("--accuracy", is_flag=True, help="How often the labels of --rule are right; takes hundreds of labels.")
-@click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
-@click.option("--n", type=click.IntRange(min=1), default=25, show_default=True, help="How many items to ask about now.")
+@click.option(
+    "--correct",
+    is_flag=True,
+    help="For a crowd that leans to a class: labels teach a correction of --rule; with --design, others judge it.",
+)
+@click.option("--rule", default="auto", show_default=True, help="With --accuracy or --correct: whose labels.")
+@click.option(
+    "--n",
+    type=click.IntRange(min=1),
+    help="How many items to ask about now.  [25; with --correct 60, then 40]",
+)
 @click.option("--more", type=click.IntRange(min=1), help="Ask about so many further items of the design.")
 @click.option(
-    "--design", metavar="FILE", help="With --more: the design to go on with; with --accuracy: the race before it."
+    "--design",
+    metavar="FILE",
+    help="With --more: the design to go on with; --accuracy: the race before it; --correct: the one to learn from.",
 )
 @click.option(
     "--items", metavar="FILE", help="A table with the column item and what to show of each, such as its text."
@@ -102,8 +113,9 @@ def ask(source: Source, large: Large | None, cluster: Cluster | None, **options:
 
     if options["more"] is not None and options["design"] is None:
         raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
-    if options["accuracy"] and options["question"] != "rules":
-        raise ConfigError("--accuracy is a question of its own: leave out --question.")
+    alone = [flag for flag in ("accuracy", "correct") if options[flag]]
+    if alone and (len(alone) > 1 or options["question"] != "rules"):
+        raise ConfigError("--accuracy, --correct and --question are different questions: choose one.")
     if large is not None and cluster is not None:
         raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
     out = Path(options["out"] or f"to_label{ENDINGS[options['tool']]}")
@@ -118,8 +130,11 @@ def ask(source: Source, large: Large | None, cluster: Cluster | None, **options:
 
 
 def _drawn(site: Site, options: dict[str, Any]) -> Design:
-    from majorant.ask import BETWEEN, RACE, ask_at
+    from majorant.ask import BETWEEN, FIRST_BATCH, RACE, ask_at
 
+    if options["correct"]:
+        return _correction(site, options)
+    options = {**options, "n": options["n"] or FIRST_BATCH}
     how = {name: options[name] for name in ("n", "tolerance", "level", "experts", "question")}
     if options["accuracy"]:
         return _accuracy(site, options)
@@ -147,6 +162,25 @@ def _accuracy(site: Site, options: dict[str, Any]) -> Design:
     return accuracy_at(site, rule, n=options["n"], after=after, **how)
 
 
+def _correction(site: Site, options: dict[str, Any]) -> Design:
+    from majorant.answer.combine import COMBINATION
+    from majorant.ask import JUDGING, accuracy_at, correct_at
+    from majorant.gold.correct import LABELS
+    from majorant.gold.draw import votes_digest
+    from majorant.pipeline import AUTO
+
+    how = {"level": options["level"], "experts": options["experts"]}
+    if options["design"] is None:
+        rule = COMBINATION if options["rule"] == AUTO else options["rule"]
+        return accuracy_at(site, rule, n=options["n"] or LABELS, seed=options["seed"], **how)
+    recognised = _labelled(options["design"])
+    design, n = recognised.design, options["n"] or JUDGING
+    design.refuse_other_votes(votes_digest(site))
+    learned_from, tolerance = (design, recognised.answers), options["tolerance"]
+    rule = str(recognised.outcome.leader)
+    return correct_at(site, rule, learned_from, n=n, seed=design.seed, tolerance=tolerance, **how)
+
+
 def _labelled(design: str) -> Any:
     """A design with the labels that stand in the file beside it."""
     from majorant.gold.design import ENDING, Design, Recognised, recognise
@@ -168,6 +202,8 @@ def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) ->
         _refuse_labelled(out)
         written = design.write(out, format=options["tool"], columns=_columns(source, design.items, options))
     facts = _facts(design, written, source)
+    if options["correct"] and options["design"] is None:
+        facts["question"] = "learn"
     if options["as_json"]:
         click.echo(to_json(facts), nl=False)
     else:

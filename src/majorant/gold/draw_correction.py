@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import Fit
 from majorant.gold.correct import learn
 from majorant.gold.corrected import CORRECTED, CorrectedRule, corrected_fit
@@ -44,6 +44,8 @@ def draw_correction(
     place = {str(name): item for item, name in enumerate(item_names(site, np.arange(site.votes.shape[0])))}
     item_d = np.array([place[str(name)] for name in uniform.order], dtype=np.int64)
     labelled, asked = item_d[answer_d >= 0], item_d[answer_d != UNASKED]
+    if not len(labelled):
+        raise DataError("No item of the design is labelled yet, so there is nothing to learn from.")
     posterior_mnk = np.array([fit_of_items(site, fit, labelled).posterior for fit in members.values()])
     correction = learn(posterior_mnk, answer_d[answer_d >= 0])
     rule, fit = present
