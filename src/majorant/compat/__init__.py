@@ -1,0 +1,1 @@
+"""Other libraries' class names over our methods."""

@@ -1,0 +1,77 @@
+"""What crowd-kit says of a few small frames: `python tests/compat/peer.py > tests/compat/crowdkit.json` records it."""
+
+import importlib
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+
+SETTINGS = {
+    "MajorityVote": {},
+    "Wawa": {},
+    "ZeroBasedSkill": {"n_iter": 20},
+    "DawidSkene": {"n_iter": 300, "tol": 1e-9},  # by default it stops after a step of 1e-5, before labels have settled
+    "OneCoinDawidSkene": {"n_iter": 300, "tol": 1e-9},
+    "GLAD": {"n_iter": 30},
+    "MACE": {"n_restarts": 2, "n_iter": 20},
+    "KOS": {},
+    "MMSR": {},
+}
+CASES = ((2, 0), (2, 1), (3, 2))  # labels, seed
+
+
+def frame(n_labels: int, seed: int, n_tasks: int = 40, n_workers: int = 8, n_votes: int = 5) -> pd.DataFrame:
+    """Votes of workers who are right with probabilities from .6 to .95, and else give any label."""
+    rng = np.random.default_rng(seed)
+    right_j = rng.uniform(0.6, 0.95, n_workers)
+    rows = []
+    for task in range(n_tasks):
+        truth = rng.integers(n_labels)
+        for j in rng.choice(n_workers, n_votes, replace=False):
+            label = truth if rng.random() < right_j[j] else rng.integers(n_labels)
+            rows.append((f"t{task:02}", f"w{j}", f"l{label}"))
+    return pd.DataFrame(rows, columns=["task", "worker", "label"])
+
+
+def names(n_labels: int) -> list[str]:
+    return [name for name in SETTINGS if n_labels == 2 or name != "KOS"]
+
+
+def log_likelihood(model, data: pd.DataFrame) -> float:
+    """Of the votes, at a fit's class probabilities and confusion matrices, task by task as the model is written."""
+    total = 0.0
+    for _, votes in data.groupby("task"):
+        joint = model.priors_
+        for worker, label in zip(votes["worker"], votes["label"], strict=True):
+            joint = joint * model.errors_.loc[(worker, label)]
+        total += float(np.log(joint.sum()))
+    return total
+
+
+def peer(name: str, data: pd.DataFrame) -> dict[str, list]:
+    """crowd-kit's own labels, probabilities and skills; its check for a fit fails with newer scikit-learn."""
+    for module in ("wawa", "zero_based_skill", "m_msr"):
+        importlib.import_module(f"crowdkit.aggregation.classification.{module}").check_is_fitted = lambda *_, **__: None
+    import crowdkit.aggregation
+
+    model = getattr(crowdkit.aggregation, name)(**SETTINGS[name])
+    labels = model.fit_predict(data).sort_index()
+    found = {"task": labels.index.tolist(), "label": labels.tolist()}
+    if getattr(model, "probas_", None) is not None:
+        table = model.probas_.sort_index()
+        found["probability"] = table[sorted(table.columns)].round(6).to_numpy().tolist()
+    if getattr(model, "skills_", None) is not None:
+        found["skill"] = model.skills_.sort_index().round(6).tolist()
+    if getattr(model, "errors_", None) is not None:
+        found["likelihood"] = log_likelihood(model, data)
+    return found
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    recorded = {
+        f"{n_labels}-{seed}": {name: peer(name, frame(n_labels, seed)) for name in names(n_labels)}
+        for n_labels, seed in CASES
+    }
+    print(json.dumps(recorded, indent=None, separators=(",", ":")))
