@@ -14,18 +14,24 @@ from majorant.cli.flags import FLAGS
 
 ROOT = Path(majorant.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+\b")
+COMMAND = re.compile(r"majorant [a-z]+ .*")  # to be typed as it stands
 ROOMS_OF_FLAGS = ("cli", "paper")
 
 
 def texts(path: Path) -> list[str]:
-    """Every string that a module can show; docstrings and style sheets are not messages."""
+    """Every string that a module can show, without whole commands; docstrings and style sheets are not messages."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     quiet = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    return [
+    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    quiet |= {id(part) for node in joined for part in node.values}
+    shown = ["".join(getattr(part, "value", "") if isinstance(part, ast.Constant) else "X" for part in node.values)
+             for node in joined]  # fmt: skip
+    shown += [
         node.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quiet
     ]
+    return [COMMAND.sub("", text) for text in shown]
 
 
 def modules() -> list[Path]:

@@ -8,7 +8,10 @@ _READING = "item worker label gold gold_file status seconds by columns wide repe
 _SHAPES = "workers sheet several allow_network"
 FLAGS = {
     **{name: f"--{name.replace('_', '-')}" for name in f"{_READING} {_SHAPES} max_classes threads".split()},
-    **{name: f"--{name}" for name in ("memory", "work", "resume", "master", "method", "state", "level", "target")},
+    **{
+        name: f"--{name}"
+        for name in ("memory", "work", "resume", "design", "master", "method", "state", "level", "target")
+    },
     "rng": "--seed",
     "compare_all": "--compare",
     "price_per_vote": "--price",

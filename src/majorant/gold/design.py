@@ -398,5 +398,5 @@ def _in_folder(path: Path, labelled: Labelled) -> Path | None:
             return candidate
     raise DataError(
         f"{path} holds items drawn by majorant ask, but its design ({design_path(path).name}) is not beside it. "
-        "Put it there, or name it with --design. Without it these labels prove nothing: they are no random sample."
+        "Put it there, or name it with design=. Without it these labels prove nothing: they are no random sample."
     )
