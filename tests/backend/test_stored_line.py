@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import re
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -52,7 +53,7 @@ def assert_same(found, expected, path=""):
     if dataclasses.is_dataclass(expected):
         for field in dataclasses.fields(expected):
             assert_same(getattr(found, field.name), getattr(expected, field.name), f"{path}.{field.name}")
-    elif isinstance(expected, dict):
+    elif isinstance(expected, Mapping):
         assert list(found) == list(expected), path
         for key in expected:
             assert_same(found[key], expected[key], f"{path}.{key}")
@@ -214,7 +215,7 @@ def test_slices_are_certified_as_in_memory(pair, tmp_path, monkeypatch, most_vot
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--memory", "plenty"], "--memory plenty: give a size such as 2GB"),
+        (["--memory", "plenty"], "memory='plenty': give a size such as 2GB"),
         (["--memory", "100MB"], "at least 400MB"),
         (["--resume"], "--resume goes with --memory"),
         (["--work", "w"], "--work goes with --memory"),

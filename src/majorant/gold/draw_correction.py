@@ -39,7 +39,7 @@ def draw_correction(
     """
     uniform, answers = learned_from
     if not isinstance(uniform.question, WrittenLabels) or uniform.question.known.n_items:
-        raise ConfigError("A correction is learned from labels of items drawn uniformly: majorant ask --correct.")
+        raise ConfigError("A correction is learned from labels of items drawn uniformly: ask with question='correct'.")
     answer_d = uniform.codes(answers)
     place = {str(name): item for item, name in enumerate(item_names(site, np.arange(site.votes.shape[0])))}
     item_d = np.array([place[str(name)] for name in uniform.order], dtype=np.int64)
