@@ -1,6 +1,6 @@
 """How many expert labels settle a question on public sets, how often wrongly, and what does a correction gain?
 
-python benchmarks/ask.py [pair|race|leader|close-calls|accuracy|correct] [REPEATS] [SET ...]    minutes to hours
+python benchmarks/ask.py [pair|race|leader|close-calls|accuracy|correct|ceiling] [REPEATS] [SET ...]    minutes to hours
 
 MAJORANT_DATA names the folder of the sets.  The population of a set is its items with gold; labels are revealed from
 gold one by one, as the design asks for them.  Beside our medians stand those of the study that the designs come from
@@ -134,8 +134,7 @@ def correct(population: Population, seed: int) -> list[float]:
     """
     rng = np.random.default_rng(seed)
     present_i, truth_i = population.answers(MEAN, rng), population.truth_i
-    shares_ik = population.counts_ik / population.counts_ik.sum(axis=1, keepdims=True)
-    posterior = np.array([shares_ik if rule == "majority" else population.posterior_rik[rule] for rule in MEMBERS])
+    posterior = _members(population)
     order = rng.permutation(len(truth_i))
     learned_i = relabel(learn(posterior[:, order[:LABELS]], truth_i[order[:LABELS]]), posterior)
     rest = order[LABELS:]
@@ -155,10 +154,24 @@ def correct(population: Population, seed: int) -> list[float]:
     return [gain, gain if leads else 0.0, gain if proved else 0.0, *in_file, len(labelled)]
 
 
+def ceiling(population: Population, seed: int) -> list[float]:
+    """Points that a correction gains on half of the items if it is learned from the other half."""
+    rng = np.random.default_rng(seed)
+    present_i, truth_i, posterior = population.answers(MEAN, rng), population.truth_i, _members(population)
+    teach, rest = np.array_split(rng.permutation(len(truth_i)), 2)
+    learned_i = relabel(learn(posterior[:, teach], truth_i[teach]), posterior)
+    return [100 * float((learned_i[rest] == truth_i[rest]).mean() - (present_i[rest] == truth_i[rest]).mean())]
+
+
+def _members(population: Population) -> NDArray[np.float64]:
+    return np.array([population.posterior_rik[rule] for rule in MEMBERS])
+
+
 COUNTED = {"pair": pair, "race": race, "close-calls": calls, "accuracy": accuracy}
 GAINS = {
     "leader": (leader, ("label-free", "25 labels", "50", "100")),
     "correct": (correct, ("learned", "adopted if it leads", "if proved", "file", "labels alone", "labels used")),
+    "ceiling": (ceiling, ("learned from half",)),
 }
 
 
@@ -194,7 +207,8 @@ def gains(part: str, repeats: int, names: Sequence[str]) -> None:
         rows.append(np.mean([measure(population, seed) for seed in range(repeats)], axis=0))
         print(f"{population.name:14}" + "".join(f"{value:21.2f}" for value in rows[-1]), flush=True)
     print(f"{'mean':14}" + "".join(f"{value:21.2f}" for value in np.mean(rows, axis=0)))
-    print(f"{'lowest':14}" + "".join(f"{value:21.2f}" for value in np.min(rows, axis=0)))
+    edge, of = ("highest", np.max) if part == "leader" else ("lowest", np.min)
+    print(f"{edge:14}" + "".join(f"{value:21.2f}" for value in of(rows, axis=0)))
     if part == "correct":
         mean, lowest = float(np.mean(rows, axis=0)[1]), float(np.min(rows, axis=0)[1])
         board.at_least("points gained by a correction, 100 labels, other items", f"{mean:.2f}", "1.2", mean / 1.2, 1)
