@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from majorant import theory as theory
     from majorant.agreement import agreement as agreement
+    from majorant.agreement.scores import scores as scores
     from majorant.ask import ask as ask
     from majorant.certify.anonymous.counts import certify_counts as certify_counts
     from majorant.claims import certify as certify
@@ -62,6 +63,7 @@ _HOME = {
     "read": "io",
     "report": "report.notebook",
     "save_state": "estimate",
+    "scores": "agreement.scores",
     "simulate": "simulate",
     "theory": None,
     "update": "estimate",

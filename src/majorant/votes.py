@@ -42,6 +42,7 @@ class Votes(Tabular):
     seconds_n: NDArray[np.float64] | None = None  # time that each vote took
     slice_i: IntArray | None = None  # which part of the data an item belongs to, -1 for none
     slices: tuple[Hashable, ...] = ()
+    ordered: bool = False  # labels are listed from lowest to highest, as the user gave their order
     label_type: Any = None  # of the labels in the frame that was read, for the frames that come out
 
     def __post_init__(self) -> None:

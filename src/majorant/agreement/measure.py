@@ -36,7 +36,7 @@ class Resampling:
     level: float
 
 
-def agreement(
+def agreement(  # type: ignore[misc]
     votes: Any,
     *,
     rng: int | np.random.Generator | None = 0,
@@ -79,7 +79,7 @@ def agreement_from(
     min_common: int = 10,
 ) -> Agreement:
     """The same from the counts of all items, wherever they lie; Cohen's kappa from votes in memory, perhaps fewer."""
-    class_k, no_order = _class_order(sample.labels, order)
+    class_k, no_order = _class_order(sample.labels, sample.labels if order is None and sample.ordered else order)
     n_items = int(patterns.items_p.sum())
     patterns, used_k = _votes_only(patterns, class_k)
     found, drawn = _from_counts(patterns, [sample.labels[k] for k in used_k], no_order, how)

@@ -22,13 +22,13 @@ from majorant.backend.sorting import Sorted, sort_votes
 from majorant.backend.spill import Report, Spilled, silent, spill
 from majorant.backend.store import MANIFEST, StoredVotes, open_store, write_manifest, write_values
 from majorant.errors import ConfigError, DataError
-from majorant.io import MAX_CLASSES, named_workers
+from majorant.io import MAX_CLASSES, MAX_SCORES, named_workers
 from majorant.io.build import no_votes
 from majorant.io.columns import GOLD_ROLES, Choice
 from majorant.io.files import ENDINGS
 from majorant.io.folders import files_in
 from majorant.io.gold import Gold, read_gold
-from majorant.io.labels import Labelled, name_labels
+from majorant.io.labels import Labelled, Scale, name_labels
 from majorant.io.network import is_address
 from majorant.io.notes import make_account
 from majorant.io.opening import Opening, open_table
@@ -110,6 +110,8 @@ def _build(
         raise _wide()
     repeats, max_classes = settings.get("repeats", "error"), settings.get("max_classes", MAX_CLASSES)
     check_policy(repeats)
+    scale = Scale.of(settings.get("order"), settings.get("threshold"))
+    max_classes = max_classes if scale.threshold is None else max(max_classes, MAX_SCORES)
     no_vote = settings.get("empty", ())
     empty = frozenset([no_vote] if isinstance(no_vote, str) else map(str, no_vote))
     how = _opening(settings)
@@ -123,7 +125,7 @@ def _build(
         raise no_votes(spilled.coded)
     gold = _gold(spilled, settings, how, empty, max_classes)
     labels = decode(spilled.coded.known["label"], spilled.coded.table.kind)
-    named = name_labels(spilled.coded, labels, spilled.uses, gold, empty, spilled.n_ids["item"])
+    named = name_labels(spilled.coded, labels, spilled.uses, gold, empty, spilled.n_ids["item"], scale)
     found = sort_votes(
         spilled, named, place, repeats=repeats, empty=empty, memory=memory, threads=how.threads, report=report
     )

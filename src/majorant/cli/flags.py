@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _READING = "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding"
-_SHAPES = "workers sheet several allow_network"
+_SHAPES = "workers sheet several allow_network order threshold"
 FLAGS = {
     **{name: f"--{name.replace('_', '-')}" for name in f"{_READING} {_SHAPES} max_classes threads".split()},
     **{

@@ -70,6 +70,8 @@ _INPUT_OPTIONS = (
     click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
     click.option("--workers", metavar="A,B,...", help="Of a wide table, the workers' columns; 'Dr_*' is a pattern."),
     click.option("--several", is_flag=True, help="Several labels per item (a list, or a|b): a yes or no on each."),
+    click.option("--order", metavar="LOW,...,HIGH", help="The labels from lowest to highest."),
+    click.option("--threshold", type=float, metavar="SCORE", help="Two classes of scores: below it, and at least it."),
     click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses through DuckDB."),
     click.option("--sheet", metavar="NAME", help="Of a workbook, the sheet to read."),
     click.option(
@@ -90,7 +92,7 @@ _INPUT_OPTIONS = (
 )
 _READ_SETTINGS = (
     *("item", "worker", "label", "gold", "gold_file", "status", "seconds", "columns", "wide", "repeats"),
-    *("workers", "sheet", "several", "allow_network"),
+    *("workers", "sheet", "several", "allow_network", "order", "threshold"),
     *("empty", "format", "delimiter", "encoding", "max_classes"),
 )
 

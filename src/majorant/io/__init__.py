@@ -14,12 +14,14 @@ from majorant.io.columns import GOLD_ROLES, Choice
 from majorant.io.frames import label_type
 from majorant.io.gold import read_gold
 from majorant.io.ids import identify
+from majorant.io.labels import Scale
 from majorant.io.opening import Opening, open_table
 from majorant.io.repeats import check_policy
 from majorant.io.wide import open_matrix
 from majorant.votes import Votes
 
 MAX_CLASSES = 1000
+MAX_SCORES = 10_000_000  # different scores, before a threshold makes two classes of them
 
 
 class Reading(TypedDict, total=False):
@@ -43,6 +45,8 @@ class Reading(TypedDict, total=False):
     workers: str | Sequence[str] | None
     sheet: str | None
     several: bool
+    order: str | Sequence[Any] | None
+    threshold: float | None
     allow_network: bool
     max_classes: int
     threads: int | None
@@ -93,6 +97,8 @@ def read(
     workers: str | Sequence[str] | None = None,
     sheet: str | None = None,
     several: bool = False,
+    order: str | Sequence[Any] | None = None,
+    threshold: float | None = None,
     allow_network: bool = False,
     max_classes: int = MAX_CLASSES,
     threads: int | None = None,
@@ -104,7 +110,8 @@ def read(
     not usual ("" for an optional one: there is none), `columns` gives their order where there are no names; `by` names
     a column of the items, such as their language, by which to slice them.  `workers` names the columns of a wide table,
     `sheet` the sheet of a workbook; with `several`, a list of labels is a yes or no on each label, and labels are the
-    slices.  Every row is a vote, an abstention, a merged copy or a dropped repeat: see `votes.account`.
+    slices; `order` lists labels from lowest to highest, `threshold` makes two classes of scores.  Every row is a vote,
+    an abstention, a merged copy or a dropped repeat: see `votes.account`.
     docs/input.md has the rules.
 
     >>> votes = read({"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1]})
@@ -117,6 +124,8 @@ def read(
     one vote per worker and item, or choose with repeats='first'|'last'|'each'.
     """
     check_policy(repeats)
+    scale = Scale.of(order, threshold)
+    max_classes = max_classes if threshold is None else max(max_classes, MAX_SCORES)
     choice = Choice.of(
         columns, item=item, worker=worker, label=label, gold=gold, status=status, seconds=seconds, slice=by
     )
@@ -136,8 +145,8 @@ def read(
             choice=Choice(named={}, needed=GOLD_ROLES), encoding=encoding, threads=threads, allow_network=allow_network
         )
         truth = read_gold(gold_file, gold_how, items.values, empty=no_vote, max_classes=max_classes)
-    votes = build_votes(coded, items, truth, repeats=repeats, empty=no_vote)
-    kind = label_type(source, votes.account.columns["label"])
+    votes = build_votes(coded, items, truth, repeats=repeats, empty=no_vote, scale=scale)
+    kind = None if threshold is not None else label_type(source, votes.account.columns["label"])
     return votes if kind is None else replace(votes, label_type=kind)
 
 

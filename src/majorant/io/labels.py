@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.errors import DataError
+from majorant.errors import ConfigError, DataError
 from majorant.io.collect import Coded
 from majorant.io.frames import kind_key
 from majorant.io.gold import Gold, match_labels
@@ -70,6 +70,53 @@ class Labelled:
     n_by_label: dict[Any, int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """What the caller says of labels: their order, or a threshold that makes two classes of scores."""
+
+    order: tuple[str, ...] | None = None
+    threshold: float | None = None
+
+    @classmethod
+    def of(cls, order: str | Sequence[Any] | None, threshold: float | None) -> Scale:
+        """The caller's words, checked."""
+        if order is None:
+            return cls(threshold=threshold)
+        if threshold is not None:
+            raise ConfigError("threshold= makes two classes, so order= has no place. Leave one out.")
+        names = [part.strip() for part in order.split(",")] if isinstance(order, str) else [str(one) for one in order]
+        if len(set(names)) < len(names) or len(names) < 2:
+            raise ConfigError(f"order= lists labels from lowest to highest, each once, not {','.join(names)!r}.")
+        return cls(order=tuple(names))
+
+    def cut(self, value: Any, source: str) -> Any:
+        """A score as the class that it falls into."""
+        if self.threshold is None or is_empty(value):
+            return value
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise DataError(f"{source}: {value!r} is no number to hold against threshold={self.threshold}.") from None
+        return f"at least {self.threshold:g}" if number >= self.threshold else f"below {self.threshold:g}"
+
+    def sorted(self, labels: list[Any], source: str) -> list[Any]:
+        """Labels from lowest to highest, or as ever."""
+        if self.threshold is not None:
+            return sorted(labels, key=lambda label: not str(label).startswith("below"))
+        if self.order is None:
+            return sort_labels(labels)
+        unknown = [label for label in labels if str(label) not in self.order]
+        if unknown:
+            raise DataError(
+                f"{source}: label {unknown[0]!r} is not in order={','.join(self.order)!r}. List every label, lowest "
+                "first."
+            )
+        return sorted(labels, key=lambda label: self.order.index(str(label)))  # type: ignore[union-attr]
+
+
+AS_EVER = Scale()
+
+
 def name_labels(
     coded: Coded,
     label_values: Sequence[Any],
@@ -77,6 +124,7 @@ def name_labels(
     gold: Gold | None,
     empty: frozenset[str],
     n_items: int,
+    scale: Scale = AS_EVER,
 ) -> Labelled:
     """All labels that a vote (`uses` counts them) or gold uses, sorted; text becomes numbers where every label does."""
     used = [code for code in range(len(label_values)) if uses[code]]
@@ -88,12 +136,16 @@ def name_labels(
         numbers = numbers_if_all(texts)
         label_values = [numbers.get(v, v) for v in label_values]
         gold_values = [numbers.get(v, v) for v in gold_values]
+    source = coded.table.source
+    label_values = [scale.cut(v, source) if uses[code] else v for code, v in enumerate(label_values)]
+    used_gold = frozenset(gold_used)
+    gold_values = [scale.cut(v, source) if code in used_gold else v for code, v in enumerate(gold_values)]
     given, remap = distinct(coded, "label", [label_values[code] for code in used])
     file_items = list(gold.value_by_item) if gold else []
-    file_values = match_labels([gold.value_by_item[at] for at in file_items] if gold else [], given)
+    file_values = match_labels([scale.cut(gold.value_by_item[at], source) for at in file_items] if gold else [], given)
     in_column = match_labels([gold_values[code] for code in gold_used], given)
     labels, _ = distinct(coded, "label", [*given, *in_column, *file_values])
-    labels = sort_labels(labels)
+    labels = scale.sorted(labels, source)
     at = {kind_key(label): code for code, label in enumerate(labels)}
     label_map = np.full(len(label_values) + 1, -1, dtype=np.int32)
     label_map[used] = [at[kind_key(given[remap[k]])] for k in range(len(used))]

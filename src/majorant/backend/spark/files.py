@@ -24,6 +24,8 @@ NOT_HERE = (
     "columns",
     "wide",
     "workers",
+    "order",
+    "threshold",
     "encoding",
 )  # settings of reading that need all of a file at once
 MOST_STATUSES = 1_000

@@ -1,0 +1,238 @@
+"""Labels with an order: scores and ranks, how well they agree by distance, and the mean and median beside majority."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.agreement.resample import with_interval
+from majorant.errors import ConfigError
+from majorant.frozen import lock
+from majorant.interval import Estimate, as_level
+from majorant.io import Reading, as_votes
+from majorant.randomness import as_generator
+from majorant.votes import Votes
+
+FloatArray = NDArray[np.float64]
+RULES = ("majority", "median", "mean")
+N_BOOT = 1000
+LEAST_COMMON = 10
+MOST_WORKERS = 200  # of whom all pairs are looked at
+NO_GOLD = "no gold labels"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Scores:
+    """What labels with an order say: agreement by distance, and what each rule makes of an item.
+
+    Distances are between scores where labels are numbers, between ranks where they have only an order.
+    """
+
+    interval_alpha: Estimate  # Krippendorff's, squared distances
+    icc: Estimate  # one-way random effects, a single vote
+    icc_agreement: Estimate  # two-way random effects, absolute agreement: every worker on every item
+    weighted_kappa: Estimate  # quadratic weights, mean over pairs of workers with ten items in common
+    distance: dict[str, Estimate]  # mean distance of each rule from gold
+    items: Sequence[Hashable]
+    mean_i: FloatArray  # NaN where an item has no vote
+    median_i: FloatArray
+    majority_i: FloatArray  # NaN where votes tie
+    votes_i: NDArray[np.int64]
+    value_k: FloatArray  # the score of each label
+    ranked: bool  # labels have an order and no numbers
+    level: float
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def closest(self) -> str | None:
+        """The rule with the smallest mean distance from gold, None without gold."""
+        known = {rule: found.value for rule, found in self.distance.items() if found.value is not None}
+        return min(known, key=lambda rule: known[rule]) if known else None
+
+
+def scores(
+    votes: Any, *, rng: int | np.random.Generator = 0, level: float = 0.95, n_boot: int = N_BOOT,
+    **reading: Unpack[Reading],
+) -> Scores:  # fmt: skip
+    """Agreement by distance, and mean, median and majority of each item, of labels that are numbers or have an order.
+
+    Assumes items drawn independently: intervals are percentiles over resamples of items, the workers staying as they
+    are.  `votes` is whatever `mj.read` takes; `order=` gives labels that are no numbers their order.
+
+    >>> found = scores({"item": [1, 1, 2, 2, 3, 3], "worker": ["a", "b"] * 3, "label": [1, 2, 4, 5, 3, 3]})
+    >>> round(found.interval_alpha.value, 3), found.mean_i.tolist()
+    (0.833, [1.5, 4.5, 3.0])
+    """
+    as_level(level)
+    table = as_votes(votes, **reading)
+    value_k, ranked = label_values(table)
+    score_n = value_k[table.label_n]
+    sums_is = _sums(table, score_n)
+    generator = as_generator(rng)
+    weight_bi = generator.multinomial(len(sums_is), np.full(len(sums_is), 1 / max(len(sums_is), 1)), size=n_boot)
+    drawn_bs = weight_bi.astype(np.float64)
+    mean_i, median_i, majority_i = _rules(table, score_n, value_k)
+    return Scores(
+        interval_alpha=_estimate(interval_alpha, sums_is, drawn_bs, level),
+        icc=_estimate(one_way_icc, sums_is, drawn_bs, level),
+        icc_agreement=_two_way(table, score_n),
+        weighted_kappa=_weighted_kappa(table, value_k),
+        distance=_distances(table, value_k, (majority_i, median_i, mean_i), level, generator),
+        items=table.items,
+        mean_i=mean_i,
+        median_i=median_i,
+        majority_i=majority_i,
+        votes_i=table.votes_i,
+        value_k=value_k,
+        ranked=ranked,
+        level=level,
+    )
+
+
+def label_values(votes: Votes) -> tuple[FloatArray, bool]:
+    """The score of each label: its number, or its rank where an order is given; whether it is a rank."""
+    if votes.ordered:
+        return np.arange(len(votes.labels), dtype=np.float64), True
+    if not all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in votes.labels):
+        shown = ",".join(map(str, votes.labels[:6]))
+        raise ConfigError(f"these labels are no numbers. Give their order, from lowest to highest: order={shown!r}.")
+    return np.array([float(label) for label in votes.labels]), False  # type: ignore[arg-type]
+
+
+def _sums(votes: Votes, score_n: FloatArray) -> FloatArray:
+    """Votes, sum and sum of squares of each item that holds two votes or more."""
+    n_items = len(votes.items)
+    centred_n = score_n - (score_n.mean() if len(score_n) else 0.0)  # so that squares lose no digits
+    total_i = np.bincount(votes.item_n, weights=centred_n, minlength=n_items)
+    square_i = np.bincount(votes.item_n, weights=centred_n**2, minlength=n_items)
+    kept = votes.votes_i >= 2
+    return np.stack([votes.votes_i[kept].astype(np.float64), total_i[kept], square_i[kept]], axis=1)
+
+
+def interval_alpha(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
+    """Krippendorff's alpha with squared distances, for each row of weights of items."""
+    m_i, total_i, square_i = sums_is.T
+    within_i = 2 * (m_i * square_i - total_i**2) / (m_i - 1)
+    n_b, total_b, square_b = weight_bi @ m_i, weight_bi @ total_i, weight_bi @ square_i
+    observed_b = weight_bi @ within_i / n_b
+    expected_b = 2 * (n_b * square_b - total_b**2) / (n_b * (n_b - 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(1 - observed_b / expected_b)
+
+
+def one_way_icc(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
+    """ICC(1): the share of the variance that is between items, by the one-way analysis of variance."""
+    m_i, total_i, square_i = sums_is.T
+    n_b, items_b = weight_bi @ m_i, weight_bi.sum(axis=1)
+    between_b = weight_bi @ (total_i**2 / m_i) - (weight_bi @ total_i) ** 2 / n_b
+    within_b = weight_bi @ (square_i - total_i**2 / m_i)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size_b = (n_b - weight_bi @ m_i**2 / n_b) / (items_b - 1)
+        ms_between_b, ms_within_b = between_b / (items_b - 1), within_b / (n_b - items_b)
+        return np.asarray((ms_between_b - ms_within_b) / (ms_between_b + (size_b - 1) * ms_within_b))
+
+
+def _estimate(fn: Any, sums_is: FloatArray, drawn_bs: FloatArray, level: float) -> Estimate:
+    if len(sums_is) < 2:
+        return Estimate(None, reason="fewer than two items hold two votes")
+    value = float(fn(sums_is, np.ones((1, len(sums_is))))[0])
+    if not np.isfinite(value):
+        return Estimate(None, reason="all votes are alike: there is no variance to explain")
+    return with_interval(value, fn(sums_is, drawn_bs), level)
+
+
+def _two_way(votes: Votes, score_n: FloatArray) -> Estimate:
+    """ICC(A,1), where every worker labels every item once."""
+    n_items, n_workers = len(votes.items), len(votes.workers)
+    complete = len(score_n) == n_items * n_workers and (votes.votes_i == n_workers).all()
+    if not complete or n_items < 2 or n_workers < 2:
+        return Estimate(None, reason="not every worker labels every item once")
+    table = np.full((n_items, n_workers), np.nan)
+    table[votes.item_n, votes.worker_n] = score_n
+    if np.isnan(table).any():
+        return Estimate(None, reason="not every worker labels every item once")
+    grand = table.mean()
+    rows = n_workers * ((table.mean(axis=1) - grand) ** 2).sum() / (n_items - 1)
+    columns = n_items * ((table.mean(axis=0) - grand) ** 2).sum() / (n_workers - 1)
+    rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0, keepdims=True) + grand
+    error = (rest**2).sum() / ((n_items - 1) * (n_workers - 1))
+    scale = rows + (n_workers - 1) * error + n_workers * (columns - error) / n_items
+    if scale <= 0:
+        return Estimate(None, reason="all votes are alike: there is no variance to explain")
+    return Estimate(float((rows - error) / scale), reason="no interval")
+
+
+def _weighted_kappa(votes: Votes, value_k: FloatArray) -> Estimate:
+    """Cohen's kappa with quadratic weights, over pairs of workers, each by its items in common."""
+    n_workers = len(votes.workers)
+    if n_workers > MOST_WORKERS:
+        return Estimate(None, reason=f"more than {MOST_WORKERS} workers: too many pairs")
+    by_worker = [dict(zip(votes.item_n[own], value_k[votes.label_n[own]], strict=True)) for own in _rows(votes)]
+    total, weight = 0.0, 0
+    for a in range(n_workers):
+        for b in range(a + 1, n_workers):
+            common = by_worker[a].keys() & by_worker[b].keys()
+            if len(common) < LEAST_COMMON:
+                continue
+            kappa = quadratic_kappa([by_worker[a][i] for i in common], [by_worker[b][i] for i in common])
+            if kappa is not None:
+                total, weight = total + kappa * len(common), weight + len(common)
+    if not weight:
+        return Estimate(None, reason=f"no two workers with {LEAST_COMMON} items in common")
+    return Estimate(total / weight, reason="no interval")
+
+
+def _rows(votes: Votes) -> list[NDArray[np.intp]]:
+    order = np.argsort(votes.worker_n, kind="stable")
+    ends = np.cumsum(np.bincount(votes.worker_n, minlength=len(votes.workers)))
+    return np.split(order, ends[:-1])
+
+
+def quadratic_kappa(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Cohen's kappa with quadratic weights: one less the squared distance over what chance would give.
+
+    >>> quadratic_kappa([1, 2, 3], [1, 2, 3])
+    1.0
+    """
+    x, y = np.asarray(a, float), np.asarray(b, float)
+    chance = x.var() + y.var() + (x.mean() - y.mean()) ** 2
+    return None if chance == 0 else float(1 - ((x - y) ** 2).mean() / chance)
+
+
+def _rules(votes: Votes, score_n: FloatArray, value_k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    n_items = len(votes.items)
+    mean_i, median_i, majority_i = (np.full(n_items, np.nan) for _ in range(3))
+    for i in np.flatnonzero(votes.votes_i):
+        own = score_n[votes.offsets_i[i] : votes.offsets_i[i + 1]]
+        mean_i[i], median_i[i] = own.mean(), np.median(own)
+        counts_k = np.bincount(votes.label_n[votes.offsets_i[i] : votes.offsets_i[i + 1]], minlength=len(value_k))
+        top = np.flatnonzero(counts_k == counts_k.max())
+        majority_i[i] = value_k[top[0]] if len(top) == 1 else np.nan
+    return mean_i, median_i, majority_i
+
+
+def _distances(
+    votes: Votes, value_k: FloatArray, rules: Sequence[FloatArray], level: float, rng: np.random.Generator
+) -> dict[str, Estimate]:
+    """The mean distance of each rule from gold, on the items where every rule has an answer."""
+    if votes.gold_i is None:
+        return dict.fromkeys(RULES, Estimate(None, reason=NO_GOLD))
+    known = (votes.gold_i >= 0) & np.all([np.isfinite(one) for one in rules], axis=0)
+    if known.sum() < 2:
+        return dict.fromkeys(RULES, Estimate(None, reason="fewer than two gold items with an answer of every rule"))
+    gold = value_k[votes.gold_i[known]]
+    n = int(known.sum())
+    weight_bi = rng.multinomial(n, np.full(n, 1 / n), size=N_BOOT) / n
+    found = {}
+    for rule, value_i in zip(RULES, rules, strict=True):
+        off_i = np.abs(value_i[known] - gold)
+        found[rule] = with_interval(float(off_i.mean()), weight_bi @ off_i, level)
+    return found

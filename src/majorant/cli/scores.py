@@ -1,0 +1,35 @@
+"""`majorant scores`: labels that are numbers or have an order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from majorant.cli.options import common_options, level_option
+from majorant.cli.source import Source, input_options
+
+
+@click.command()
+@input_options
+@click.option("--out", metavar="FILE", help="Also write item, mean, median, majority and votes: CSV, or Parquet.")
+@level_option
+@common_options
+def scores(source: Source, out: str | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
+    """How well scores or ordered labels agree by distance; mean, median and majority of each item."""
+    from majorant.agreement.scores import scores as measure
+    from majorant.output import write_files
+    from majorant.report.scores import score_lines, score_summary, score_table
+    from majorant.report.summary import account_summary
+    from majorant.report.text import input_lines, to_json
+
+    votes = source.read()
+    found = measure(votes, rng=seed, level=level)
+    facts = {"input": account_summary(votes.account), "scores": score_summary(found)}
+    if out is not None:
+        write_files({Path(out): score_table(found)})
+    if as_json:
+        click.echo(to_json(facts), nl=False)
+        return
+    lines = score_lines(facts["scores"]) + ([] if out is None else [f"Wrote    {out}"])
+    click.echo("\n".join(lines if quiet else [*input_lines(facts["input"]), *lines]))
