@@ -66,9 +66,26 @@ def draw_rules(
     """
     if len(fits) < 2:
         raise ConfigError("A comparison takes two rules at least.")
-    frozen, rules = freeze(site, fits, seed), tuple(fits)
+    frozen = freeze(site, fits, seed)
     order = random_order(site, frozen.item_d, seed)
-    question = Race(
+    question = _race(fits, frozen, order, favourite=favourite, tolerance=tolerance, level=level)
+    names = item_names(site, frozen.item_d[order])
+    votes = votes_digest(site)
+    return Design(question=question, order=names, labels=site.votes.labels, votes=votes, seed=seed, experts=experts)
+
+
+def planned_labels(site: Site, fits: Mapping[str, Fit], *, seed: int, tolerance: float, level: float) -> int:
+    """About how many labels settle which of two rules is better: what the design of `draw_rules` would say."""
+    frozen = freeze(site, fits, seed)
+    order = np.arange(len(frozen.item_d))
+    return _race(fits, frozen, order, favourite=None, tolerance=tolerance, level=level).expected()
+
+
+def _race(
+    fits: Mapping[str, Fit], frozen: Frozen, order: Codes, *, favourite: str | None, tolerance: float, level: float
+) -> Race:
+    rules = tuple(fits)
+    return Race(
         rules=rules,
         label_rd=frozen.label_rd[:, order],
         differ_qr=frozen.differ_qr,
@@ -79,9 +96,6 @@ def draw_rules(
         lead_qr=frozen.lead_qr,
         decisive_qr=frozen.decisive_qr,
     )
-    names = item_names(site, frozen.item_d[order])
-    votes = votes_digest(site)
-    return Design(question=question, order=names, labels=site.votes.labels, votes=votes, seed=seed, experts=experts)
 
 
 def freeze(site: Site, fits: Mapping[str, Fit], seed: int) -> Frozen:
