@@ -10,6 +10,7 @@ import majorant
 
 ROOT = Path(majorant.__file__).parent
 EVERYONE = (
+    "database",
     "errors",
     "frozen",
     "interval",
@@ -27,6 +28,7 @@ MAY_IMPORT = {
     "errors": "",
     **dict.fromkeys(("frozen", "tabular", "interval", "randomness", "threads", "wording"), ""),
     "account": "",
+    "database": "",
     "atomic": "",
     "output": "atomic votes",
     "theory": "",

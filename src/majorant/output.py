@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.atomic import beside, cannot_write, whole_files
+from majorant.database import connect
 from majorant.tabular import arrow_column
 from majorant.threads import in_order, thread_count
 from majorant.votes import Votes
@@ -104,7 +105,7 @@ def _fill_table(part: Path, path: Path, columns: Columns, *, header: bool = True
         return
     csv = f"FORMAT csv, HEADER {str(header).lower()}, DELIMITER ','"
     how = "FORMAT parquet" if path.suffix == ".parquet" else csv
-    with duckdb.connect() as connection:
+    with connect() as connection:
         connection.register("output_table", _arrow_table(arrays))
         name = str(part).replace("'", "''")
         try:

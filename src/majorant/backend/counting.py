@@ -12,6 +12,7 @@ from majorant.backend.memory import spell
 from majorant.backend.spill import Report, silent
 from majorant.backend.sql import as_worker_counts, worker_query
 from majorant.backend.store import GROUP_FILE, StoredVotes
+from majorant.database import connect
 from majorant.errors import ConfigError
 from majorant.io.scan import path_literal
 from majorant.tally import Patterns, counts, distinct_counts, label_counts
@@ -87,10 +88,9 @@ def query(stored: StoredVotes, sql: str, *, memory: int) -> list[NDArray[Any]]:
     settings: dict[str, Any] = {
         "memory_limit": f"{memory // 2}B",
         "temp_directory": str(stored.folder / "spill"),
-        "threads": str(thread_count()),
     }
     try:
-        with duckdb.connect(":memory:", config=settings) as connection:
+        with connect(**settings) as connection:
             path = path_literal(stored.folder / GROUP_FILE)
             connection.execute(f"CREATE VIEW votes AS SELECT item, worker, label FROM read_parquet({path})")
             return [np.ma.getdata(column) for column in connection.sql(sql).fetchnumpy().values()]

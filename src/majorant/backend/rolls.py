@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from majorant.backend.dense import DenseTable
 from majorant.backend.names import Names, NameWriter
+from majorant.database import connect
 from majorant.errors import DataError
 from majorant.io.frames import kind_key
 from majorant.io.hashing import FULLEST
@@ -175,10 +176,9 @@ def _hashed_integers(column: Any) -> Hashed:
 
 def _hashed_text(column: Any) -> Hashed:
     """Text that comes without hashes, such as rows that Python had to read, gets those that DuckDB would have given."""
-    import duckdb
     import pyarrow as pa
 
-    with duckdb.connect() as connection:
+    with connect() as connection:
         connection.register("part", pa.table({"c": column}))
         found = connection.sql("SELECT hash(c), (hash(c || '#') >> 32)::UINTEGER FROM part").fetchnumpy()
     key_n, check_n = (np.ma.getdata(values) for values in found.values())

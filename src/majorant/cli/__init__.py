@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -32,8 +32,18 @@ COMMANDS = {
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 
 
+class _ReaderGoneError(Exception):
+    """Nobody reads the output any more."""
+
+
 class _LateGroup(click.Group):
     """A group whose commands are imported only when they run."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # which click would end with 1
+            raise _ReaderGoneError from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -68,6 +78,7 @@ def main() -> NoReturn:
 
 def run(command: click.Command, name: str) -> NoReturn:
     """Run a command; every error becomes one message and an exit code, never a traceback."""
+    _prepare_streams()
     try:
         code = command.main(prog_name=name, standalone_mode=False)
         sys.stdout.flush()
@@ -82,17 +93,39 @@ def run(command: click.Command, name: str) -> NoReturn:
     except click.ClickException as error:
         error.show()
         sys.exit(EXIT_ERROR)
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, _ReaderGoneError):  # the reader, such as `head`, has seen enough
+        _drop_output()
         sys.exit(0)
     except MemoryError:
         _stop("Not enough memory for these votes. Close other programs, or work on a sample of the items.")
+    except OSError as error:
+        _drop_output()
+        _stop(f"{error.filename or 'standard output'}: {error.strerror or error}.")
     except Exception as error:
         if os.environ.get("MAJORANT_DEBUG"):
             raise
         _stop(f"Unexpected {type(error).__name__}: {error}\nThis is a fault in majorant; MAJORANT_DEBUG=1 shows where.")
 
 
+def _prepare_streams() -> None:
+    """A closed stream becomes an empty one, lest a file take its number; what has no code is shown as its number."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 (a number, for good)
+        elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Send what is still to be written nowhere: Python would fail once more on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _stop(message: str) -> NoReturn:
-    click.echo(f"majorant: {message}", err=True)
+    shown = "".join(sign if sign.isprintable() or sign == "\n" else repr(sign)[1:-1] for sign in message)
+    click.echo(f"majorant: {shown}", err=True)
     sys.exit(EXIT_ERROR)

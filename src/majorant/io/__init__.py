@@ -11,6 +11,7 @@ from majorant.errors import ConfigError
 from majorant.io.build import build_votes
 from majorant.io.collect import Progress, collect_codes
 from majorant.io.columns import GOLD_ROLES, Choice
+from majorant.io.faults import naming_faults
 from majorant.io.frames import label_type
 from majorant.io.gold import read_gold
 from majorant.io.ids import identify
@@ -76,6 +77,7 @@ def as_votes(votes: Any, **reading: Unpack[Reading]) -> Votes:
     return votes
 
 
+@naming_faults
 def read(
     source: Any,
     *,
@@ -170,6 +172,7 @@ def _refuse_two_golds(column: str) -> None:
     )
 
 
+@naming_faults
 def from_matrix(
     matrix: Any,
     *,

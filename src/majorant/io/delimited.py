@@ -21,6 +21,7 @@ from majorant.io.unquoted import Layout, coded_slices
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 SPELT = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 SNIFFED_ROWS = 100
+LONGEST_HEADER = 1 << 26  # signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,18 @@ def _head_lines(file: File) -> list[str]:
         rest = True  # damaged further on: the scan will say where
     text = file.head.decode(file.encoding, errors="replace")
     lines = list(io.StringIO(text, newline=""))  # lines may end in several ways
+    if rest and len(lines) == 1:
+        return [_long_line(file)]
     return lines[:-1] if rest and len(lines) > 1 else lines
+
+
+def _long_line(file: File) -> str:
+    """A first line beyond the head, such as the names of many workers in a wide table."""
+    with io.TextIOWrapper(file.open(), encoding=file.encoding, errors="replace", newline="") as text:
+        line = text.readline(LONGEST_HEADER)
+    if len(line) == LONGEST_HEADER:
+        raise DataError(f"{file.name}: its first line is longer than {LONGEST_HEADER:,} signs. Check where lines end.")
+    return line
 
 
 def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
@@ -219,6 +231,11 @@ def _slow_stream(
                     rows = []
         except csv.Error as error:
             raise DataError(f"{file.name}, row {number + 1}: {_quoting(error)}") from None
+        except UnicodeError:
+            raise DataError(
+                f"{file.name}, after row {number}: the bytes are not {file.encoding.upper()} text, or are cut off. "
+                "Copy the file again, or say how it is encoded, e.g. encoding='latin-1'."
+            ) from None
         except (EOFError, OSError):
             raise DataError(
                 f"{file.name}: its {file.packing} data end too early, after row {number}. Copy the file again."

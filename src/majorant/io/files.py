@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import glob
 import gzip
 import io
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
-from contextlib import ExitStack
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -47,6 +50,7 @@ SPELT = {
     "csv": "a delimited text file (CSV)", "json": "JSON", "parquet": "Parquet", "eval": "an Inspect log",
     "excel": "a spreadsheet", "cvat": "a CVAT export",
 }  # fmt: skip
+NOT_FOR_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7")
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
@@ -81,20 +85,29 @@ def find_files(
         return found
     name = os.fspath(source)
     if name == "-":
+        if sys.stdin is None:
+            raise DataError("standard input is closed. Name a file, or send the table through a pipe.")
         return [("standard input", _spool(sys.stdin.buffer, stack))]
+    if not name or "\0" in name:
+        raise ConfigError(f"{name!r} is no file name. Name the table of votes, or - for standard input.")
     if is_address(name):
         if not allow_network:
             raise refuse(name)
         return fetched(name, stack)
-    path = Path(name).expanduser()
+    path = _expanded(name)
     if path.is_dir():
         return [(str(file), file) for file in files_in(name, path, tuple(ENDINGS))]
     if not path.exists() and glob.has_magic(name):
         matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
         if not matches:
             raise DataError(f"{name}: no file matches. Check the folder and the pattern.")
-        return [(match, Path(match)) for match in matches if not Path(match).is_dir()]
+        found = [(match, Path(match)) for match in matches if not Path(match).is_dir()]
+        if not found:
+            raise DataError(f"{name}: only folders match. Name the files in them, e.g. {str(path / '*.csv')!r}.")
+        return found
     if path.exists() and not path.is_file() and not path.is_dir():
+        if stat.S_ISCHR(path.stat().st_mode) and not _is_terminal(path):
+            raise ConfigError(f"{name} is a device. Name a file or a pipe.")
         with _guarded(name, path) as pipe:  # a named pipe or <(...) can be read only once
             return [(name, _spool(pipe, stack))]
     return [(name, path)]
@@ -102,9 +115,42 @@ def find_files(
 
 def _spool(stream: IO[bytes], stack: ExitStack) -> Path:
     path = temporary(stack)
-    with path.open("wb") as out:
+    with _room(), path.open("wb") as out:
         shutil.copyfileobj(stream, out, 1 << 20)
     return path
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """A full temporary folder is not the table's fault."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+            raise
+        raise ConfigError(
+            f"Cannot write to the temporary folder {tempfile.gettempdir()}: {error.strerror}. Make room there, or name "
+            "another with the environment variable TMPDIR."
+        ) from None
+
+
+def _expanded(name: str) -> Path:
+    """The path, ~ and ~user replaced; a name that only begins so, such as ~$votes.csv, stays as it is."""
+    path = Path(name)
+    if not name.startswith("~") or path.exists():
+        return path
+    try:
+        return path.expanduser()
+    except RuntimeError:  # no such user
+        return path
+
+
+def _is_terminal(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.isatty()
+    except OSError:
+        return False
 
 
 def temporary(stack: ExitStack) -> Path:
@@ -198,7 +244,7 @@ def _unpacked_head(name: str, path: Path, packing: str) -> bytes:
 
 def _open(path: Path, packing: str) -> IO[bytes]:
     if packing == "gzip":
-        return gzip.open(path, "rb")  # type: ignore[return-value]
+        return _Gzip(path, "rb")  # type: ignore[return-value]
     if packing == "zstd":
         import pyarrow as pa
 
@@ -206,12 +252,35 @@ def _open(path: Path, packing: str) -> IO[bytes]:
     return path.open("rb")
 
 
+class _Gzip(gzip.GzipFile):
+    """Damage within is an OSError, as damage of the head and the end is."""
+
+    def _guard(self, read: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return read(*args)
+        except zlib.error as error:
+            raise gzip.BadGzipFile(str(error)) from None
+
+    def read(self, size: int | None = -1) -> bytes:
+        return bytes(self._guard(super().read, size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return bytes(self._guard(super().read1, size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        return bytes(self._guard(super().readline, size))
+
+
 def _encoding(name: str, head: bytes, encoding: str | None) -> str:
     if encoding is not None:
         try:
-            return codecs.lookup(encoding).name
-        except LookupError:
-            raise ConfigError(f"encoding={encoding!r}: no such encoding. Try utf-8, latin-1, cp1252, utf-16.") from None
+            code = codecs.lookup(encoding).name
+            if code not in NOT_FOR_FILES:
+                b"a,b\n".decode(code, errors="surrogateescape")  # a LookupError where it makes no text
+                return code
+        except (LookupError, UnicodeError):
+            pass
+        raise ConfigError(f"encoding={encoding!r}: no encoding of text files. Try utf-8, latin-1, cp1252, utf-16.")
     for bom, code in BOMS:
         if head.startswith(bom):
             return code
@@ -262,7 +331,7 @@ def as_utf8(file: File, stack: ExitStack) -> Path:
     if file.encoding == "utf-8":
         return file.path
     path = temporary(stack)
-    with file.open() as raw, path.open("w", encoding="utf-8", newline="") as out:
+    with _room(), file.open() as raw, path.open("w", encoding="utf-8", newline="") as out:
         text = io.TextIOWrapper(raw, encoding=file.encoding, newline="")
         while block := text.read(BLOCK_CHARS):
             out.write(block)

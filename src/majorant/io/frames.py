@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any
@@ -146,15 +147,16 @@ def _column(values: Any, source: str, name: str) -> Plain:
         return values
     dtype = getattr(values, "dtype", None)
     if dtype is not None and str(dtype) not in ("object", "Object"):
-        if isinstance(values, np.ndarray):
-            return pa.array(values.tolist() if dtype.kind in "US" else values, from_pandas=True)
-        return values.to_arrow() if hasattr(values, "to_arrow") else pa.array(values, from_pandas=True)
+        with contextlib.suppress(pa.ArrowException, UnicodeEncodeError):  # such as categories of several types
+            if isinstance(values, np.ndarray):
+                return pa.array(values.tolist() if dtype.kind in "US" else values, from_pandas=True)
+            return values.to_arrow() if hasattr(values, "to_arrow") else pa.array(values, from_pandas=True)
     cells = values.to_list() if hasattr(values, "to_list") else list(values)
     kinds = {kind for kind in set(map(type, cells)) if kind is not type(None)}
     if len(kinds) == 1 and kinds <= set(SIMPLE):
         try:
             return pa.array(cells, from_pandas=True)
-        except (OverflowError, pa.ArrowInvalid):
+        except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
             pass  # integers beyond 64 bits, or text that is not Unicode
     return coded(cells, source, name)
 
@@ -173,6 +175,11 @@ def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
         if value is None:
             code_n.append(-1)
             continue
+        if isinstance(value, str) and not _is_unicode(value):
+            raise DataError(
+                f"{source}, row {row}, column {name!r}: {value!r} holds half a character (a lone surrogate) and cannot "
+                "be written down. Decode the text with the encoding it was written in."
+            )
         try:
             code = codes.setdefault(kind_key(value), len(values))
         except TypeError:
@@ -184,6 +191,10 @@ def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
             values.append(value)
         code_n.append(code)
     return Objects(np.array(code_n, dtype=np.int32), tuple(values))
+
+
+def _is_unicode(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def kind_key(value: Any) -> tuple[str, Any]:

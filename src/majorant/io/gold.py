@@ -12,6 +12,7 @@ from majorant.account import Note
 from majorant.errors import DataError
 from majorant.io.collect import Coded, collect_codes
 from majorant.io.frames import kind_key
+from majorant.io.ids import distinct
 from majorant.io.opening import Opening, open_table
 from majorant.io.per_item import first_per_item
 from majorant.io.values import decode, is_empty, numbers_if_all
@@ -43,6 +44,8 @@ def read_gold(
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]
     own_items = decode(coded.known["item"], table.kind)
     values = _gold_values(coded, empty)
+    for role, cells in (("item", own_items), ("gold", values)):
+        distinct(coded, role, cells)  # refuses what is not a single value
     gold_n = np.append([-1 if is_empty(v) else code for code, v in enumerate(values)], -1).astype(np.int32)[gold_n]
 
     def refuse(earlier: int, later: int) -> None:

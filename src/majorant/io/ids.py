@@ -60,10 +60,12 @@ def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any],
         try:
             remap[code] = positions.setdefault(kind_key(value), len(first))
         except TypeError:
-            row = int(np.argmax(coded.codes[role] == code))
+            wide = len(coded.declared[role]) > 0
+            code_n, where = (coded.declared, coded.where_declared) if wide else (coded.codes, coded.where)
             raise DataError(
-                f"{coded.where(row)}, column {coded.table.columns[role]!r}: {value!r} is a {type(value).__name__}, "
-                "not a single value. Give one row per vote with one label, or say several=True for a yes or no on each."
+                f"{where(int(np.argmax(code_n[role] == code)))}, column {coded.table.columns[role]!r}: {value!r:.60} "
+                f"is a {type(value).__name__}, not a single value. Give one row per vote with one label, or say "
+                "several=True for a yes or no on each."
             ) from None
         if remap[code] == len(first):
             first.append(value)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from majorant.io.columns import Choice, find_roles
+from majorant.io.json_values import loads
 from majorant.io.opening import Opening, open_rows
 from majorant.io.table import Column, Hashed, Objects, Rows
 
@@ -62,7 +62,7 @@ def _values(column: Column, kind: str) -> list[Any]:
         return [None if code < 0 else column.values[code] for code in column.code_n]
     values = (column.values if isinstance(column, Hashed) else column).to_pylist()
     if kind == "json":
-        values = [value if value is None else json.loads(value) for value in values]
+        values = [value if value is None else loads(value) for value in values]
     return [value[:LONGEST] if isinstance(value, str) else value for value in values]
 
 

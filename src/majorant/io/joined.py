@@ -10,6 +10,7 @@ from typing import Any
 from majorant.account import Note
 from majorant.io.columns import JUDGES, Choice, bare_word
 from majorant.io.frames import plain
+from majorant.io.json_values import loads
 from majorant.io.table import Column, Hashed, Objects, Rows
 
 BETWEEN = " | "
@@ -74,7 +75,7 @@ def _join(columns: Sequence[list[Any]], kind: str) -> Any:
     import pyarrow as pa
 
     def text(value: Any) -> str:
-        return str(json.loads(value)) if kind == "json" else str(value)
+        return str(loads(value)) if kind == "json" else str(value)
 
     rows = zip(*columns, strict=True)
     joined = [None if None in row else BETWEEN.join(map(text, row)) for row in rows]

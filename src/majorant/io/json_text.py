@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from majorant.database import connect
 from majorant.errors import DataError
 from majorant.io.columns import Choice
 from majorant.io.files import File, as_utf8, temporary
@@ -15,7 +17,8 @@ from majorant.io.formats import recognise
 from majorant.io.formats.base import Context, Format, Record
 from majorant.io.formats.layout import write_votes
 from majorant.io.formats.logs import Apart
-from majorant.io.scan import batches, connect, hashed_columns, literal, path_literal, wanted
+from majorant.io.json_values import loads
+from majorant.io.scan import batches, hashed_columns, literal, path_literal, wanted
 from majorant.io.table import Column, Rows
 
 LARGEST_OBJECT = 1 << 28
@@ -37,7 +40,10 @@ def open_json(
         path = as_utf8(file, stack)
     except UnicodeDecodeError:
         _refuse_bytes(file)
-        raise
+        raise DataError(
+            f"{file.name} is not {file.encoding.upper()} text, or is cut off. Copy it again, or say how it is encoded, "
+            "e.g. encoding='latin-1'."
+        ) from None
     except (OSError, EOFError):
         raise _cut_off(file) from None
     packing = file.packing if path == file.path else ""
@@ -97,8 +103,8 @@ def _shape(file: File) -> str:
     if text.startswith("["):
         return "array"
     try:
-        json.loads(text.splitlines()[0])
-    except ValueError:
+        loads(text.splitlines()[0])
+    except (ValueError, RecursionError):
         return "unstructured" if text.startswith(("{\n", "{\r")) else "newline_delimited"
     return "newline_delimited"
 
@@ -136,7 +142,7 @@ def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[st
 def _objects(path: Path, packing: str, shape: str, threads: int | None) -> Iterator[dict[str, Any]]:
     sql = f"SELECT json FROM read_json_objects({path_literal(path)}, {_options(packing, shape)})"
     for batch in batches(sql, threads):
-        yield from map(json.loads, batch.columns[0].to_pylist())
+        yield from map(loads, batch.columns[0].to_pylist())
 
 
 def _sql(path: Path, packing: str, shape: str, keys: Sequence[str], hashed: int) -> str:
@@ -166,6 +172,12 @@ def _diagnose(file: File, shape: str, message: str) -> DataError:
                         return problem
     except (EOFError, OSError):
         return _cut_off(file)
+    except UnicodeError:
+        return DataError(
+            f"{file.name} is not {file.encoding.upper()} text. Say how it is encoded, e.g. encoding='latin-1'."
+        )
+    except RecursionError:
+        return DataError(f"{file.name}: its values are nested too deeply to be read. Give each vote as {EXAMPLE}.")
     return DataError(f"{file.name} cannot be read as JSON: {message.splitlines()[0]} Correct or export it again.")
 
 
@@ -173,7 +185,7 @@ def _problem(file: File, text: str, line: int | None) -> DataError | None:
     if not text.strip():
         return None
     try:
-        value = json.loads(text)
+        value = loads(text)
     except json.JSONDecodeError as error:
         end = " The file is cut off there." if not text[error.pos :].strip() or "Unterminated" in error.msg else ""
         where = f"line {line or error.lineno}, column {error.colno}"
@@ -183,8 +195,8 @@ def _problem(file: File, text: str, line: int | None) -> DataError | None:
         if not isinstance(record, dict):
             unit = "line" if line else "record"
             return DataError(f"{file.name}, {unit} {number}: {record!r} is no object. Give each vote as {EXAMPLE}.")
-        text_keys = [key for key, _ in json.loads(text, object_pairs_hook=list)] if line else []
-        twice = [key for key in text_keys if text_keys.count(key) > 1]
+        text_keys = [key for key, _ in loads(text, object_pairs_hook=list)] if line else []
+        twice = [key for key, n in Counter(text_keys).items() if n > 1]
         if twice:
             return DataError(f"{file.name}, line {number}: the key {twice[0]!r} stands there twice. Keep one.")
     return None

@@ -140,6 +140,8 @@ def name_labels(
     label_values = [scale.cut(v, source) if uses[code] else v for code, v in enumerate(label_values)]
     used_gold = frozenset(gold_used)
     gold_values = [scale.cut(v, source) if code in used_gold else v for code, v in enumerate(gold_values)]
+    if gold_used:
+        distinct(coded, "gold", gold_values)  # refuses what is not a single value
     given, remap = distinct(coded, "label", [label_values[code] for code in used])
     file_items = list(gold.value_by_item) if gold else []
     file_values = match_labels([scale.cut(gold.value_by_item[at], source) for at in file_items] if gold else [], given)

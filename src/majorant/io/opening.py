@@ -16,6 +16,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.io.columns import VOTE_ROLES, Choice, find_roles
 from majorant.io.delimited import open_delimited
 from majorant.io.excel import open_excel
+from majorant.io.faults import named_faults
 from majorant.io.files import File, find_files, identify
 from majorant.io.folders import partitions, with_partitions
 from majorant.io.formats import cvat, inspect_log, recognise, recognise_table
@@ -51,7 +52,7 @@ class Opening:
 @contextmanager
 def open_table(source: Any, how: Opening) -> Iterator[Table]:
     """The source as a Table; temporary files go when the context ends."""
-    with open_rows(source, how) as every:
+    with named_faults(source), open_rows(source, how) as every:
         yield _table(source, every, how)
 
 

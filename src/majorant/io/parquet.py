@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from majorant.database import connect
 from majorant.errors import DataError
 from majorant.io.files import File
-from majorant.io.scan import batches, connect, hashed_columns, path_literal, wanted
+from majorant.io.scan import batches, hashed_columns, path_literal, wanted
 from majorant.io.table import Column, NotCodedError, Rows, arrow_view, coded_column, column_length, dictionary_codes
 from majorant.threads import in_order, thread_count
 
@@ -26,7 +27,7 @@ def open_parquet(file: File, *, threads: int | None) -> Rows:
         relation = connection.sql(f"SELECT * FROM {scan}")
         names, types = tuple(relation.columns), [str(kind) for kind in relation.types]
         connection.close()
-    except duckdb.Error as error:
+    except (duckdb.Error, RuntimeError, UnicodeError) as error:  # the latter two: names that are not UTF-8
         raise _damaged(file, error) from None
 
     def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:

@@ -9,23 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from majorant.database import connect
 from majorant.io.table import Column, Hashed, numpy_view
-from majorant.threads import thread_count
 
 BATCH_ROWS = 1 << 18
-
-
-def connect(threads: int | None) -> Any:
-    """A private in-memory DuckDB that downloads no extensions and keeps rows in order."""
-    import duckdb
-
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "preserve_insertion_order": "true",
-        "threads": str(thread_count(threads)),
-    }
-    return duckdb.connect(":memory:", config=settings)
 
 
 def batches(sql: str, threads: int | None) -> Iterator[Any]:

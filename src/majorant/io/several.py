@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any
 
 from majorant.errors import ConfigError, DataError
 from majorant.io.joined import BETWEEN, values_of
+from majorant.io.json_values import loads
 from majorant.io.table import Column, Rows, column_length
 from majorant.io.values import sort_labels
 
@@ -47,7 +47,7 @@ def written_list(text: str) -> list[Any] | None:
         return None
     for candidate in (text, text.replace("'", '"')):
         try:
-            found = json.loads(candidate)
+            found = loads(candidate)
         except ValueError:
             continue
         return found if isinstance(found, list) else None
@@ -92,7 +92,7 @@ def _vocabulary(rows: Rows, roles: dict[str, int]) -> list[Any]:
 
 
 def _decoded(cell: Any, kind: str) -> Any:
-    return json.loads(cell) if kind == "json" and cell is not None else cell
+    return loads(cell) if kind == "json" and cell is not None else cell
 
 
 def _expanded(

@@ -13,6 +13,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ALIASES
 from majorant.io.formats import recognise
 from majorant.io.formats.base import Context
+from majorant.io.json_values import loads
 
 DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
 DESIGN = "majorant_design"  # in tasks: which design they belong to
@@ -212,9 +213,7 @@ def _from_table(text: str, path: Path, expert: str) -> Labelled:
 def _records(path: Path, text: str) -> list[Mapping[str, Any]]:
     try:
         records = (
-            json.loads(text)
-            if text.lstrip()[:1] == "["
-            else [json.loads(line) for line in text.splitlines() if line.strip()]
+            loads(text) if text.lstrip()[:1] == "[" else [loads(line) for line in text.splitlines() if line.strip()]
         )
     except json.JSONDecodeError as error:
         raise DataError(f"{path} is not JSON as a labelling tool exports it: {error}. Export it again.") from None

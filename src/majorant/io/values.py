@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 from majorant.account import Note
 from majorant.io.frames import kind_key
+from majorant.io.json_values import loads
 from majorant.io.vocabulary import Known, as_list
 
 NOT_AVAILABLE = frozenset(["na", "n/a", "none", "null", "nan"])
@@ -38,7 +38,9 @@ def decode(known: Known, kind: str) -> list[Any]:
     """
     values = as_list(known)
     if kind == "json":
-        values = [_only(v) if isinstance(v, list) else v for v in json.loads("[" + ",".join(values) + "]")]
+        # DuckDB takes signs such as a bare tab within text, so they are taken here
+        parsed = loads("[" + ",".join(values) + "]")
+        values = [_only(v) if isinstance(v, list) else v for v in parsed]
         return [str(v) if type(v) is int and v not in SIXTY_FOUR_BITS else v for v in values]
     if kind == "typed" and not is_plain(known):
         return [_whole(v) if isinstance(v, Decimal) else v for v in values]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -16,6 +16,7 @@ from majorant.account import Note
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ALIASES, ROW_NAMES, Choice, find_roles, means
 from majorant.io.frames import coded, plain
+from majorant.io.json_values import loads
 from majorant.io.table import Objects, Part, Plain, Rows, Table, column_length, from_row, numpy_view
 
 SAMPLED_ROWS = 2_000
@@ -112,7 +113,7 @@ def _sampled(rows: Rows, positions: Sequence[int]) -> list[list[Any]]:
         cut = from_row(column, 0) if isinstance(column, Objects) else plain(column).slice(0, SAMPLED_ROWS)
         values = _values(cut)[:SAMPLED_ROWS]
         if rows.kind == "json":
-            values = [None if value is None else json.loads(value) for value in values]
+            values = [None if value is None else loads(value) for value in values]
         found.append([None if is_blank(value) else value for value in values])
     return found
 
@@ -184,7 +185,7 @@ def wide_parts(rows: Rows, wide: Wide) -> Iterator[Part]:
 def _refuse_workers(rows: Rows, names: Sequence[str]) -> None:
     if not names:
         raise DataError(f"{rows.source}: a wide table needs a column per worker beside the item.")
-    twice = [name for name in names if names.count(name) > 1]
+    twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
         raise DataError(f"{rows.source}: two columns are named {twice[0]!r}. Give each worker one column.")
     if "" in names:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from majorant.io.formats.base import Context, Format, Record, Vote, scalar_fields
+from majorant.io.json_values import loads
 
 KINDS = ("worker", "object")
 
 
 def _answers(content: Any) -> dict[str, Any]:
     """What a template wrote: {"question": {"label": "x"}}, {"question": {"labels": [...]}} or {"question": "x"}."""
-    content = json.loads(content) if isinstance(content, str) else content
+    content = loads(content) if isinstance(content, str) else content
     found: dict[str, Any] = {}
     for question, answer in content.items():
         if isinstance(answer, Mapping) and ("label" in answer or "labels" in answer):

@@ -6,7 +6,6 @@ same model and task other judges of the same items.  https://inspect.aisi.org.uk
 
 from __future__ import annotations
 
-import json
 import math
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from majorant.errors import DataError
 from majorant.io.formats.base import Context, Format, Record, Vote, scalar_fields
+from majorant.io.json_values import loads
 
 NO_ANSWER = "N"
 ZSTANDARD = 93  # a way of packing archives that Python reads from 3.14 on
@@ -27,9 +27,9 @@ def document(path: Path, name: str) -> dict[str, Any]:
             names = archive.namelist()
             if any(info.compress_type == ZSTANDARD for info in archive.infolist()):
                 raise NotImplementedError
-            header = json.loads(archive.read("header.json" if "header.json" in names else "_journal/start.json"))
+            header = loads(archive.read("header.json" if "header.json" in names else "_journal/start.json"))
             samples = [
-                json.loads(archive.read(one)) for one in names if one.startswith("samples/") and one.endswith(".json")
+                loads(archive.read(one)) for one in names if one.startswith("samples/") and one.endswith(".json")
             ]
             return {**header, "samples": samples}
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError):

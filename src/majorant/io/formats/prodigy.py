@@ -10,7 +10,7 @@ from majorant.io.formats.base import Context, Format, Record, Vote, scalar_field
 def _votes(task: Record, context: Context) -> Iterator[Vote]:
     """The chosen option is the label; where there are none to choose, accept and reject are the labels."""
     worker = task.get("_annotator_id") or task["_session_id"]
-    own = scalar_fields({key: value for key, value in task.items() if key[0] != "_"}, ["answer"])
+    own = scalar_fields({key: value for key, value in task.items() if not key.startswith("_")}, ["answer"])
     if "options" in task or "accept" in task:
         item = task["_input_hash"]
         answers = {"accept": list(task.get("accept") or ())} if task["answer"] == "accept" else {}

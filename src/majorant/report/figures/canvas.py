@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -73,8 +74,13 @@ STYLE: Any = {
 @contextlib.contextmanager
 def _styled() -> Iterator[None]:
     """The style, for as long as a picture is drawn; a sign that the font lacks is the reader's font's affair."""
+    logger = logging.getLogger("matplotlib")
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # it would tell of its cache where that cannot be written
     import matplotlib as mpl
+    import matplotlib.font_manager
 
+    logger.setLevel(level)
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")

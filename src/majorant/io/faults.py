@@ -1,0 +1,77 @@
+"""What can go wrong while bytes become votes, in the caller's words: the last place before an error leaves `read`."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from majorant.errors import DataError, MajorantError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+LONGEST_REASON = 200
+
+
+@contextmanager
+def named_faults(source: Any) -> Iterator[None]:
+    """Turn what parsers and decoders raise on damaged input into a DataError that names the source.
+
+    Faults of our own, such as a TypeError, are let through: they should be seen.
+
+    >>> with named_faults("votes.csv"):
+    ...     b"\\xff".decode("utf-8")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.DataError: votes.csv cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid...
+    """
+    try:
+        yield
+    except MajorantError:
+        raise
+    except RecursionError:
+        raise DataError(
+            f"{_name(source)}: values are nested too deeply to be read. Give one plain value a cell."
+        ) from None
+    except Exception as error:
+        if not _is_of_input(error):
+            raise
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
+        raise DataError(
+            f"{_name(source)} cannot be read: {reason[:LONGEST_REASON]}. Copy or export it again, or say how it is "
+            "encoded with encoding=."
+        ) from error
+
+
+def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
+    """The same function, in which damaged input is a DataError that names the first argument."""
+
+    @wraps(read)
+    def guarded(*args: P.args, **named: P.kwargs) -> T:
+        with named_faults(next(iter((*args, *named.values())), "votes")):
+            return read(*args, **named)
+
+    return guarded
+
+
+def _is_of_input(error: Exception) -> bool:
+    if isinstance(error, (OSError, EOFError, UnicodeError, OverflowError, zlib.error, zipfile.BadZipFile)):
+        return True
+    from xml.etree.ElementTree import ParseError
+
+    import duckdb
+    import pyarrow as pa
+
+    return isinstance(error, (duckdb.Error, pa.ArrowException, ParseError))
+
+
+def _name(source: Any) -> str:
+    if isinstance(source, (str, os.PathLike)):
+        return "standard input" if os.fspath(source) == "-" else str(source)
+    return type(source).__name__
