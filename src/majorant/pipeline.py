@@ -30,7 +30,7 @@ from majorant.answer.review import Review, Reviewed, crowd_confusion, review, re
 from majorant.answer.workers import Workers, assess_workers, assess_workers_at
 from majorant.certify.certificate import Certificate
 from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
-from majorant.estimate import Fit, estimator_named
+from majorant.estimate import ESTIMATORS, Fit, method_named
 from majorant.interval import Estimate, as_level
 from majorant.io import Reading, as_votes
 from majorant.plan import Plan
@@ -161,6 +161,7 @@ def check_at(
     seed = as_seed(rng)
     as_level(level)
     if method is not None:
+        method = method_named(method, beside=[COMBINATION])
         site.refuse(method)
     counts = _counts(site)
     chosen = _choose(site, level=level, seed=seed, method=method, tolerance=tolerance, counts=counts)
@@ -324,7 +325,8 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     ['yes', 'no']
     """
     votes = as_votes(votes, **reading)
-    estimator = None if method == AUTO else estimator_named(method, beside=[AUTO])
+    method = method_named(method, beside=[AUTO])
+    estimator = None if method == AUTO else ESTIMATORS[method]
     if estimator and not estimator.stochastic:
         return estimator().fit(votes)
     if estimator:
@@ -334,6 +336,7 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
 
 def aggregate_at(site: Site, method: str = AUTO, *, seed: int) -> Fit:
     """The same of votes wherever they lie; auto chooses by a sample where all are too many."""
+    method = method_named(method, beside=[AUTO, COMBINATION])
     if method == AUTO:
         return _choose(site, seed=seed).fit
     if site.whole is not None:

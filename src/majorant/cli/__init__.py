@@ -36,6 +36,16 @@ class _ReaderGoneError(Exception):
     """Nobody reads the output any more."""
 
 
+def _meant(word: str) -> str:
+    """What somebody may have meant who typed a word that is no command."""
+    from difflib import get_close_matches
+
+    if os.path.exists(word):  # noqa: PTH110
+        return f"To work on that file: majorant check {word}"
+    close = get_close_matches(word, COMMANDS, n=1)
+    return f"Did you mean {close[0]}?" if close else ""
+
+
 class _LateGroup(click.Group):
     """A group whose commands are imported only when they run."""
 
@@ -56,6 +66,14 @@ class _LateGroup(click.Group):
         command = getattr(importlib.import_module(f"majorant.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(f"{error.message} {_meant(args[0])}".rstrip(), ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

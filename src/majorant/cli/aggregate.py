@@ -10,7 +10,7 @@ import click
 
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
-from majorant.cli.options import common_options
+from majorant.cli.options import Grouped, common_options, placed
 from majorant.cli.progress import at_work
 from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from majorant.votes import Votes
 
 
-@click.command()
+@click.command(cls=Grouped)
 @input_options
 @click.option(
     "--method",
@@ -36,7 +36,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="What becomes of a tie; flag leaves the label empty.",
 )
-@click.option("--out", default="labels.csv", show_default=True, help="CSV, or Parquet by its ending; - prints CSV.")
+@click.option(
+    "--out",
+    default="labels.csv",
+    show_default=True,
+    help="A file, CSV or Parquet by its ending, or a folder; - prints CSV.",
+)
 @click.option(
     "--state",
     metavar="FILE",
@@ -62,6 +67,7 @@ def aggregate(
     from majorant.errors import ConfigError
     from majorant.report.text import input_lines, labels_lines, to_json
 
+    out = placed(out, "labels.csv")
     if as_json and out == "-":
         raise ConfigError("--json and the labels cannot both go to standard output: name a file with --out.")
     if state is None and polish:

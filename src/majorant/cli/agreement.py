@@ -6,12 +6,12 @@ import click
 
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
-from majorant.cli.options import common_options, level_option
+from majorant.cli.options import Grouped, common_options, level_option
 from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
 
 
-@click.command()
+@click.command(cls=Grouped)
 @input_options
 @memory_options
 @level_option

@@ -10,7 +10,7 @@ import click
 
 from majorant.cli.cluster import Cluster, cluster_options
 from majorant.cli.memory import Large, memory_options
-from majorant.cli.options import common_options, level_option
+from majorant.cli.options import Grouped, common_options, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.site import opened
 from majorant.cli.source import DATASET, Source, input_options
@@ -24,7 +24,7 @@ NAME_LISTS = ("--between", "--race")
 OUT = "to_label.csv"
 
 
-class _NameLists(click.Command):
+class _NameLists(Grouped):
     """A command whose --between and --race take names without commas: --between majority auto."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from majorant.cli.memory import Large, memory_options
-from majorant.cli.options import claim_option, common_options, level_option
+from majorant.cli.options import Grouped, claim_option, common_options, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options, say_notes
@@ -22,7 +22,7 @@ CANNOT_TELL = 3
 EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any other: CANNOT_TELL
 
 
-@click.command()
+@click.command(cls=Grouped)
 @input_options
 @claim_option
 @click.option("--labels", metavar="FILE", help="Also judge labels you have: a table with the columns item and label.")

@@ -10,7 +10,7 @@ import click
 from majorant.cli.cluster import Cluster, cluster_options
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
-from majorant.cli.options import claim_option, common_options, level_option
+from majorant.cli.options import Grouped, claim_option, common_options, emphasised, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
@@ -19,9 +19,10 @@ from majorant.errors import ConfigError
 FROM_BEST_TO_WORST = ("proved", "supported", "undecided", "unidentified", "void", "refuted")
 ACTIONS = ("keep", "ask", "switch")  # from the one that needs nothing done to the one that needs most
 FAILED = 1
+ONE_FILE = (".csv", ".html", ".json", ".parquet")
 
 
-@click.command()
+@click.command(cls=Grouped)
 @input_options
 @click.option(
     "--out",
@@ -79,16 +80,17 @@ def check(
     from majorant.report.text import to_json
 
     how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
-    _refuse_elsewhere(large, cluster, by, options)
+    _refuse_elsewhere(large, cluster, by, {**options, "out": out})
     summary, written = _check(source, large, cluster, by, out, {**how, "compare_all": options["compare_all"]}, options)
     if options["report"] is not None:
         written.append(write_report(summary, options["report"]))
     if options["as_json"]:
         click.echo(to_json(summary), nl=False)
     elif options["quiet"]:
-        click.echo(summary["answer"]["headline"])
+        click.echo(emphasised(summary["answer"]["headline"], summary["answer"]["action"]))
     else:
-        click.echo(as_flags((check_text if options["verbose"] else answer_text)(summary, written)))
+        text = as_flags((check_text if options["verbose"] else answer_text)(summary, written))
+        click.echo(emphasised(text, summary["answer"]["action"]))
     if options["fail_on"] is not None:
         raise SystemExit(_exit_code(summary, options["fail_on"], options["claim"]))
 
@@ -113,6 +115,8 @@ def _check(
 
 def _refuse_elsewhere(large: Large | None, cluster: Cluster | None, by: str | None, options: dict[str, Any]) -> None:
     """What does not go together, with what to leave out."""
+    if options["out"] is not None and Path(options["out"]).suffix in ONE_FILE:
+        raise ConfigError(f"--out names a folder, and {options['out']} is one file. The page alone: --report FILE.")
     if large is not None and cluster is not None:
         raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
     if options["compare_all"] and (large is not None or cluster is not None):

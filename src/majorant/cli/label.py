@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from majorant.cli.options import Grouped
 from majorant.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their 
 SKIP, UNDO, QUIT, CANNOT_TELL = "s", "u", "q", "?"
 
 
-@click.command()
+@click.command(cls=Grouped)
 @click.argument("file")
 @click.option("--design", metavar="FILE", help="The design, where it does not lie beside the file.")
 @click.option("--all", "go_on", is_flag=True, help="Go on to the last item, though the question is settled.")

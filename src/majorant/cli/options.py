@@ -8,17 +8,95 @@ from typing import Any
 import click
 
 Command = Callable[..., Any]
+GROUPS = {  # what --help shows together, in this order; all else comes first, as what the command is about
+    "Which column is what": "item worker label gold gold_file status seconds columns wide workers by",
+    "How the file is written": "repeats empty format delimiter encoding sheet several max_classes question",
+    "Many votes": "memory work resume engine master threads",
+    "Shared": "level claim seed as_json verbose quiet help",
+}
+EXAMPLES = {
+    "check": (
+        "majorant check votes.csv",
+        "majorant check votes.csv --item text --worker annotator --out results",
+        "majorant check votes.csv --gold-file labelled.csv",
+        "majorant check judges.jsonl --fail-on switch -q",
+    ),
+    "certify": ("majorant certify votes.csv", "majorant certify votes.csv --gold truth --claim gold"),
+    "aggregate": (
+        "majorant aggregate votes.csv --out labels.csv",
+        "majorant aggregate votes.csv --method dawid-skene --out - | head",
+        "majorant aggregate today.csv --method one-coin --state state.bin",
+    ),
+    "workers": ("majorant workers votes.csv", "majorant workers votes.csv --out workers.parquet"),
+    "agreement": ("majorant agreement votes.csv", "majorant agreement ratings.csv --wide --json"),
+    "plan": ("majorant plan votes.csv --target .98 --price .05",),
+    "ask": ("majorant ask votes.csv --n 50 --out to_label.csv",),
+    "report": ("majorant report results/result.json --out page.html",),
+}
+
+
+class Grouped(click.Command):
+    """A command whose options stand in groups, with examples below them."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options group by group, the command's own first."""
+        home = {name: group for group, names in GROUPS.items() for name in names.split()}
+        shown: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Options", *GROUPS)}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                group = "Shared" if "--help" in parameter.opts else home.get(parameter.name or "", "Options")
+                shown[group].append(record)
+        for group, records in shown.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, then what the command says last."""
+        if self.name in EXAMPLES:
+            with formatter.section("Examples"):
+                for example in EXAMPLES[self.name]:
+                    formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+        super().format_epilog(ctx, formatter)
+
+
+def placed(out: str, usual: str) -> str:
+    """Where a table goes: into a folder by its usual name, else where --out says.
+
+    >>> placed("labels.parquet", "labels.csv"), placed("results/", "labels.csv"), placed("-", "labels.csv")
+    ('labels.parquet', 'results/labels.csv', '-')
+    """
+    from pathlib import Path
+
+    if out.endswith(("/", "\\")) or (out != "-" and Path(out).is_dir()):
+        return str(Path(out) / usual)
+    return out
+
+
+def emphasised(text: str, sign: str) -> str:
+    """The first line of a text in the colour of the answer, unless NO_COLOR is set; pipes get plain text anyway."""
+    import os
+
+    first, *rest = text.split("\n", 1)
+    colour = {"keep": "green", "switch": "yellow", "ask": "cyan"}.get(sign)
+    if os.environ.get("NO_COLOR") or colour is None:
+        return text
+    return "\n".join([click.style(first, fg=colour, bold=True), *rest])
 
 
 def common_options(command: Command) -> Command:
-    """--json, --seed and -q, on every command."""
-    for option in (
-        click.option("-q", "--quiet", is_flag=True, help="No progress, no notes on the input."),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-        click.option("--json", "as_json", is_flag=True, help="The same facts as JSON."),
-    ):
-        command = option(command)
-    return command
+    """--json, --seed and -q, on every command that may draw."""
+    seed = click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn."
+    )
+    return shown_options(seed(command))
+
+
+def shown_options(command: Command) -> Command:
+    """--json and -q."""
+    quiet = click.option("-q", "--quiet", is_flag=True, help="The answer alone: no progress, no notes on the input.")
+    return click.option("--json", "as_json", is_flag=True, help="The same facts as JSON.")(quiet(command))
 
 
 level_option = click.option(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.options import common_options, level_option
+from majorant.cli.options import Grouped, common_options, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options, say_notes
 
 
-@click.command()
+@click.command(cls=Grouped)
 @input_options
 @click.option(
     "--target",

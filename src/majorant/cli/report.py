@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.options import common_options
+from majorant.cli.options import Grouped, placed, shown_options
 
 
-@click.command()
+@click.command(cls=Grouped)
 @click.argument("result", metavar="RESULT.json", type=click.Path())
-@click.option("--out", metavar="FILE", default="report.html", show_default=True, help="Where the page goes.")
-@common_options
-def report(result: str, out: str, seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
+@click.option("--out", default="report.html", show_default=True, help="Where the page goes: a file, or a folder.")
+@shown_options
+def report(result: str, out: str, as_json: bool, quiet: bool) -> None:
     """Make the page of a saved result again."""
     from pathlib import Path
 
@@ -19,6 +19,7 @@ def report(result: str, out: str, seed: int, as_json: bool, quiet: bool) -> None
     from majorant.report.saved import foreign_files, mixed_set, read_summary, render_saved
     from majorant.report.text import to_json
 
+    out = placed(out, "report.html")
     summary = read_summary(result)
     page = render_saved(summary, result)
     foreign = foreign_files(summary, result)  # before one of them may be replaced

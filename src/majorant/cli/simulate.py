@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import common_options, name_list, number_list, number_rows
+from majorant.cli.options import Grouped, common_options, name_list, number_list, number_rows
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -
         raise click.BadParameter(text, ctx, param) from None
 
 
-@click.command()
+@click.command(cls=Grouped)
 @click.option("--items", type=click.IntRange(min=1), required=True, help="How many items.")
 @click.option(
     "--votes",

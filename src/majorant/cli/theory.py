@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from majorant.cli.options import common_options, name_list, number_list, number_rows
+from majorant.cli.options import Grouped, common_options, name_list, number_list, number_rows
 from majorant.errors import ConfigError, DataError
 
 MOST_PANELS = 4
@@ -23,7 +23,7 @@ def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list
         raise click.BadParameter(f"{value!r} is not a list of whole numbers such as 3,5,7", ctx, param) from None
 
 
-@click.command()
+@click.command(cls=Grouped)
 @click.option("--prior", metavar="LIST", callback=number_list, required=True, help="Probability of each class: .6,.4")
 @click.option("--confusion", metavar="ROWS", callback=number_rows, help="Shared by all, a row per class: .8,.2/.3,.7")
 @click.option(

@@ -6,16 +6,21 @@ import click
 
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
-from majorant.cli.options import common_options, level_option
+from majorant.cli.options import Grouped, common_options, level_option, placed
 from majorant.cli.progress import at_work
 from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
 
 
-@click.command()
+@click.command(cls=Grouped)
 @input_options
 @click.option("--method", default="hierarchical", show_default=True, help="The model behind the estimates.")
-@click.option("--out", default="workers.csv", show_default=True, help="CSV, or Parquet by its ending; - prints CSV.")
+@click.option(
+    "--out",
+    default="workers.csv",
+    show_default=True,
+    help="A file, CSV or Parquet by its ending, or a folder; - prints CSV.",
+)
 @memory_options
 @level_option
 @common_options
@@ -38,6 +43,7 @@ def workers(
     from majorant.report.text import input_lines, to_json, workers_lines
     from majorant.report.workers_summary import workers_summary
 
+    out = placed(out, "workers.csv")
     if as_json and out == "-":
         raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
     with opened(source, large, out=out) as site:

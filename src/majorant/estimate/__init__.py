@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from majorant.errors import ConfigError
 from majorant.estimate.anchor_map import AnchorMap
@@ -59,11 +61,65 @@ METHODS: tuple[type[Estimator], ...] = (
 )
 ESTIMATORS: dict[str, type[Estimator]] = {method.name: method for method in METHODS}
 
-__all__ = ["ESTIMATORS", "Estimator", "Fit", "State", "estimator_named", "load_state", "polish", "save_state", "update"]
+__all__ = [
+    "ESTIMATORS",
+    "Estimator",
+    "Fit",
+    "State",
+    "estimator_named",
+    "load_state",
+    "method_named",
+    "polish",
+    "save_state",
+    "update",
+]
+
+
+ALSO_KNOWN_AS = {
+    "mv": "majority",
+    "vote": "majority",
+    "majorityvote": "majority",
+    "majorityvoting": "majority",
+    "ds": "dawid-skene",
+    "dawidandskene": "dawid-skene",
+    "em": "dawid-skene",
+    "wmv": "weighted-majority",
+    "onecoindawidskene": "one-coin",
+    "zc": "one-coin",
+    "zencrowd": "one-coin",
+    "zbs": "zero-based-skill",
+    "hds": "hierarchical",
+    "mmsr": "spectral",
+    "worker": "hierarchical",
+    "workeragreementwithaggregate": "wawa",
+}
 
 
 def estimator_named(method: str, *, beside: Iterable[str] = ()) -> type[Estimator]:
     """The estimator of that name; the error lists all, after what the caller takes `beside` them."""
-    if method not in ESTIMATORS:
-        raise ConfigError(f"There is no method {method!r}. Choose one of: {', '.join([*beside, *ESTIMATORS])}.")
-    return ESTIMATORS[method]
+    return ESTIMATORS[method_named(method, beside=beside)]
+
+
+def method_named(method: str, *, beside: Iterable[str] = ()) -> str:
+    """The usual name of a method that is written in another way; what is unknown gets the nearest names.
+
+    >>> method_named("DawidSkene"), method_named("ds"), method_named("majority_vote")
+    ('dawid-skene', 'dawid-skene', 'majority')
+    >>> method_named("david-skene")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.ConfigError: There is no method 'david-skene'. Did you mean dawid-skene? ...
+    """
+    names = [*beside, *ESTIMATORS]
+    if method in names:
+        return method
+    known = {_bare(name): name for name in names} | {n: m for n, m in ALSO_KNOWN_AS.items() if m in ESTIMATORS}
+    if _bare(str(method)) in known:
+        return known[_bare(str(method))]
+    close = get_close_matches(_bare(str(method)), known, n=1)
+    hint = f"Did you mean {known[close[0]]}? " if close else ""
+    raise ConfigError(f"There is no method {method!r}. {hint}Choose one of: {', '.join(names)}.")
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()

@@ -106,7 +106,7 @@ def _points(summary: dict[str, Any]) -> list[str]:
         (
             str(row["votes"]),
             *("?" if row[name] is None else percent(row[name]) for name in ("majority", "best")),
-            f"{row['votes'] * summary['price_per_vote']:g}",
+            f"{row['votes'] * summary['price_per_vote']:.{_decimals(summary['price_per_vote'])}f}",
         )
         for row in summary["points"][:last]
     ]
@@ -122,3 +122,15 @@ def _crew(summary: dict[str, Any]) -> list[str]:
     condition = " if votes were independent" if summary["advice"] == "doubtful" else ""
     told = f"Keep {keep}: {together}right on {reached}{condition}, by the best rule that knows who voted."
     return [told, *columns([head, *rows])]
+
+
+def _decimals(price: float) -> int:
+    """As many decimals as the price was given with.
+
+    >>> _decimals(0.05), _decimals(1.0), _decimals(2.5)
+    (2, 0, 1)
+    """
+    from decimal import Decimal
+
+    exponent = Decimal(repr(float(price))).normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
