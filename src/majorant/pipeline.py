@@ -31,6 +31,9 @@ from majorant.answer.workers import Workers, assess_workers, assess_workers_at
 from majorant.certify.certificate import Certificate
 from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
 from majorant.estimate import ESTIMATORS, Fit, method_named
+from majorant.gold.design import Recognised, recognise
+from majorant.gold.draw import votes_digest
+from majorant.gold.question import Outcome as ExpertOutcome
 from majorant.interval import Estimate, as_level
 from majorant.io import Reading, as_votes
 from majorant.plan import Plan
@@ -128,7 +131,9 @@ def check(
     `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
 
     Each step starts from the same seed, so its numbers are those of the step alone.  `method` overrules the choice,
-    `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for.
+    `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for.  A `gold_file` of
+    labels that were drawn by `ask` is told by the design beside it: its labels answer the question of the design, and
+    are no gold for anything else.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)
@@ -136,8 +141,12 @@ def check(
     >>> result.tally.votes_i.sum(), result.majority.method
     (np.int64(600), 'majority')
     """
+    labelled = recognise(reading.get("gold_file"))
+    if labelled is not None:
+        reading["gold_file"] = None
     return check_at(
         MemorySite(as_votes(votes, **reading)),
+        labelled=labelled,
         level=level,
         rng=rng,
         method=method,
@@ -156,15 +165,21 @@ def check_at(
     tolerance: float = TOLERANCE,
     target: float = 0.95,
     compare_all: bool = False,
+    labelled: Recognised | None = None,
 ) -> Result:
-    """The whole line on votes wherever they lie; rule, confidence and plan from a sample where all are too many."""
+    """The whole line on votes wherever they lie; rule, confidence and plan from a sample where all are too many.
+
+    `labelled` are expert labels with the design that drew them.
+    """
     seed = as_seed(rng)
     as_level(level)
     if method is not None:
         method = method_named(method, beside=[COMBINATION])
         site.refuse(method)
+    if labelled is not None:
+        labelled.design.refuse_other_votes(votes_digest(site))
     counts = _counts(site)
-    chosen = _choose(site, level=level, seed=seed, method=method, tolerance=tolerance, counts=counts)
+    chosen = _choose(site, level=level, seed=seed, method=method, tolerance=tolerance, counts=counts, labelled=labelled)
     votes, item_p, inquiry, answer = chosen.votes, chosen.item_p, chosen.inquiry, chosen.answer
     labels = calibrate(votes, chosen.rule_here, rng=seed, refit=chosen.refit)
     known = _worker_fit(site, chosen.other, seed)
@@ -222,14 +237,17 @@ def _choose(
     method: str | None = None,
     tolerance: float = TOLERANCE,
     counts: Counts | None = None,
+    labelled: Recognised | None = None,
 ) -> _Chosen:
     """Certify majority vote, find the rule to compare it with, and weigh the two."""
+    expert = None if labelled is None else labelled.outcome
     generator = as_generator(seed)
     material = gather(site, rng=generator, counts=counts)
     inquiry = inquire_from(material, level=level, rng=generator)
     votes, item_p = _learned_from(site, material)
     majority = aggregate(votes, MAJORITY)
-    decision = decide(votes, majority, level=level, rng=seed, method=method)
+    rival = _rival(expert) if method is None and expert is not None else method
+    decision = decide(votes, majority, level=level, rng=seed, method=rival)
     other = decision.fit if item_p is None else _fit_elsewhere(site, decision, votes, seed)
     apart, expected = difference_at(site, other), expected_gain(majority, decision.fit, decision.belief)
     gold = gold_lead(site, other, apart, alpha=(1 - level) / decision.n_rivals)
@@ -242,6 +260,8 @@ def _choose(
         gold=gold,
         tolerance=tolerance,
         level=level,
+        expert=expert,
+        design=None if labelled is None else str(labelled.path),
         asked_for=method is not None,
         source=site.votes.account.source,
     )
@@ -258,6 +278,13 @@ def _choose(
         refit=partial(fit_rule, MAJORITY if keep else decision.method, seed=seed),
         answer=found,
     )
+
+
+def _rival(expert: ExpertOutcome) -> str | None:
+    """The rule that labels drawn by design compare with majority vote: the leader, or the last that was compared."""
+    if expert.kind != "rules" or expert.rules[0] != MAJORITY:
+        return None
+    return expert.leader if expert.leader != MAJORITY else expert.rules[-1]
 
 
 def _learned_from(site: Site, material: Material) -> tuple[Votes, IntArray | None]:

@@ -114,6 +114,8 @@ def tie_sentence(answer: Any) -> str:
         return ""
     share = f"{count(answer.tied, 'item')} ({percent(answer.tied / answer.items)}) are tied"
     share = share.replace(" are tied", " is tied") if answer.tied == 1 else share
+    if answer.basis == "expert labels":
+        return f"{share}; the design broke them once, at random."
     if answer.tie_gain is None or answer.basis not in ("gold", "model"):
         return f"{share}; majority vote counts as a fair draw there."
     source = "" if answer.basis == "gold" else " by the model"
@@ -127,6 +129,8 @@ def evidence(answer: Any) -> str:
         return _by_gold(answer)
     if answer.basis == "bound" and not answer.differ:
         return "Exact, without labels or model: the two rules give every item the same label."
+    if answer.basis == "expert labels":
+        return _by_expert(answer)
     if answer.basis == "bound":
         return (
             f"Exact, without labels or model: whichever of the two you use, accuracy changes by at most "
@@ -135,6 +139,11 @@ def evidence(answer: Any) -> str:
     if answer.basis == "model":
         return _by_model(answer)
     return _votes_cannot_tell(answer)
+
+
+def _by_expert(answer: Any) -> str:
+    start = "None yet, by expert labels" if answer.action == "ask" else "Exact, by expert labels"
+    return f"{start}: {race_sentence(answer.expert)}"
 
 
 def _by_gold(answer: Any) -> str:
@@ -199,6 +208,9 @@ def next_move(answer: Any, source: str) -> str:
     if answer.ask is None:
         return "Use the labels." if answer.action == "switch" else "Nothing: go on with majority vote."
     labels, command = count(answer.ask.labels, "expert label"), f"majorant ask {file} --n {answer.ask.labels}"
+    if answer.ask.design is not None:
+        more = f"majorant ask {file} --more {answer.ask.labels} --design {answer.ask.design}"
+        return f"Label what is left, or ask about more items: {more}"
     if answer.action == "switch":
         return f"Use the labels; about {labels} would confirm it without a model: {command}"
     return f"About {labels} on the {answer.ask.items:,} items where they differ should settle it: {command}"

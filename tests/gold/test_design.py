@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import majorant as mj
-from majorant.gold.design import Design, Recognised, design_path, recognise
+from majorant.gold.design import Design, Recognised, recognise
 from majorant.gold.draw import draw_rules, votes_digest
 from majorant.gold.race import Race
-from majorant.io.tasks import Answer, read_answers
+from majorant.io.tasks import Answer, design_path, read_answers
 from majorant.site import MemorySite
 
 

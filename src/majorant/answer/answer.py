@@ -17,6 +17,7 @@ from majorant import wording
 from majorant.answer.difference import Difference, Expected, GoldLead
 from majorant.certify.certificate import ALIKE, Certificate, Claim
 from majorant.errors import ConfigError
+from majorant.gold.question import Outcome
 from majorant.gold.race import labels_to_settle
 from majorant.interval import Estimate
 
@@ -34,6 +35,7 @@ class Ask:
     between: tuple[str, str]
     items: int  # on which the two differ
     labels: int  # about so many will probably do
+    design: str | None = None  # the file of a design that was begun and goes on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,7 @@ class Answer:
     level: float
     tolerance: float  # percentage points
     gold: GoldLead | None = None
+    expert: Outcome | None = None  # what labels drawn by design say, of this or of another question
     model: Model | None = None
     withdrawn: Estimate | None = None  # what the model expected, in percentage points, where gold excludes it
     ask: Ask | None = None
@@ -97,18 +100,24 @@ def weigh(
     gold: GoldLead | None,
     tolerance: float,
     level: float,
+    expert: Outcome | None = None,
+    design: str | None = None,
     asked_for: bool = False,
     source: str = "",
 ) -> Answer:
     """Weigh what is known of a rule against majority vote, and say what to do.
 
     `model` says what the votes alone suggest, `gold` what labels of these items show, `expected` what the rule expects
-    of itself; `tolerance` is a difference in accuracy that does not matter.
+    of itself; `tolerance` is a difference in accuracy that does not matter.  `expert` is what labels drawn by `design`
+    settle: they need no model, and no random sample.
     """
     if not 0 <= tolerance <= 1:
         raise ConfigError(f"tolerance is a difference in accuracy, 0 to 1, not {tolerance!r}.")
     gain, basis = _gain(apart, model, gold, tolerance)
     action = _action(other, apart, model, gain, basis, tolerance)
+    told = expert is not None and _speaks(expert, other) and (expert.decided or basis != "gold" or action == "ask")
+    if expert is not None and told:
+        gain, basis, action = expert.value, "expert labels", _by_expert(expert, other, tolerance)
     grade: Grade = "none" if action == "ask" else "model" if basis == "model" else "exact"
     if action == "ask" and basis == "model":
         basis = "votes"
@@ -121,21 +130,48 @@ def weigh(
         grade=grade,
         basis=basis,
         items=apart.items,
-        differ=apart.differ,
+        differ=expert.n_differ if expert is not None and told else apart.differ,
         stake=100 * apart.stake,
         tied=apart.tied,
         tie_gain=_tie_gain(basis, expected, gold),
         level=level,
         tolerance=100 * tolerance,
         gold=gold,
+        expert=expert,
         model=model,
         withdrawn=_withdrawn(model, gold),
-        ask=Ask(between=(MAJORITY, other), items=apart.differ, labels=_labels(apart, expected, tolerance))
-        if open_question
-        else None,
+        ask=_ask(other, apart, expected, tolerance, expert if told else None, design) if open_question else None,
         asked_for=asked_for,
     )
     return with_sentences(facts, source)
+
+
+def _speaks(expert: Outcome, other: str) -> bool:
+    """Whether labels drawn by design compare the rule with majority vote, and there are some, or none are needed."""
+    compares = expert.kind == "rules" and expert.rules[0] == MAJORITY and other in expert.rules
+    return compares and (expert.decided or expert.labels > 0)
+
+
+def _by_expert(expert: Outcome, other: str, tolerance: float) -> Action:
+    """What labels drawn by design say to do about the rule that leads, or the one that was compared."""
+    if not expert.decided:
+        return "ask"
+    ahead = expert.leader == other and expert.verdict in ("better", "within")
+    slight = expert.value.high is not None and expert.value.high <= tolerance
+    return "switch" if ahead and not slight else "keep"
+
+
+def _ask(
+    other: str,
+    apart: Difference,
+    expected: Expected | None,
+    tolerance: float,
+    expert: Outcome | None,
+    design: str | None,
+) -> Ask:
+    if expert is None or expert.more is None:
+        return Ask(between=(MAJORITY, other), items=apart.differ, labels=_labels(apart, expected, tolerance))
+    return Ask(between=(MAJORITY, other), items=expert.n_differ, labels=expert.more, design=design)
 
 
 def with_sentences(facts: Answer, source: str) -> Answer:

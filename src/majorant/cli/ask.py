@@ -183,7 +183,8 @@ def _correction(site: Site, options: dict[str, Any]) -> Design:
 
 def _labelled(design: str) -> Any:
     """A design with the labels that stand in the file beside it."""
-    from majorant.gold.design import ENDING, Design, Recognised, recognise
+    from majorant.gold.design import Design, Recognised, recognise
+    from majorant.io.tasks import ENDING
 
     path = Path(design)
     stem = path.name.removesuffix(ENDING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,9 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
     help="The accuracy to buy votes for.",
 )
 @click.option("--by", metavar="COLUMN", help="Also a verdict for each value of a column, such as language or batch.")
+@click.option(
+    "--design", metavar="FILE", help="The design of the labels in --gold-file, where it does not lie beside them."
+)
 @click.option("--compare", "compare_all", is_flag=True, help="Also a table of all methods.")
 @click.option(
     "--fail-on",
@@ -100,15 +104,21 @@ def _check(
     how: dict[str, Any], options: dict[str, Any],
 ) -> tuple[dict[str, Any], list[Path]]:  # fmt: skip
     """The line, wherever the votes are to be worked on; the facts, and the files that were written."""
+    from majorant.gold.design import recognise
     from majorant.pipeline import check_at
     from majorant.report.files import write_result
     from majorant.report.summary import result_summary
 
+    labelled = recognise(source.settings["gold_file"], design=options["design"])
+    if labelled is not None:
+        source = replace(source, settings={**source.settings, "gold_file": None})
+        if options["masked"]:
+            raise ConfigError("--mask hides the names by which expert labels find their items: leave it out.")
     beside = None if out is None else str(Path(out) / "labels.csv")
     local = opened(source, large, out=beside, by=by, masked=options["masked"])
     with local if cluster is None else cluster.site(source) as site:
         with at_work("certifying and deciding", quiet=options["quiet"] or site.whole is None):
-            result = check_at(site, **how)
+            result = check_at(site, labelled=labelled, **how)
         summary = result_summary(result, command=command_line(), seed=how["rng"])
         return summary, [] if out is None else write_result(result, summary, out)
 

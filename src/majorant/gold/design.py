@@ -23,11 +23,21 @@ from majorant.gold.corrected import CorrectedRule
 from majorant.gold.question import SKIPPED, UNASKED, Codes, Outcome, Question
 from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
-from majorant.io.tasks import Answer, Labelled, Tasks, extended_file, read_answers, task_file
+from majorant.io.tasks import (
+    ENDING,
+    Answer,
+    Labelled,
+    Tasks,
+    design_path,
+    extended_file,
+    is_file,
+    may_be_drawn,
+    read_answers,
+    task_file,
+)
 from majorant.output import write_files
 
 FORMAT, VERSION = "majorant-design", 1
-ENDING = ".design.json"
 EXPERTS = ("majority", "unanimous")  # what counts where several experts label an item
 CANNOT_TELL = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
 QUESTIONS: dict[str, type[Question]] = {
@@ -330,12 +340,6 @@ def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def design_path(path: str | Path) -> Path:
-    """Where the design of a file of items to label lies: beside it."""
-    target = Path(path)
-    return target.with_name(target.name.removesuffix(target.suffix) + ENDING)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Recognised:
     """A file of labels, the design that it came from, and where that lies."""
@@ -357,12 +361,12 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
     Labels that were drawn by design are no random sample: nothing but the design's own question may be read off them.
     """
     paths = [
-        Path(path) for path in (gold_file if isinstance(gold_file, list | tuple) else [gold_file]) if _is_file(path)
+        Path(path) for path in (gold_file if isinstance(gold_file, list | tuple) else [gold_file]) if is_file(path)
     ]
     if not paths:
         return None
     beside = Path(design) if design is not None else design_path(paths[0])
-    if design is None and not beside.exists() and not _may_be_drawn(paths[0]):
+    if design is None and not beside.exists() and not may_be_drawn(paths[0]):
         return None
     labelled = [read_answers(path, expert=path.stem if len(paths) > 1 else "") for path in paths]
     if design is None and not beside.exists():
@@ -372,18 +376,6 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
         beside = found
     answers = tuple(answer for one in labelled for answer in one.answers)
     return Recognised(Design.read(beside), beside, answers)
-
-
-def _is_file(path: Any) -> bool:
-    return isinstance(path, str | Path) and str(path) != "-" and Path(path).is_file()
-
-
-def _may_be_drawn(path: Path) -> bool:
-    """Whether the beginning of a file shows a draw or the id of a design."""
-    with path.open("rb") as file:
-        head = file.read(1 << 16).replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
-    first = head.split(b"\n", 1)[0].strip().strip(b'"').lower()
-    return first.startswith(b"draw") or b"majorant_design" in head
 
 
 def _in_folder(path: Path, labelled: Labelled) -> Path | None:

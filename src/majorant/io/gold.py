@@ -15,6 +15,7 @@ from majorant.io.frames import kind_key
 from majorant.io.ids import distinct
 from majorant.io.opening import Opening, open_table
 from majorant.io.per_item import first_per_item
+from majorant.io.tasks import refuse_drawn
 from majorant.io.values import decode, is_empty, numbers_if_all
 
 
@@ -39,6 +40,7 @@ def read_gold(
 
     `what` is the word for them in messages.
     """
+    refuse_drawn(source)
     with open_table(source, how) as table:
         coded = collect_codes(table, max_classes=max_classes, progress=None)
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]

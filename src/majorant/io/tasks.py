@@ -14,10 +14,12 @@ from majorant.io.columns import ALIASES
 from majorant.io.formats import recognise
 from majorant.io.formats.base import Context
 from majorant.io.json_values import loads
+from majorant.wording import NOT_A_SAMPLE
 
 DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
 DESIGN = "majorant_design"  # in tasks: which design they belong to
 ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")  # as spreadsheets save
+ENDING = ".design.json"
 SIGNS = (",", ";", "\t")
 
 
@@ -254,3 +256,28 @@ def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> 
     if isinstance(value, list):
         value = value[0] if len(value) == 1 else None
     return Answer(item, value, str(worker or expert), cannot_tell=value is None)
+
+
+def design_path(path: str | Path) -> Path:
+    """Where the design of a file of items to label lies: beside it."""
+    target = Path(path)
+    return target.with_name(target.name.removesuffix(target.suffix) + ENDING)
+
+
+def is_file(source: Any) -> bool:
+    """Whether a source is a file that can be looked at twice."""
+    return isinstance(source, str | Path) and Path(source).is_file()
+
+
+def may_be_drawn(path: str | Path) -> bool:
+    """Whether the beginning of a file shows a draw or the id of a design."""
+    with Path(path).open("rb") as file:
+        head = file.read(1 << 16).replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
+    first = head.split(b"\n", 1)[0].strip().strip(b'"').lower()
+    return first.startswith(b"draw") or DESIGN.encode() in head
+
+
+def refuse_drawn(source: Any) -> None:
+    """Refuse labels drawn by design as gold: whoever takes them for a random sample is misled."""
+    if is_file(source) and (design_path(source).exists() or may_be_drawn(source)):
+        raise DataError(f"{source} holds labels drawn by majorant ask. {NOT_A_SAMPLE} Give them to check.")

@@ -34,9 +34,19 @@ def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         *_wrapped("Gain", answer["gain_sentence"]),
         *_wrapped("Evidence", answer["why"]),
         *_wrapped("Next", answer["next"]),
+        *_expert(answer),
         *_written(written),
     ]
     return "\n".join([*lines, *_slices(summary["slices"]), *comparison_lines(summary["comparison"])])
+
+
+def _expert(answer: dict[str, Any]) -> list[str]:
+    """What labels drawn by design say of another question, and what to know about the labels."""
+    expert = answer["expert"]
+    if expert is None:
+        return []
+    said = [] if answer["basis"] == "expert labels" else _wrapped("Labels", expert["sentence"])
+    return [*said, *(line for note in expert["notes"] for line in _wrapped("Note", note))]
 
 
 def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:

@@ -13,6 +13,7 @@ from majorant.answer.answer import Answer
 from majorant.answer.calibrate import Labels
 from majorant.answer.choice import Alternative, Decision
 from majorant.answer.review import Reviewed, review_table
+from majorant.gold.question import Outcome as ExpertOutcome
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import certificate_sentence
 from majorant.report.plain import number, plain
@@ -35,9 +36,24 @@ def answer_summary(answer: Answer) -> dict[str, Any]:
         "gain": asdict(answer.gain),
         **{name: getattr(answer, name) for name in ("items", "differ", "stake", "tied", "tie_gain", "tolerance")},
         "gold": None if answer.gold is None else asdict(answer.gold),
+        "expert": None if answer.expert is None else expert_summary(answer.expert),
         "model": None if answer.model is None else asdict(answer.model),
         "withdrawn": None if answer.withdrawn is None else asdict(answer.withdrawn),
         "ask": None if answer.ask is None else asdict(answer.ask),
+    }
+
+
+def expert_summary(outcome: ExpertOutcome) -> dict[str, Any]:
+    """What labels drawn by design say, with its sentence and what to know about the labels."""
+    names = ("kind", "verdict", "decided", "labels", "skipped", "more", "leader", "below", "tolerance")
+    return {
+        **{name: getattr(outcome, name) for name in names},
+        "value": asdict(outcome.value),
+        "rules": list(outcome.rules),
+        "alive": list(outcome.alive),
+        "right": dict(outcome.right),
+        "sentence": wording.outcome_sentence(outcome),
+        "notes": [*wording.answers_notes(outcome), wording.NOT_A_SAMPLE],
     }
 
 
