@@ -77,6 +77,17 @@ def one_of(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def under(conditions: Sequence[str], sentence: str) -> str:
+    """The sentence, begun by what it rests on.
+
+    >>> under(["votes are independent"], "Majority vote is best.")
+    'If votes are independent, majority vote is best.'
+    """
+    if not conditions:
+        return sentence
+    return f"If {', and if '.join(conditions)}, {sentence[:1].lower()}{sentence[1:]}"
+
+
 # --- the answer: keep, switch or ask
 
 
