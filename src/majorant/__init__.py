@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from majorant import theory as theory
     from majorant.agreement import agreement as agreement
+    from majorant.agreement.judges import judges as judges
     from majorant.agreement.scores import scores as scores
     from majorant.ask import ask as ask
     from majorant.certify.anonymous.counts import certify_counts as certify_counts
@@ -56,6 +57,7 @@ _HOME = {
     "check": "pipeline",
     "figure": "report.notebook",
     "from_matrix": "io",
+    "judges": "agreement.judges",
     "load_state": "estimate",
     "plan": "plan",
     "plan_model": "plan",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
 from majorant.certify.anonymous.words import SETTLES
-from majorant.certify.certificate import Certificate, Claim, Gate
+from majorant.certify.certificate import AssumptionTest, Certificate, Claim
 from majorant.certify.gold.cells import GoldCells, cells_of, gold_rows
 from majorant.certify.gold.claim import claim_from_cells
 from majorant.certify.named.bootstrap import Case, bootstrap
@@ -197,7 +197,7 @@ def _case(votes: Votes) -> Case | None:
 def _anonymous(
     material: Material,
     panel: Case | None,
-    gate: Gate | None,
+    gate: AssumptionTest | None,
     level: float,
     rng: np.random.Generator,
 ) -> Claim:
@@ -226,7 +226,7 @@ def _named(
     material: Material,
     case: Case,
     anonymous: Claim,
-    gate: Gate | None,
+    gate: AssumptionTest | None,
     level: float,
     rng: np.random.Generator,
 ) -> Claim:
@@ -249,7 +249,7 @@ def _of_sample(claim: Claim, material: Material) -> Claim:
     return replace(claim, assumptions=(*claim.assumptions, note))
 
 
-def _gated(claim: Claim, gate: Gate | None) -> Claim:
+def _gated(claim: Claim, gate: AssumptionTest | None) -> Claim:
     """The claim, void where the gate failed: its numbers then hold only if votes were independent."""
     if gate is None:
         return claim

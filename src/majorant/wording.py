@@ -77,6 +77,17 @@ def one_of(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def under(conditions: Sequence[str], sentence: str) -> str:
+    """The sentence, begun by what it rests on.
+
+    >>> under(["votes are independent"], "Majority vote is best.")
+    'If votes are independent, majority vote is best.'
+    """
+    if not conditions:
+        return sentence
+    return f"If {', and if '.join(conditions)}, {sentence[:1].lower()}{sentence[1:]}"
+
+
 # --- the answer: keep, switch or ask
 
 
@@ -433,3 +444,61 @@ def label_line(number: int, n_items: int, shown: dict[str, str], keys: dict[str,
     content = [f"  {name}: {value}" for name, value in shown.items()]
     choices = "   ".join(f"[{key}] {label}" for key, label in keys.items())
     return ["", f"{number} of {n_items}", *content, f"  {choices}   [s] cannot tell   [u] undo   [q] quit"]
+
+
+# --- judges
+
+
+def gate_sentence(
+    judged: Sequence[tuple[str, float | None, float | None, float | None]], *, bar: float, level: float, n_gold: int
+) -> str:
+    """Whether judges are good enough to gate on; each comes with its accuracy by gold and the ends of its interval.
+
+    >>> gate_sentence([("a", .95, .91, .98)], bar=.9, level=.95, n_gold=200)[:70]
+    'Good enough to gate on at 90 %: a, right on 95.0 % of the gold items, '
+    >>> gate_sentence([], bar=.9, level=.95, n_gold=0)
+    'Not known: votes alone promise nothing about judges who may err together. Label a few items: majorant ask.'
+    """
+    wanted, sure = percent(bar, 0), f"{level_percent(level)} confidence"
+    if not judged:
+        alone = "votes alone promise nothing about judges who may err together"
+        return f"Not known: {alone}. Label a few items: majorant ask."
+    good = [one for one in judged if one[2] is not None and one[2] >= bar]
+    if good:
+        name, value, low, _ = max(good, key=lambda one: one[2] or 0.0)
+        seen, bound = percent(value or 0.0), f"at least {percent(low or 0.0)} of all that it labels"
+        return f"Good enough to gate on at {wanted}: {name}, right on {seen} of the gold items, {bound} ({sure})."
+    if all(one[3] is not None and one[3] < bar for one in judged):
+        name, value, _, high = max(judged, key=lambda one: one[1] or 0.0)
+        seen, bound = percent(value or 0.0), f"at most {percent(high or 0.0)} of all that it labels"
+        best = f"the best, {name}, is right on {seen} of the gold items, {bound}"
+        return f"Not good enough to gate on at {wanted}: {best} ({sure})."
+    few = f"{count(n_gold, 'gold label')} {'is' if n_gold == 1 else 'are'} too few"
+    return f"Not known yet: {few} to tell whether any judge is right {wanted} of the time."
+
+
+def judge_lines(facts: dict[str, Any]) -> list[str]:
+    """Each judge, the panel, pairs that agree most, and the order of candidates, a line each."""
+    lines = [facts["gate"]]
+    for one in [*facts["judges"], *([facts["panel"]] if facts["panel"] else [])]:
+        if one["accuracy"] is None:
+            lines.append(f"  {one['name']}: labels no gold item")
+            continue
+        kappa = "" if one["kappa"] is None else f", kappa {one['kappa']:.2f}"
+        wrong = f"; wrong on {listed(map(str, one['wrong']))}" if one["wrong"] else ""
+        between = f"{percent(one['low'])} to {percent(one['high'])}"
+        lines.append(f"  {one['name']}: {one['right']} of {one['judged']} right ({between}){kappa}{wrong}")
+    for pair in facts["repeats"][:3]:
+        either = pair["either_wrong"]
+        errors = f", wrong together on {pair['both_wrong']} of {either} on which either is" if either else ""
+        agreed = f"{percent(pair['agreed'])} of {count(pair['common'], 'item')}"
+        lines.append(f"  {pair['first']} and {pair['second']} agree on {agreed}{errors}")
+    for one in facts["positions"]:
+        biased = one["p_value"] is not None and one["p_value"] < 0.05
+        leans = "the first" if one["first_twice"] > one["second_twice"] else "the second"
+        verdict = f"prefers {leans} shown (p = {one['p_value']:.2g})" if biased else "no preference for a place found"
+        lines.append(
+            f"  {one['judge']}: the same in both orders on {one['consistent']} of {one['pairs']}, the first twice on "
+            f"{one['first_twice']}, the second twice on {one['second_twice']}: {verdict}"
+        )
+    return lines

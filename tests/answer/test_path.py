@@ -3,11 +3,11 @@
 import pytest
 
 from majorant.answer.path import decision_path
-from majorant.certify.certificate import Certificate, Claim, Gate
+from majorant.certify.certificate import AssumptionTest, Certificate, Claim
 
 
 def claim(verdict, *, kind="anonymous", margin=0.5, passed=True, more_items=None):
-    gate = Gate(name="independent votes", passed=passed, p_value=0.4, text="independence")
+    gate = AssumptionTest(name="independent votes", passed=passed, p_value=0.4, text="independence")
     return Claim(kind=kind, verdict=verdict, why="why", margin=margin, gates=(gate,), more_items=more_items)
 
 

@@ -25,10 +25,23 @@ GOOD = Crowd("good", 0.5, 0.8, 0.2, {3: 4000})
 SKEWED = Crowd("skewed", 0.93, 0.8, 0.2, {5: 8000})
 
 
-def test_a_good_crowd_is_proved():
-    claim = certify_counts(drawn(GOOD), rng=0).anonymous
+def test_a_good_crowd_is_proved_where_independence_can_be_tested():
+    claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, {5: 4000})), rng=0).anonymous
     assert claim.verdict == "proved"
-    assert dict(claim.by_votes) == {3: "proved"}
+    assert dict(claim.by_votes) == {5: "proved"}
+    assert claim.tested
+    assert claim.gates[0].passed
+    assert claim.breakdown > 0
+
+
+def test_three_votes_cannot_test_independence_so_nothing_is_proved_without_a_condition():
+    claim = certify_counts(drawn(GOOD), rng=0).anonymous
+    assert claim.verdict == "supported"
+    assert dict(claim.by_votes) == {3: "supported"}
+    assert not claim.tested
+    condition = "votes on an item are independent given its class, which 3 votes per item cannot test"
+    assert claim.conditions == (condition,)
+    assert claim.why.startswith(f"If {condition}, majority vote is as good as")
     assert claim.evidence["e_value"] >= 20
     assert claim.items_certified == 1
     assert claim.more_items == 0
@@ -60,13 +73,36 @@ def test_margin_and_handicap_are_those_of_theory_at_the_estimate():
     assert claim.evidence["best_accuracy"] == pytest.approx(map_accuracy(prior, confusion, 5), abs=1e-12)
 
 
-def test_tied_items_are_set_aside():
+def test_a_tie_is_a_fair_draw():
     claim = certify_counts(drawn(Crowd("", 0.8, 0.8, 0.4, {4: 3000})), rng=0).anonymous
     nu, a, b = (claim.evidence[name] for name in ("prior_0", "accuracy_0", "accuracy_1"))
     prior, confusion = [nu, 1 - nu], [[a, 1 - a], [1 - b, b]]
-    assert claim.loss.value == pytest.approx(gap(prior, confusion, 4, ties="exclude"), abs=1e-12)
-    right = majority_accuracy(prior, confusion, 4, ties="exclude")
-    assert claim.evidence["majority_accuracy"] == pytest.approx(right, abs=1e-12)
+    assert claim.loss.value == pytest.approx(gap(prior, confusion, 4, ties="random"), abs=1e-12)
+    assert claim.evidence["majority_accuracy"] == pytest.approx(majority_accuracy(prior, confusion, 4), abs=1e-12)
+    assert claim.evidence["best_accuracy"] == pytest.approx(map_accuracy(prior, confusion, 4), abs=1e-12)
+    assert 0 <= claim.tie_loss.low <= claim.tie_loss.value <= claim.tie_loss.high
+
+
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_four_votes_lose_what_a_fair_draw_on_ties_loses(seed):
+    """Review S2: prior .7, accuracy .8, four votes: 3.1 points, all of them on ties."""
+    crowd = Crowd("", 0.7, 0.8, 0.2, {4: 40_000})
+    claim = certify_counts(drawn(crowd, seed), rng=0).anonymous
+    exact = gap([0.7, 0.3], [[0.8, 0.2], [0.2, 0.8]], 4, ties="random")
+    assert claim.loss.value == pytest.approx(exact, abs=0.003)
+    assert claim.tie_loss.value == pytest.approx(exact, abs=0.003)
+    assert claim.verdict == "refuted"
+    assert claim.untied == "proved"
+    assert claim.tied_share == pytest.approx(0.1536, abs=0.01)
+    assert claim.items_certified == pytest.approx(1 - claim.tied_share)
+    assert "of the items are tied, and a fair draw on them loses" in claim.why
+
+
+def test_even_ties_cost_nothing_and_refute_nothing():
+    claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, {4: 4000})), rng=0).anonymous
+    assert claim.verdict == "proved"
+    assert claim.tie_loss.low == claim.loss.low == 0
+    assert "apart from ties" in claim.why
 
 
 def test_swapping_the_classes_changes_nothing():
@@ -90,7 +126,7 @@ def test_the_same_seed_gives_the_same_certificate_and_the_input_stays():
 def test_a_higher_level_asks_for_more():
     histograms = drawn(Crowd("", 0.5, 0.8, 0.2, {3: 700}))
     at_95, at_999 = (certify_counts(histograms, level=level, rng=0).anonymous for level in (0.95, 0.9999))
-    assert at_95.verdict == "proved"
+    assert at_95.verdict == "supported"
     assert at_999.verdict == "undecided"
     assert ratio_cut(0.9999) > at_95.evidence["likelihood_ratio"] > ratio_cut(0.95)
     assert at_999.more_items > 0
@@ -125,13 +161,19 @@ def test_unanimous_items_are_not_certified_on_patterns_never_seen():
 
 def test_a_number_of_votes_that_few_items_hold_has_no_say():
     histograms = drawn(GOOD) | drawn(Crowd("", 0.5, 0.8, 0.2, {9: 20}), 1)
-    assert set(certify_counts(histograms, rng=0).anonymous.by_votes) == {3}
+    claim = certify_counts(histograms, rng=0).anonymous
+    assert set(claim.by_votes) == {3}
+    assert dict(claim.without_say) == {9: pytest.approx(20 / 4020)}
 
 
 def test_the_loss_interval_reaches_as_far_as_a_constrained_optimiser():
     histograms = {5: [30, 50, 200, 200, 200, 100]}
     cells, items_c = flatten(histograms)
-    loss = binomial_loss(cells, np.array([0, 0, 0, 0, 0, 780.0]))
+    losses = binomial_loss(cells, np.array([0, 0, 0, 0, 0, 780.0]))
+
+    def loss(theta):
+        return losses(theta).total
+
     best, theta = suprema(cells, items_c[None])
     _, near = suprema(cells, items_c[None], contradictions([5]))
     found = loss_interval(binomial_region(cells, items_c, theta[0, 0], 1.92), [theta[0, 0], *near[0]], loss)

@@ -21,7 +21,8 @@ def test_one_number_of_votes_is_proved_by_inversion_with_few_items():
     assert claim.verdict == "proved"
     assert claim.items_certified == 1
     few = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, {5: 400})), rng=0).anonymous
-    assert few.verdict == "proved"
+    assert few.items_certified == 1
+    assert few.verdict == "supported"  # so few items hardly test whether votes are independent
     assert few.evidence["e_value"] < 20  # the split e-value would not have proved it
 
 
@@ -38,9 +39,7 @@ def test_several_numbers_of_votes_have_their_share_from_split_e_values(monkeypat
     monkeypatch.setattr(proved, "prove", refuse)
     monkeypatch.setattr(proved, "is_proved", lambda histograms, h, *rest: h == 5)
     claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, {3: 300, 5: 300})), rng=0).anonymous
-    assert claim.by_votes[5] == "proved"
-    assert claim.by_votes[3] != "proved"
-    assert claim.verdict != "proved"
+    assert "proved" not in {*claim.by_votes.values(), claim.verdict}  # all of them together, or none
     assert 0 < claim.items_certified <= 1
 
 
@@ -56,8 +55,9 @@ def test_a_proved_data_set_has_all_its_decided_items_proved(n_items):
     claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, n_items)), rng=0).anonymous
     assert claim.verdict == "proved"
     few = sum(n for h, n in n_items.items() if h not in claim.by_votes)
-    assert 1 - 2 * few / sum(n_items.values()) <= claim.items_certified <= 1
-    assert (claim.items_certified == 1) == (few == 0)
+    decided = 1 - claim.tied_share
+    assert decided - 2 * few / sum(n_items.values()) <= claim.items_certified <= decided
+    assert (claim.items_certified == pytest.approx(decided)) == (few == 0)
 
 
 def test_numbers_of_votes_and_items_share_the_error(monkeypatch):

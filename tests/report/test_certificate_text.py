@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from majorant.certify.certificate import ALIKE, Certificate, Claim, Dependence, Gate, Pair
+from majorant.certify.certificate import ALIKE, AssumptionTest, Certificate, Claim, Dependence, Pair
 from majorant.certify.plug_in import plug_in
 from majorant.cli import main
 from majorant.estimate import ESTIMATORS
@@ -22,7 +22,7 @@ from majorant.report.text import to_json
 from majorant.report.workers_summary import dependence_summary
 from majorant.simulate import simulate
 
-INDEPENDENT = Gate(name="independent votes", passed=True, p_value=0.31, text="The counts fit.")
+INDEPENDENT = AssumptionTest(name="independent votes", passed=True, p_value=0.31, text="The counts fit.")
 
 
 def anonymous(verdict="supported", **more):
@@ -72,8 +72,8 @@ SENTENCES = [
     (
         of(anonymous("undecided", more_items=1200), named("undecided", loss=Estimate(0.0001, 0.0, 0.0002))),
         "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted (undecided, "
-        "95 %); at most 0.4 points are at stake; about 1,200 more items would tell. Knowing who voted would gain less "
-        "than 0.1 points.",
+        "95 %); at most 0.4 points are at stake; about 1,200 fresh items alone would tell. Knowing who voted would "
+        "gain less than 0.1 points.",
     ),
     (
         of(anonymous("undecided", loss=Estimate(0.0, 0.0, 0.0001)), level=0.999),
@@ -87,12 +87,12 @@ SENTENCES = [
     (
         of(anonymous("undecided", loss=Estimate(None), more_items=1)),
         "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted (undecided, "
-        "95 %); about 1 more item would tell.",
+        "95 %); about 1 fresh item alone would tell.",
     ),
     (
         of(anonymous("void", why="Hard items."), None, gold("undecided", loss=Estimate(0, 0, 0.014), more_items=24317)),
-        "Hard items. The gold labels cannot yet tell either; at most 1.4 points are at stake; about 24,317 more gold "
-        "items would tell.",
+        "Hard items. The gold labels cannot yet tell either; at most 1.4 points are at stake; about 24,317 fresh "
+        "gold items alone would tell.",
     ),
     (
         of(anonymous("void", why="Votes depend on each other: hard items."), named("void")),
@@ -132,6 +132,7 @@ def test_the_numbers():
         "\n"
         "Rules that ignore who voted: supported at 95 %, independent votes\n"
         "         The likelihood ratio is 3.2.\n"
+        "         The numbers below are the model's: they hold as far as its assumptions do.\n"
         "         by votes   3: proved, 5: supported\n"
         "         margin     +0.303 nats; handicap -0.36 votes\n"
         "         loss       0.0 points of accuracy [0.0, 0.4]\n"
@@ -142,15 +143,15 @@ def test_the_numbers():
         "\n"
         "By gold labels alone, rules that ignore who voted: undecided at 95 %\n"
         "         By gold.\n"
-        "         would decide  about 40 more gold items"
+        "         would decide  about 40 fresh gold items, judged by themselves"
     )
 
 
 def test_void_numbers_are_marked_and_a_failed_gate_stands_out():
-    failed = Gate(name="independent votes", passed=False, p_value=3e-33, text="Hard items.")
-    untested = Gate(name="difficulty", passed=None, p_value=None, text="")
+    failed = AssumptionTest(name="independent votes", passed=False, p_value=3e-33, text="Hard items.")
+    untested = AssumptionTest(name="difficulty", passed=None, p_value=None, text="")
     text = certificate_text(certificate_summary(of(anonymous("void", gates=(failed, untested)))))
-    assert "The numbers below would hold if votes were independent:" in text
+    assert "The numbers below are the model's alone: they would hold if votes were independent." in text
     assert "independent votes: FAILED (p = 3e-33). Hard items." in text
     assert "difficulty: cannot be tested." in text
     without = certificate_text(certificate_summary(of(Claim(kind="anonymous", verdict="void", why="w"))))
@@ -158,7 +159,7 @@ def test_void_numbers_are_marked_and_a_failed_gate_stands_out():
 
 
 def test_workers_who_differ_are_a_finding_and_no_failed_gate():
-    unlike = Gate(name=ALIKE, passed=False, p_value=0.002, text="Workers differ (p = 0.002).")
+    unlike = AssumptionTest(name=ALIKE, passed=False, p_value=0.002, text="Workers differ (p = 0.002).")
     text = certificate_text(certificate_summary(of(anonymous(), named(gates=(unlike,)))))
     assert "workers  Workers differ (p = 0.002)." in text
     assert "FAILED" not in text
@@ -173,7 +174,7 @@ def test_a_level_keeps_its_digits_and_a_handicap_without_sense_is_left_out():
 def test_what_was_said_is_not_said_again():
     text = certificate_text(certificate_summary(of(anonymous("void", why="Items are hard."))))
     assert text.count("Items are hard.") == 1
-    told = Gate(name="fit", passed=False, p_value=0.01, text="It does not fit (p = 0.01).")
+    told = AssumptionTest(name="fit", passed=False, p_value=0.01, text="It does not fit (p = 0.01).")
     assert certificate_text(certificate_summary(of(anonymous(gates=(told,))))).count("0.01") == 1
     assert "would decide" not in certificate_text(certificate_summary(of(anonymous(more_items=0))))
     shown = certificate_text(certificate_summary(of(anonymous(evidence={"majority_accuracy": 0.982, "inner": 3.0}))))
@@ -237,7 +238,9 @@ def test_text_and_json_of_the_command(run):
 
 
 TOGETHER = Dependence(
-    gate=Gate(name="independent workers", passed=False, p_value=1e-9, text="Workers err together (p = 1e-09)."),
+    gate=AssumptionTest(
+        name="independent workers", passed=False, p_value=1e-9, text="Workers err together (p = 1e-09)."
+    ),
     truth="gold",
     pairs=(
         Pair(workers=("w1", "w2"), correlation=0.62, p_value=1e-8),

@@ -17,8 +17,12 @@ NOT_ESTIMATED = Estimate(None, reason="not estimated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """An assumption put to the test; `passed` is None where these data cannot test it."""
+class AssumptionTest:
+    """An assumption put to the test; `passed` is None where these data cannot test it.
+
+    They cannot if the test does not exist, or if it would most likely pass were the assumption so far from true that
+    the verdict turned.
+    """
 
     name: str
     passed: bool | None
@@ -31,7 +35,9 @@ class Claim:
     """Majority vote is as good as any rule of a kind, and how far the data bear it out.
 
     `anonymous`: no rule that ignores who voted beats it.  `named`: no rule at all does, under a confusion matrix per
-    worker.  `gold`: the anonymous claim, from gold labels alone, without a model.  A `void` claim keeps its numbers,
+    worker.  `gold`: the anonymous claim, from gold labels alone, without a model.  Majority vote draws a fair lot where
+    votes are tied: loss and accuracy include that, the margin is of the counts without a tie.  All numbers but those by
+    gold are the model's: they hold as far as its assumptions do, `conditions` first.  A `void` claim keeps its numbers,
     which then hold only "if votes were independent".
     """
 
@@ -39,18 +45,31 @@ class Claim:
     verdict: Verdict
     why: str  # one sentence
     by_votes: Mapping[int, Verdict] = field(default_factory=dict)  # the verdict for each number of votes on an item
-    margin: float | None = None  # nats; > 0: majority vote is optimal at the estimate
+    untied: Verdict | None = None  # the verdict apart from ties, where that is another
+    margin: float | None = None  # nats; > 0: majority vote is optimal at the estimate, apart from ties
     handicap: float | None = None  # votes, two classes
     loss: Estimate = NOT_ESTIMATED  # accuracy given away against the best rule of the kind
-    items_certified: float | None = None  # share of items decided as the best rule would
+    tied_share: float = 0.0  # of the items with a vote
+    tie_loss: Estimate = NOT_ESTIMATED  # the part of the loss that a fair draw on ties gives away
+    items_certified: float | None = None  # share of items decided as the best rule would; a tied one is not
     evidence: Mapping[str, float] = field(default_factory=dict)  # e-value, likelihood ratio, ...
     model: str = ""  # independent votes, item difficulty, named workers, none
-    gates: tuple[Gate, ...] = ()
+    gates: tuple[AssumptionTest, ...] = ()
     assumptions: tuple[str, ...] = ()
-    more_items: int | None = None  # further items that would decide
+    not_tested: tuple[str, ...] = ()  # those of them that nothing here tests
+    conditions: tuple[str, ...] = ()  # those that failed, or that these data cannot test: the claim holds only if ...
+    breakdown: float | None = None  # intra-item correlation up to which the verdict stands, tried up to .3
+    without_say: Mapping[int, float] = field(default_factory=dict)  # numbers of votes that too few items hold: share
+    level: float | None = None  # wrong with probability at most 1 - level, if the assumptions hold
+    more_items: int | None = None  # fresh items that would decide, judged by themselves: old ones were looked at
 
     def __post_init__(self) -> None:
         lock(self)
+
+    @property
+    def tested(self) -> bool:
+        """Whether nothing stands between the claim and its verdict that failed a test, or could not be tested."""
+        return not self.conditions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +89,7 @@ class Dependence:
     n_eff are measured where gold labels tell the `truth`, or from votes alone: then they are rough.
     """
 
-    gate: Gate
+    gate: AssumptionTest
     truth: Literal["gold", "estimated"]
     pairs: tuple[Pair, ...]  # the most correlated first
     n_eff: Estimate

@@ -22,6 +22,7 @@ COMMANDS = {
     "aggregate": "Write one label per item.",
     "workers": "Who is good: accuracy with intervals, agreement, confusion and flags of each worker.",
     "agreement": "How well the workers agree, beyond chance.",
+    "judges": "How good each judge is by gold labels, who repeats whom, and whether they are good enough to gate on.",
     "scores": "How well scores or ordered labels agree by distance; mean, median and majority of each item.",
     "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
     "report": "Make the page of a saved result again.",

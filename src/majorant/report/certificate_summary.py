@@ -9,10 +9,11 @@ from majorant.certify.certificate import Certificate, Claim
 from majorant.certify.labels_loss import LabelsLoss
 from majorant.certify.plug_in import PlugIn
 from majorant.report.theory import finite
-from majorant.wording import count, listed, points
+from majorant.wording import count, level_percent, listed, percent, points, under
 
+GOOD = ("proved", "supported")
 NEGLIGIBLE = 0.0005  # accuracy: less than a tenth of a point
-NEEDS = {"anonymous": "more item", "named": "more item", "gold": "more gold item"}  # what more of would decide
+NEEDS = {"anonymous": "fresh item", "named": "fresh item", "gold": "fresh gold item"}  # which, by themselves, decide
 
 
 def certificate_summary(certificate: Certificate) -> dict[str, Any]:
@@ -36,15 +37,24 @@ def claim_summary(claim: Claim) -> dict[str, Any]:
     return {
         "verdict": claim.verdict,
         "why": claim.why,
+        "level": claim.level,
         "by_votes": [{"votes": n_votes, "verdict": verdict} for n_votes, verdict in sorted(claim.by_votes.items())],
+        "without_say": [{"votes": n_votes, "items": share} for n_votes, share in sorted(claim.without_say.items())],
+        "untied": claim.untied,
         "margin": finite(claim.margin),
         "handicap": finite(claim.handicap),
         "loss": asdict(claim.loss),
+        "tied_share": claim.tied_share,
+        "tie_loss": asdict(claim.tie_loss),
         "items_certified": claim.items_certified,
         "evidence": {name: finite(value) for name, value in claim.evidence.items()},
         "model": claim.model,
         "gates": [asdict(gate) for gate in claim.gates],
         "assumptions": list(claim.assumptions),
+        "not_tested": list(claim.not_tested),
+        "conditions": list(claim.conditions),
+        "tested": claim.tested,
+        "breakdown": claim.breakdown,
         "more_items": claim.more_items,
     }
 
@@ -60,22 +70,38 @@ def certificate_sentence(certificate: Certificate) -> str:
 def _without_names(certificate: Certificate) -> str:
     """The claim that decides, gold first: it assumes least."""
     claim = certificate.standing
+    if claim.verdict in ("void", "unidentified"):
+        return claim.why  # what stands in the way, in one sentence
     by_gold = "By the gold labels, m" if claim.kind == "gold" else "M"
     allowing = ", allowing for item difficulty" if claim.model == "item difficulty" else ""
-    verdict = f"({claim.verdict}, {100 * certificate.level:g} %{allowing})"
+    level = certificate.level if claim.level is None else claim.level
+    verdict = f"({claim.verdict}, {level_percent(level)}{allowing})"
     if claim.verdict in ("proved", "supported"):
-        return f"{by_gold}ajority vote is as good as any rule that ignores who voted {verdict}."
-    if claim.verdict == "refuted":
-        return (
-            f"{by_gold}ajority vote is not the best rule for these votes: the best rule that ignores who voted would "
-            f"gain {_about(claim)} {verdict}."
+        apart = ", apart from ties" if claim.tied_share else ""
+        sentence = (
+            f"{by_gold}ajority vote is as good as any rule that ignores who voted{apart} {verdict}{_ties(claim)}."
         )
-    if claim.verdict == "undecided":
-        return (
+    elif claim.verdict == "refuted":
+        good = f"; apart from ties it is as good as any ({claim.untied})" if claim.untied in GOOD else ""
+        sentence = (
+            f"{by_gold}ajority vote is not the best rule for these votes: the best rule that ignores who voted would "
+            f"gain {_about(claim)} {verdict}{_ties(claim)}{good}."
+        )
+    else:
+        sentence = (
             "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted "
             f"{verdict}{_at_stake(claim)}."
         )
-    return claim.why  # what stands in the way, in one sentence
+    return under(claim.conditions, sentence)
+
+
+def _ties(claim: Claim) -> str:
+    """What a fair draw on ties loses, if votes are tied."""
+    if not claim.tied_share or claim.tie_loss.value is None:
+        return ""
+    return (
+        f"; {percent(claim.tied_share)} of the items are tied, and a fair draw on them loses {_about(claim, ties=True)}"
+    )
 
 
 def _gold_so_far(certificate: Certificate) -> str:
@@ -95,9 +121,9 @@ def _with_names(claim: Claim, level: float) -> str:
     return f"{condition} who voted would gain {_about(claim)}."
 
 
-def _about(claim: Claim) -> str:
+def _about(claim: Claim, *, ties: bool = False) -> str:
     """About 2.9 points [2.4, 3.4]."""
-    loss = claim.loss
+    loss = claim.tie_loss if ties else claim.loss
     if loss.value is None:
         return "something"
     if loss.value < NEGLIGIBLE and (loss.high is None or loss.high < NEGLIGIBLE):
@@ -110,7 +136,7 @@ def _at_stake(claim: Claim) -> str:
     high = claim.loss.high
     most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE else "less than 0.1"
     stake = f"; {most} points are at stake" if most else ""
-    more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} would tell"
+    more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} alone would tell"
     return stake + more
 
 

@@ -18,6 +18,7 @@ TITLES = {
 EVIDENCE = {  # what is shown of it; JSON holds all
     "e_value": "e-value",
     "e_value_against": "e-value against",
+    "e_value_against_ties": "e-value against even ties",
     "likelihood_ratio": "likelihood ratio",
     "margin low": "lower limit of the margin",
     "worker sets": "worker sets",
@@ -53,13 +54,18 @@ def certificate_text(summary: dict[str, Any]) -> str:
 def claim_lines(kind: str, title: str, claim: dict[str, Any], level: float, said: str = "") -> list[str]:
     """A claim and its numbers, those of a void one marked; its reason unless it was `said` before."""
     model = f", {claim['model']}" if claim["model"] not in ("", "none") else ""
-    lines = [f"{title}: {claim['verdict']} at {level_percent(level)}{model}"]
+    own = level if claim["level"] is None else claim["level"]
+    condition = "" if claim["tested"] else ", on a condition"
+    lines = [f"{title}: {claim['verdict']}{condition} at {level_percent(own)}{model}"]
     if claim["why"] not in said:
         lines.append(f"{LEAD}{printable(claim['why'])}")
     numbers = _numbers(kind, claim)
     if claim["verdict"] == "void" and numbers:
-        lines.append(f"{LEAD}The numbers below would hold if votes were independent:")
-    facts = [*numbers, *_gates(claim), *(("assumes", text) for text in claim["assumptions"])]
+        lines.append(f"{LEAD}The numbers below are the model's alone: they would hold if votes were independent.")
+    elif claim["model"] != "none" and numbers:
+        lines.append(f"{LEAD}The numbers below are the model's: they hold as far as its assumptions do.")
+    assumed = [(_how(text, claim), text) for text in claim["assumptions"]]
+    facts = [*numbers, *_gates(claim), *(("holds if", text) for text in claim["conditions"]), *assumed]
     return [*lines, *columns([(name, printable(text)) for name, text in facts], left=(0, 1))] if facts else lines
 
 
@@ -67,6 +73,9 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
     facts = []
     if claim["by_votes"]:
         facts.append(("by votes", listed(f"{row['votes']}: {row['verdict']}" for row in claim["by_votes"])))
+    if claim["without_say"]:
+        few = listed(f"{row['votes']} ({percent(row['items'])})" for row in claim["without_say"])
+        facts.append(("no say", f"numbers of votes that less than 1 % of the items hold: {few}"))
     if claim["margin"] is not None:
         told = claim["handicap"] is not None and abs(float(claim["handicap"])) < MOST_HANDICAP
         handicap = f"; handicap {float(claim['handicap']):+.2f} votes" if told else ""
@@ -75,6 +84,9 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
     if loss["value"] is not None:
         ends = "" if loss["low"] is None else f" [{points(loss['low'])}, {points(loss['high'])}]"
         facts.append(("loss", f"{points(loss['value'])} points of accuracy{ends}"))
+    facts += _ties(claim)
+    if claim["breakdown"] is not None:
+        facts.append(("breaks down", _breakdown(claim["breakdown"])))
     if claim["items_certified"] is not None:
         facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
     evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]
@@ -86,8 +98,30 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
         best = claim["evidence"].get("best_accuracy")
         facts.append(("majority", right if best is None else f"{right}, the best rule on {percent(float(best))}"))
     if claim["more_items"]:
-        facts.append(("would decide", f"about {count(claim['more_items'], NEEDS[kind])}"))
+        facts.append(("would decide", f"about {count(claim['more_items'], NEEDS[kind])}, judged by themselves"))
     return facts
+
+
+def _ties(claim: dict[str, Any]) -> list[tuple[str, str]]:
+    """How many items are tied, and what a fair draw on them costs."""
+    loss = claim["tie_loss"]
+    if not claim["tied_share"] or loss["value"] is None:
+        return []
+    ends = "" if loss["low"] is None else f" [{points(loss['low'])}, {points(loss['high'])}]"
+    untied = f"; apart from them: {claim['untied']}" if claim["untied"] not in (None, claim["verdict"]) else ""
+    cost = f"a fair draw on them gives away {points(loss['value'])} points{ends}{untied}"
+    return [("ties", f"{percent(claim['tied_share'])} of the items; {cost}")]
+
+
+def _breakdown(correlation: float) -> str:
+    """Up to which correlation of the votes on an item the verdict stands."""
+    if not correlation:
+        return "with votes on an item that correlate by .05 given its class the verdict would not stand"
+    return f"the verdict stands up to a correlation of {correlation:.2f} between votes on an item, given its class"
+
+
+def _how(assumption: str, claim: dict[str, Any]) -> str:
+    return "not tested" if assumption in claim["not_tested"] else "assumes"
 
 
 def _evidence(name: str, value: float | str) -> str:

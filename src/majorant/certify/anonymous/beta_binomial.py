@@ -42,10 +42,13 @@ def beta_information(cells: Cells, total_c: FloatArray, psi_p5: FloatArray) -> F
     return np.asarray(np.einsum("pc,pci,pcj->pij", weight_pc, gradient_pc5, gradient_pc5, optimize=True))
 
 
-def beta_climb(cells: Cells, items_pc: FloatArray, side: Sides, start_p5: FloatArray) -> tuple[FloatArray, FloatArray]:
+def beta_climb(
+    cells: Cells, items_pc: FloatArray, side: Sides, start_p5: FloatArray, fixed: float | None = None
+) -> tuple[FloatArray, FloatArray]:
     """A local maximum of each likelihood within its side and a >= r, uphill from the start: psi and the value.
 
-    `cells` must hold the empty cells too: the curvature is the expected one, which is never that of a valley.
+    `cells` must hold the empty cells too: the curvature is the expected one, which is never that of a valley.  `fixed`
+    is the logarithm of the concentration where that is given for both classes.
     """
     total_pc = np.zeros_like(items_pc)
     for h in np.unique(cells.votes_c):
@@ -65,6 +68,8 @@ def beta_climb(cells: Cells, items_pc: FloatArray, side: Sides, start_p5: FloatA
         return np.einsum("pc,pcu->pu", items_pc[at], gradient_pcu), -bend
 
     low_pu, high_pu = _bounds(side)
+    if fixed is not None:
+        low_pu[:, 2:4] = high_pu[:, 2:4] = fixed
     point_pu, value_p = ascend(value, slopes, _inward(start_p5, side), low_pu, high_pu)
     return _outward(point_pu, side), value_p
 
@@ -98,6 +103,13 @@ def _gradients(cells: Cells, psi_p5: FloatArray) -> tuple[FloatArray, FloatArray
     by_prior = weight0 * expit(-z) - weight1 * expit(z)
     parts = [weight0 * mean0, weight1 * mean1, weight0 * wide0, weight1 * wide1, by_prior]
     return np.stack(parts, axis=-1), np.logaddexp(log0, log1)
+
+
+def edge(psi_p5: FloatArray, side: Sides) -> FloatArray:
+    """The models with the prior at which L = 0, all else alike."""
+    on_edge = psi_p5.copy()
+    on_edge[:, 4] = _boundary(psi_p5, side)
+    return on_edge
 
 
 def _boundary(psi_p5: FloatArray, side: Sides) -> FloatArray:

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.certify.anonymous.difficulty import find_apart, find_difficulty, join
-from majorant.certify.anonymous.gates import binomial_log_cells, independence_gate, misplaced
+from majorant.certify.anonymous.breakdown import ENOUGH_POWER, Breakdown, find_breakdown
+from majorant.certify.anonymous.difficulty import Part, find_apart, find_difficulty, join
+from majorant.certify.anonymous.gates import (
+    binomial_log_cells,
+    freedom,
+    independence_gate,
+    misplaced,
+    weak_gate,
+)
 from majorant.certify.anonymous.independent import Finding, find_independent, main_sizes
 from majorant.certify.anonymous.likelihood import Histograms, flatten
-from majorant.certify.anonymous.words import assumptions, no_votes, too_few_votes, why_anonymous
-from majorant.certify.certificate import Certificate, Claim, Gate, Verdict
+from majorant.certify.anonymous.words import (
+    APART,
+    DIFFICULTY,
+    assumptions,
+    no_votes,
+    not_tested,
+    too_few_votes,
+    untestable,
+    why_anonymous,
+)
+from majorant.certify.certificate import AssumptionTest, Certificate, Claim, Verdict
 from majorant.errors import ConfigError
 from majorant.interval import as_level
 from majorant.randomness import as_generator
@@ -48,55 +64,96 @@ def anonymous_claim(histograms: Histograms, level: float, rng: np.random.Generat
     finding, theta_3 = find_independent(histograms, level, rng)
     cells, items_c = flatten(histograms)
     gate = independence_gate(cells, items_c, theta_3, rng)
-    if gate.passed is not False:
-        return _claim("independent votes", finding, (gate,), level)
-    return _when_votes_depend(histograms, finding, theta_3, gate, level, rng)
+    if gate.passed is False:
+        return _when_votes_depend(histograms, finding, theta_3, gate, level, rng)
+    turns = find_breakdown(
+        histograms, main_sizes(histograms), finding.verdict, theta_3, level, freedom(list(histograms))
+    )
+    return _claim("independent votes", finding, (weak_gate(gate, turns),), histograms, level, [turns])
 
 
 def _when_votes_depend(
     histograms: Histograms,
     pooled: Finding,
     theta_3: FloatArray,
-    gate: Gate,
+    gate: AssumptionTest,
     level: float,
     rng: np.random.Generator,
 ) -> Claim:
     """The claim under the first wider model that fits: numbers of votes apart, item difficulty; else void."""
-    gates, sizes, apart = [gate], main_sizes(histograms), dict[int, Finding]()
+    gates, sizes, apart = [gate], main_sizes(histograms), dict[int, Part]()
     if len(sizes) > 1:
-        found, checks = find_apart(histograms, level, rng)
-        gates += checks.values()
-        apart = {h: finding for h, finding in found.items() if checks[h].passed}
+        parts = find_apart(histograms, level, rng)
+        gates += [part.gate for part in parts.values()]
+        apart = {h: part for h, part in parts.items() if part.gate.passed is not False}
         if set(apart) == set(sizes):
-            return _claim("independent votes, each number of votes apart", join(apart, histograms, level), gates, level)
+            finding = join({h: part.finding for h, part in apart.items()}, histograms, level)
+            return _claim(APART, finding, gates, histograms, level, [part.breakdown for part in apart.values()])
     difficulty = find_difficulty(histograms, theta_3, level, rng)
     if difficulty is not None:
         gates.append(difficulty[1])
         if difficulty[1].passed:
-            return _claim("item difficulty", difficulty[0], gates, level)
-    by_votes: dict[int, Verdict] = {h: apart[h].by_votes[h] if h in apart else "void" for h in sizes}
+            return _claim(DIFFICULTY, difficulty[0], gates, histograms, level)
+    by_votes: dict[int, Verdict] = dict.fromkeys(sizes, "void")
     cells, items_c = flatten(histograms)
     how_far = {"misplaced_items": misplaced(items_c, cells.votes_c, binomial_log_cells(cells, theta_3))}
     void = replace(pooled, verdict="void", by_votes=by_votes, more_items=None, evidence={**pooled.evidence, **how_far})
-    return _claim("independent votes", void, gates, level)
+    return _claim("independent votes", void, gates, histograms, level)
 
 
-def _claim(model: str, finding: Finding, gates: Iterable[Gate], level: float) -> Claim:
+def _claim(
+    model: str,
+    finding: Finding,
+    gates: Sequence[AssumptionTest],
+    histograms: Histograms,
+    level: float,
+    breakdowns: Sequence[Breakdown | None] = (),
+) -> Claim:
+    """The claim, not proved but supported on a condition where no test could have seen what would turn the verdict."""
+    counted = gates if model == APART else gates[-1:]
+    blind = any(turns is not None and turns.power_to_turn < ENOUGH_POWER for turns in breakdowns)
+    conditions = (untestable(histograms),) if blind or None in [gate.passed for gate in counted] else ()
+    stands = [None if turns is None else turns.correlation for turns in breakdowns]
+    breakdown = None if not stands or None in stands else min(rho for rho in stands if rho is not None)
+    if conditions:
+        finding = replace(
+            finding,
+            verdict=unproved(finding.verdict),
+            untied=unproved(finding.untied),
+            by_votes={h: unproved(verdict) for h, verdict in finding.by_votes.items()},
+        )
+    n_items = {h: float(items_k.sum()) for h, items_k in histograms.items()}
+    total = sum(n_items.values())
+    tied_share = sum(float(items_k[h // 2]) for h, items_k in histograms.items() if h % 2 == 0) / total
+    says = main_sizes(histograms)
     return Claim(
         kind="anonymous",
         verdict=finding.verdict,
-        why=why_anonymous(finding, model, level),
+        why=why_anonymous(finding, model, level, conditions, tied_share),
         by_votes=finding.by_votes,
+        untied=finding.untied if finding.verdict != "void" else None,
         margin=finding.margin,
         handicap=finding.handicap,
         loss=finding.loss,
+        tied_share=tied_share,
+        tie_loss=finding.tie_loss,
         items_certified=finding.items_certified,
         evidence=finding.evidence,
         model=model,
         gates=tuple(gates),
         assumptions=assumptions(model),
+        not_tested=not_tested(model, bool(conditions)),
+        conditions=conditions,
+        breakdown=breakdown,
+        without_say={h: n / total for h, n in n_items.items() if h not in says},
+        level=level,
         more_items=finding.more_items,
     )
+
+
+def unproved(verdict: Verdict) -> Verdict:
+    """The verdict where something that it rests on failed a test or was not tested: at most supported."""
+    return "supported" if verdict == "proved" else verdict
 
 
 def as_histograms(histograms: Mapping[int, ArrayLike]) -> dict[int, FloatArray]:

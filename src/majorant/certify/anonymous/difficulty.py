@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -17,18 +19,19 @@ from majorant.certify.anonymous.beta_binomial import (
     beta_log_likelihood,
     beta_log_odds,
 )
+from majorant.certify.anonymous.breakdown import Breakdown, find_breakdown
 from majorant.certify.anonymous.evidence import items_needed, ratio_cut
-from majorant.certify.anonymous.gates import GATE_LEVEL, Refit, fit_p_value, freedom, independence_gate
+from majorant.certify.anonymous.gates import GATE_LEVEL, Refit, fit_p_value, freedom, independence_gate, weak_gate
 from majorant.certify.anonymous.independent import (
     Finding,
     find_independent,
-    items_still_missing,
+    fresh_items,
     main_sizes,
     verdict_by_evidence_against,
 )
 from majorant.certify.anonymous.likelihood import Cells, Histograms, Sides, flatten, sides
-from majorant.certify.anonymous.loss import Region, loss_interval, untied_accuracy, untied_loss
-from majorant.certify.certificate import Gate, Verdict
+from majorant.certify.anonymous.loss import Loss, Region, count_accuracy, count_loss, loss_intervals
+from majorant.certify.certificate import AssumptionTest, Verdict
 from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
 
@@ -37,24 +40,32 @@ MOST_CELLS = 1000  # beyond, the search would take minutes
 TESTABLE_ALONE = 4  # votes: with fewer, two binomials fit every histogram
 
 
-def find_apart(
-    histograms: Histograms, level: float, rng: np.random.Generator
-) -> tuple[dict[int, Finding], dict[int, Gate]]:
-    """Each number of votes with a model of its own: what is found, and whether that model fits.
+class Part(NamedTuple):
+    """What is found about one number of votes, whether its model fits, and how much correlation the verdict bears."""
+
+    finding: Finding
+    gate: AssumptionTest
+    breakdown: Breakdown | None
+
+
+def find_apart(histograms: Histograms, level: float, rng: np.random.Generator) -> dict[int, Part]:
+    """Each number of votes with a model of its own, all of them together at the level (Bonferroni).
 
     The number of votes often goes with difficulty.  The gates share one level.  Numbers of votes that cannot be tested
     alone, or that fewer items hold than count, are left out.
     """
     sizes = [h for h in main_sizes(histograms) if h >= TESTABLE_ALONE]
-    findings, gates = {}, {}
+    each = 1 - (1 - level) / max(len(sizes), 1)
+    parts = {}
     for h in sizes:
-        findings[h], theta_3 = find_independent({h: histograms[h]}, level, rng)
+        finding, theta_3 = find_independent({h: histograms[h]}, each, rng)
         cells, items_c = flatten({h: histograms[h]})
         gate = independence_gate(cells, items_c, theta_3, rng, GATE_LEVEL / len(sizes))
-        gates[h] = Gate(
-            name=f"{gate.name}, {h} votes", passed=gate.passed, p_value=gate.p_value, text=f"{h} votes: {gate.text}"
-        )
-    return findings, gates
+        breakdown = find_breakdown({h: histograms[h]}, [h], finding.verdict, theta_3, each, freedom([h]))
+        gate = weak_gate(gate, breakdown)
+        named = replace(gate, name=f"{gate.name}, {h} votes", text=f"{h} votes: {gate.text}")
+        parts[h] = Part(finding, named, breakdown)
+    return parts
 
 
 def join(findings: dict[int, Finding], histograms: Histograms, level: float) -> Finding:
@@ -64,17 +75,18 @@ def join(findings: dict[int, Finding], histograms: Histograms, level: float) -> 
     each = list(findings.values())
     by_votes = {h: finding.by_votes[h] for h, finding in findings.items()}
     against = sum(finding.evidence["e_value_against"] for finding in each) / len(each)
-    verdict = verdict_by_evidence_against(by_votes.values(), float(np.log(against)), level)
     worst = min(each, key=lambda finding: finding.margin)
-    losses = np.array([[f.loss.value, f.loss.low, f.loss.high] for f in each], dtype=float)
-    value, low, high = (float(end) for end in share @ losses)
+    verdict_untied = verdict_by_evidence_against([f.untied for f in each], float(np.log(against)), level)
+    verdict = "refuted" if "refuted" in [f.verdict for f in each] else verdict_untied
     plans = [finding.more_items for finding in each if finding.verdict == "undecided"]
     return Finding(
         verdict=verdict,
+        untied=verdict_untied,
         by_votes=by_votes,
         margin=worst.margin,
         handicap=worst.handicap,
-        loss=Estimate(value, low, high),
+        loss=_mean(share, [finding.loss for finding in each]),
+        tie_loss=_mean(share, [finding.tie_loss for finding in each]),
         items_certified=float(share @ [finding.items_certified or 0.0 for finding in each]),
         evidence={
             "e_value": min(finding.evidence["e_value"] for finding in each),
@@ -89,9 +101,16 @@ def join(findings: dict[int, Finding], histograms: Histograms, level: float) -> 
     )
 
 
+def _mean(share: FloatArray, losses: Sequence[Estimate]) -> Estimate:
+    """The loss of all parts together, each end that of all ends."""
+    ends = np.array([[loss.value, loss.low, loss.high] for loss in losses], dtype=float)
+    value, low, high = (float(end) for end in share @ ends)
+    return Estimate(value, low, high)
+
+
 def find_difficulty(
     histograms: Histograms, theta_3: FloatArray, level: float, rng: np.random.Generator
-) -> tuple[Finding, Gate] | None:
+) -> tuple[Finding, AssumptionTest] | None:
     """Two beta-binomials: what is found, at most supported, and whether they fit; None where that cannot be told.
 
     `theta_3` is the best pair of binomials, from which the search starts.
@@ -105,7 +124,7 @@ def find_difficulty(
     p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, _refit(cells, psi_5), rng)
     fits = "fits" if p_value >= GATE_LEVEL else "does not fit"
     text = f"a model in which items differ in difficulty {fits} (p = {p_value:.2g})"
-    gate = Gate(name="item difficulty", passed=p_value >= GATE_LEVEL, p_value=p_value, text=text)
+    gate = AssumptionTest(name="item difficulty", passed=p_value >= GATE_LEVEL, p_value=p_value, text=text)
     return _finding(cells, items_c, main_sizes(histograms), psi_5, value, level), gate
 
 
@@ -119,17 +138,19 @@ def _finding(
     verdict = verdict_by_evidence_against(by_votes.values(), -np.inf, level)
     margin = float((-null.sign_p * beta_log_odds(psi_5, null.votes_p, null.zeros_p)).min())
     n_items, ratio = float(items_c.sum()), min(ratio_h.values())
-    loss = _loss(cells, items_c, psi_5, [near_p5[ratio_p.argmin()]], level)
+    loss, tie_loss = _loss(cells, items_c, psi_5, [near_p5[ratio_p.argmin()]], level)
     items_h = np.bincount(cells.votes_c.astype(np.int64), weights=items_c).astype(float)
     log0, log1 = beta_class_logs(cells, psi_5)
-    right = untied_accuracy(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
+    right = count_accuracy(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
     means, concentrations = expit(psi_5[[0, 1, 4]]), np.exp(psi_5[2:4])
     return Finding(
-        verdict=verdict,
+        verdict="refuted" if (tie_loss.low or 0.0) > 0 else verdict,
+        untied=verdict,
         by_votes=by_votes,
         margin=margin,
         handicap=None,
         loss=loss,
+        tie_loss=tie_loss,
         items_certified=None,
         evidence={
             "likelihood_ratio": ratio,
@@ -142,7 +163,7 @@ def _finding(
             "majority_accuracy": right,
             "best_accuracy": right + (loss.value or 0.0),
         },
-        more_items=items_still_missing(verdict, items_needed(ratio / n_items, level), n_items),
+        more_items=fresh_items(verdict, items_needed(ratio / n_items, level)),
     )
 
 
@@ -185,7 +206,9 @@ def _refit(cells: Cells, psi_5: FloatArray) -> Refit:
     return refit
 
 
-def _loss(cells: Cells, items_c: FloatArray, psi_5: FloatArray, others: Sequence[FloatArray], level: float) -> Estimate:
+def _loss(
+    cells: Cells, items_c: FloatArray, psi_5: FloatArray, others: Sequence[FloatArray], level: float
+) -> tuple[Estimate, Estimate]:
     """Over all pairs of beta-binomials that the data allow."""
     items_h = np.bincount(cells.votes_c.astype(np.int64), weights=items_c).astype(float)
     total_c = items_h[cells.votes_c.astype(np.int64)]
@@ -197,11 +220,11 @@ def _loss(cells: Cells, items_c: FloatArray, psi_5: FloatArray, others: Sequence
     def curvature(psi: FloatArray) -> FloatArray:
         return np.asarray(beta_information(cells, total_c, psi[None])[0])
 
-    def loss(psi: FloatArray) -> FloatArray:
+    def loss(psi: FloatArray) -> Loss:
         log0, log1 = beta_class_logs(cells, psi)
-        return untied_loss(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
+        return count_loss(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
 
     free = np.array([np.inf, np.inf, MOST_CONCENTRATION, MOST_CONCENTRATION, np.inf])
     low_u = np.array([-np.inf, -np.inf, LEAST_CONCENTRATION, LEAST_CONCENTRATION, -np.inf])
     floor = float(value(psi_5)) - ratio_cut(level)
-    return loss_interval(Region(value, curvature, floor, low_u, free), [psi_5, *others], loss)
+    return loss_intervals(Region(value, curvature, floor, low_u, free), [psi_5, *others], loss)

@@ -59,6 +59,11 @@ def contradictions(sizes: Sequence[int]) -> Sides:
     return sides(rows)
 
 
+def uneven_ties(sizes: Sequence[int]) -> Sides:
+    """For each even number of votes the two halves of the models that a fair draw on a tie being best lies between."""
+    return sides([(h, h // 2, sign) for h in sizes if h % 2 == 0 for sign in (-1, 1)])
+
+
 def opposite(side: Sides) -> Sides:
     """The other half of the models, the boundary included."""
     return Sides(side.votes_p, side.zeros_p, -side.sign_p)
@@ -98,6 +103,8 @@ class Evidence:
     log_e_bh: FloatArray  # e-value against "not optimal for h"
     log_against_bh: FloatArray  # e-value against "optimal for h"
     log_against_b: FloatArray  # e-value against "optimal for every h"
+    log_ties_bh: FloatArray  # e-value against "ties are even", 0 where h is odd
+    log_ties_b: FloatArray  # e-value against "ties are even for every h"
     nearest_bp3: FloatArray  # the likeliest models in which majority is not optimal, two for each h
 
 
@@ -106,23 +113,29 @@ def weigh(cells: Cells, items_bc: FloatArray, sizes: Sequence[int], rng: np.rand
     cut_up = split(cells, items_bc, rng)
     n_sets, n_cells = items_bc.shape
     wrong = contradictions(sizes)
-    right = opposite(wrong)
-    asked = (EVERYWHERE, wrong, right)
+    right, ties = opposite(wrong), uneven_ties(sizes)
+    asked = (EVERYWHERE, wrong, right, ties)
     table = Sides(*(np.concatenate(column) for column in zip(*(_columns(one) for one in asked), strict=True)))
     value, theta = suprema(cells, np.concatenate([items_bc, cut_up.test_sbc.reshape(-1, n_cells)]), table)
     best_b1, null_bp, n_wrong = value[:n_sets, :1], value[:n_sets, 1 : 1 + len(wrong)], len(wrong)
-    gain_sbp = cut_up.value_sb[..., None] - value[n_sets:, 1:].reshape(SPLITS, n_sets, 2 * n_wrong)
+    gain_sbp = cut_up.value_sb[..., None] - value[n_sets:, 1:].reshape(SPLITS, n_sets, 2 * n_wrong + len(ties))
     # Not optimal: either contradiction will do, so the likelier of the two must be beaten.
     not_optimal_sbh = gain_sbp[..., :n_wrong].reshape(SPLITS, n_sets, -1, 2).min(axis=-1)
     # Optimal lies within the opposite of each contradiction, so beating one of these beats it.
-    optimal_sbh = gain_sbp[..., n_wrong:].reshape(SPLITS, n_sets, -1, 2).max(axis=-1)
+    optimal_sbh = gain_sbp[..., n_wrong : 2 * n_wrong].reshape(SPLITS, n_sets, -1, 2).max(axis=-1)
+    even_sbh = np.zeros_like(optimal_sbh)
+    even_sbh[..., [h % 2 == 0 for h in sizes]] = (
+        gain_sbp[..., 2 * n_wrong :].reshape(SPLITS, n_sets, -1, 2).max(axis=-1)
+    )
     found = Evidence(
         theta_b3=theta[:n_sets, 0],
         ratio_bh=np.maximum(best_b1 - null_bp.reshape(n_sets, -1, 2).max(axis=-1), 0),
-        ratio_against_b=np.maximum(best_b1[:, 0] - value[:n_sets, 1 + n_wrong :].min(axis=1), 0),
+        ratio_against_b=np.maximum(best_b1[:, 0] - value[:n_sets, 1 + n_wrong : 1 + 2 * n_wrong].min(axis=1), 0),
         log_e_bh=_log_mean(not_optimal_sbh),
         log_against_bh=_log_mean(optimal_sbh),
         log_against_b=_log_mean(optimal_sbh.max(axis=-1)),
+        log_ties_bh=_log_mean(even_sbh),
+        log_ties_b=_log_mean(even_sbh.max(axis=-1)),
         nearest_bp3=theta[:n_sets, 1 : 1 + n_wrong],
     )
     return found, cut_up

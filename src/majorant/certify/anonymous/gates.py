@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import chdtrc, xlogy
 
+from majorant.certify.anonymous.breakdown import ENOUGH_POWER, TYPICAL, Breakdown
 from majorant.certify.anonymous.likelihood import Cells, climb, log_cells, sides
-from majorant.certify.certificate import Gate
+from majorant.certify.certificate import AssumptionTest
 from majorant.theory.checks import FloatArray
 
 GATE_LEVEL = 0.05  # of all tests of a claim together
@@ -17,6 +19,7 @@ CLEAR_PASS = 0.3  # a chi-square p-value above this passes even so, unless most 
 SPARSE = 0.2  # share of cells that expect less than one item
 REPLICATES = 199
 PARAMETERS = 3
+INDEPENDENCE = "independent votes"
 UNTESTABLE = "assumes independent votes, not testable with 3 votes on every item"
 
 Refit = Callable[
@@ -99,17 +102,16 @@ def fit_p_value(
 
 def independence_gate(
     cells: Cells, items_c: FloatArray, theta_3: FloatArray, rng: np.random.Generator, level: float = GATE_LEVEL
-) -> Gate:
+) -> AssumptionTest:
     """Whether two binomials fit the histograms; three votes on every item fit always and tell nothing.
 
     A crowd is assumed: every vote from a worker drawn anew.  The gate sees dependence that widens or bends the
     histograms (hard items, shared errors), at the given level; an error that all workers share alike it cannot see.
     """
-    name = "independent votes"
     sizes = [int(h) for h in np.unique(cells.votes_c)]
     df = freedom(sizes)
     if df <= 0:
-        return Gate(name=name, passed=None, p_value=None, text=UNTESTABLE)
+        return AssumptionTest(name=INDEPENDENCE, passed=None, p_value=None, text=UNTESTABLE)
     log_cell_c = binomial_log_cells(cells, theta_3)
     p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, binomial_refit(cells, theta_3), rng)
     passed = p_value >= level
@@ -119,4 +121,17 @@ def independence_gate(
         text = (
             f"the votes on an item are not independent given its class (p = {p_value:.2g}): hard items or shared errors"
         )
-    return Gate(name=name, passed=passed, p_value=p_value, text=text)
+    return AssumptionTest(name=INDEPENDENCE, passed=passed, p_value=p_value, text=text)
+
+
+def weak_gate(gate: AssumptionTest, breakdown: Breakdown | None) -> AssumptionTest:
+    """The gate, which has tested nothing if it would hardly have seen votes as dependent as those of real crowds.
+
+    >>> gate = AssumptionTest(name=INDEPENDENCE, passed=True, p_value=.4, text="the votes look independent")
+    >>> weak_gate(gate, Breakdown(.1, .2, .1)).passed, weak_gate(gate, Breakdown(.1, .9, .1)).passed
+    (None, True)
+    """
+    if not gate.passed or breakdown is None or breakdown.power >= ENOUGH_POWER:
+        return gate
+    seen = f"a correlation of {TYPICAL} between votes would be seen in only {breakdown.power:.0%} of cases"
+    return replace(gate, passed=None, text=f"assumes independent votes: with so few items or votes, {seen}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ from majorant.certify.anonymous.likelihood import (
     log_likelihood,
     log_odds,
 )
-from majorant.certify.anonymous.loss import binomial_loss, binomial_region, loss_interval, untied_accuracy
+from majorant.certify.anonymous.loss import binomial_loss, binomial_region, count_accuracy, loss_intervals
 from majorant.certify.anonymous.proved import find_proved
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.certificate import Verdict
@@ -43,10 +43,12 @@ class Finding:
     """The numbers of a claim under one model, before gates and words."""
 
     verdict: Verdict
+    untied: Verdict  # apart from ties
     by_votes: Mapping[int, Verdict]
     margin: float
     handicap: float | None
     loss: Estimate
+    tie_loss: Estimate
     items_certified: float | None
     evidence: Mapping[str, float]
     more_items: int | None
@@ -65,44 +67,56 @@ def find_independent(histograms: Histograms, level: float, rng: np.random.Genera
     evidence, cut_up = weigh(held, held_c[None], sizes, rng)
     theta_3 = evidence.theta_b3[0]
     proved = find_proved(histograms, held, evidence, cut_up, sizes, level)
-    by_votes = {
-        h: verdict_of(h in proved.sizes, evidence.ratio_bh[0, s], evidence.log_against_bh[0, s], level)
-        for s, h in enumerate(sizes)
+    untied_h = verdicts_by_size(sizes, proved.sizes, evidence, level)
+    untied = verdict_by_evidence_against(untied_h.values(), float(evidence.log_against_b[0]), level)
+    bar = -np.log1p(-level)
+    by_votes: dict[int, Verdict] = {
+        h: "refuted" if evidence.log_ties_bh[0, s] >= bar else untied_h[h] for s, h in enumerate(sizes)
     }
-    verdict = verdict_by_evidence_against(by_votes.values(), float(evidence.log_against_b[0]), level)
+    verdict: Verdict = "refuted" if evidence.log_ties_b[0] >= bar else untied
     margin, handicap = margin_and_handicap(theta_3, sizes)
     items_h = np.zeros(max(histograms) + 1)
     items_h[list(histograms)] = [items_k.sum() for items_k in histograms.values()]
     information, needed = plan_items(cells, items_h, theta_3, sizes, margin, level)
-    loss = _loss(held, held_c, cells, items_h, evidence, level)
+    loss, tie_loss = _loss(held, held_c, cells, items_h, evidence, level)
     log0, log1 = class_logs(cells, theta_3)
-    right = untied_accuracy(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
+    right = count_accuracy(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
     accuracies = {"majority_accuracy": right, "best_accuracy": right + (loss.value or 0.0)}
     plan = {"information": information, "items_needed": needed}
+    if any(h % 2 == 0 for h in sizes):
+        plan["e_value_against_ties"] = float(np.exp(np.minimum(evidence.log_ties_b[0], 700)))
     finding = Finding(
         verdict=verdict,
+        untied=untied,
         by_votes=by_votes,
         margin=margin,
         handicap=handicap,
         loss=loss,
+        tie_loss=tie_loss,
         items_certified=proved.share,
         evidence=_numbers(evidence, theta_3, level) | accuracies | plan,
-        more_items=items_still_missing(verdict, needed, float(items_h.sum())),
+        more_items=fresh_items(verdict, needed),
     )
     return finding, theta_3
 
 
-def verdict_of(proved: bool, ratio: float, log_against: float, level: float) -> Verdict:
-    """The verdict for one number of votes.
+def verdicts_by_size(
+    sizes: Sequence[int], proved: Collection[int], evidence: Evidence, level: float
+) -> dict[int, Verdict]:
+    """The verdict for each number of votes apart from ties, all of them together at the level.
 
-    >>> verdict_of(True, 1.9, 0.0, .95), verdict_of(False, 2.0, 0.0, .95), verdict_of(False, 1.9, 0.0, .95)
-    ('proved', 'supported', 'undecided')
+    Where the likelihood ratio supports each number of votes, all are supported: one that is not optimal passes with no
+    more than the error.  Where it does not, each has its share of the error (Bonferroni).  What is proved, and what is
+    refuted by e-values, holds for all together anyway.
     """
-    if proved:
-        return "proved"
-    if ratio > ratio_cut(level):
-        return "supported"
-    return "refuted" if log_against >= -np.log1p(-level) else "undecided"
+    ratio_h, bar = evidence.ratio_bh[0], -np.log1p(-level)
+    together = ratio_h.min() > ratio_cut(level)
+    cut = ratio_cut(level if together else 1 - (1 - level) / len(sizes))
+    verdicts: dict[int, Verdict] = {}
+    for s, h in enumerate(sizes):
+        refuted: Verdict = "refuted" if evidence.log_against_bh[0, s] >= bar else "undecided"
+        verdicts[h] = "proved" if h in proved else "supported" if ratio_h[s] > cut else refuted
+    return verdicts
 
 
 def verdict_by_evidence_against(verdicts: Iterable[Verdict], log_against: float, level: float) -> Verdict:
@@ -144,25 +158,28 @@ def plan_items(
     return information, items_needed(information, level, split=margin <= 0)
 
 
-def items_still_missing(verdict: Verdict, needed: float, n_items: float) -> int | None:
-    """Further items that would decide; 0 where the verdict stands, None where no number in reach would do.
+def fresh_items(verdict: Verdict, needed: float) -> int | None:
+    """Fresh items that would decide by themselves; 0 where the verdict stands, None where no number in reach would do.
 
-    >>> items_still_missing("undecided", 392.1, 100), items_still_missing("proved", 392.1, 100)
-    (293, 0)
-    >>> items_still_missing("undecided", 3.5e11, 100) is None
+    The items at hand have been looked at: to judge them again together with others would be a second test of the same
+    items, at no level.
+
+    >>> fresh_items("undecided", 392.1), fresh_items("proved", 392.1)
+    (393, 0)
+    >>> fresh_items("undecided", 3.5e11) is None
     True
     """
     if verdict in ("proved", "supported", "refuted"):
         return 0
-    return int(np.ceil(max(needed - n_items, 1))) if needed <= MOST_ITEMS else None
+    return int(np.ceil(needed)) if needed <= MOST_ITEMS else None
 
 
 def _loss(
     held: Cells, held_c: FloatArray, cells: Cells, items_h: FloatArray, evidence: Evidence, level: float
-) -> Estimate:
+) -> tuple[Estimate, Estimate]:
     centres = [evidence.theta_b3[0], *evidence.nearest_bp3[0]]
     region = binomial_region(held, held_c, centres[0], ratio_cut(level))
-    return loss_interval(region, centres, binomial_loss(cells, items_h))
+    return loss_intervals(region, centres, binomial_loss(cells, items_h))
 
 
 def _numbers(evidence: Evidence, theta_3: FloatArray, level: float) -> dict[str, float]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,34 +25,51 @@ LONGEST = 25.0  # logits: where the data leave a direction open, the search ends
 STOPS = np.array([0.25, 0.5, 0.75, 1.0])  # along each ray from the best model to the edge of the region
 
 
-def untied_loss(class_log_0: FloatArray, class_log_1: FloatArray, cells: Cells, items_h: FloatArray) -> FloatArray:
-    """P(majority is not the likelier class), weighted by how wrong that is, among items without a tie.
+class Loss(NamedTuple):
+    """What majority gives away per item, a tie a fair draw: on items with a majority, and on tied ones."""
+
+    untied: FloatArray
+    tied: FloatArray
+    lean: FloatArray  # that on tied ones, counted negative where the best rule decides for class 1
+
+    @property
+    def total(self) -> FloatArray:
+        """Both together."""
+        return np.asarray(self.untied + self.tied)
+
+
+def count_loss(class_log_0: FloatArray, class_log_1: FloatArray, cells: Cells, items_h: FloatArray) -> Loss:
+    """P(majority is not the likelier class), weighted by how wrong that is; a fair draw on a tie loses half of that.
 
     `class_log_k[..., c]` is log P(class k, cell c | number of votes); `items_h[h]` items have h votes.  The sum runs
     over the cells that the best rule decides otherwise, so nothing cancels.
     """
     lead_c = 2 * cells.zeros_c - cells.votes_c
-    share_c = items_h[cells.votes_c.astype(np.int64)] * (lead_c != 0)
-    odds = (class_log_0 - class_log_1) * np.sign(lead_c)
-    best = np.exp(np.maximum(class_log_0, class_log_1))
-    lost = np.where(odds < 0, -best * np.expm1(np.minimum(odds, 0)), 0) @ share_c
-    return np.asarray(lost / (np.exp(np.logaddexp(class_log_0, class_log_1)) @ share_c))
+    share_c = items_h[cells.votes_c.astype(np.int64)]
+    gap = class_log_0 - class_log_1
+    against = np.where(lead_c == 0, -np.abs(gap), gap * np.sign(lead_c))
+    lost = -np.exp(np.maximum(class_log_0, class_log_1)) * np.expm1(np.minimum(against, 0))
+    total = np.exp(np.logaddexp(class_log_0, class_log_1)) @ share_c
+    half_c = share_c * (lead_c == 0) / 2
+    untied, tied, lean = lost @ (share_c * (lead_c != 0)), lost @ half_c, (lost * np.sign(gap)) @ half_c
+    return Loss(*(np.asarray(part / total) for part in (untied, tied, lean)))
 
 
-def untied_accuracy(class_log_0: FloatArray, class_log_1: FloatArray, cells: Cells, items_h: FloatArray) -> float:
-    """P(majority is right) among items without a tie; with the loss added, that of the best rule."""
+def count_accuracy(class_log_0: FloatArray, class_log_1: FloatArray, cells: Cells, items_h: FloatArray) -> float:
+    """P(majority is right), a tie a fair draw; with the loss added, that of the best rule."""
     lead_c = 2 * cells.zeros_c - cells.votes_c
-    share_c = items_h[cells.votes_c.astype(np.int64)] * (lead_c != 0)
-    right = np.exp(np.where(lead_c > 0, class_log_0, class_log_1)) @ share_c
-    return float(right / (np.exp(np.logaddexp(class_log_0, class_log_1)) @ share_c))
+    share_c = items_h[cells.votes_c.astype(np.int64)]
+    both = np.exp(np.logaddexp(class_log_0, class_log_1))
+    right = np.where(lead_c == 0, both / 2, np.exp(np.where(lead_c > 0, class_log_0, class_log_1))) @ share_c
+    return float(right / (both @ share_c))
 
 
-def binomial_loss(cells: Cells, items_h: FloatArray) -> Callable[[FloatArray], FloatArray]:
+def binomial_loss(cells: Cells, items_h: FloatArray) -> Callable[[FloatArray], Loss]:
     """The loss as a function of theta (..., 3)."""
 
-    def loss(theta: FloatArray) -> FloatArray:
+    def loss(theta: FloatArray) -> Loss:
         log0, log1 = class_logs(cells, theta)
-        return untied_loss(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
+        return count_loss(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
 
     return loss
 
@@ -85,7 +103,28 @@ def binomial_region(cells: Cells, items_c: FloatArray, best_3: FloatArray, cut: 
     return Region(value, curvature, float(value(best_3)) - cut, -free, free)
 
 
-def loss_interval(region: Region, centres: Sequence[FloatArray], loss: Callable[[FloatArray], FloatArray]) -> Estimate:
+def loss_intervals(
+    region: Region, centres: Sequence[FloatArray], loss: Callable[[FloatArray], Loss]
+) -> tuple[Estimate, Estimate]:
+    """The loss, and the part of it that a fair draw on ties gives away, each with its range over the region.
+
+    Where models of the region break ties either way, the best rule may be a fair draw: ties then need not lose at all,
+    though no point that the search meets says so exactly.
+    """
+    total = loss_interval(region, centres, lambda theta: loss(theta).total)
+    if not loss(centres[0]).tied > 0:
+        return total, Estimate(0.0, 0.0, 0.0)
+    tied = loss_interval(region, centres, lambda theta: loss(theta).tied)
+    lean = loss_interval(region, centres, lambda theta: loss(theta).lean, least=-np.inf)
+    if (lean.low or 0.0) <= 0 <= (lean.high or 0.0):
+        untied = loss_interval(region, centres, lambda theta: loss(theta).untied)
+        total, tied = replace(total, low=untied.low), replace(tied, low=0.0)
+    return total, tied
+
+
+def loss_interval(
+    region: Region, centres: Sequence[FloatArray], loss: Callable[[FloatArray], FloatArray], least: float = 0.0
+) -> Estimate:
     """Loss at the best model `centres[0]`, and its range over the region.
 
     The region is searched along rays from the best model, and from every other centre that lies in it, then again and
@@ -96,9 +135,9 @@ def loss_interval(region: Region, centres: Sequence[FloatArray], loss: Callable[
     for extreme in centres:
         if region.allows(extreme):
             centre = _tame(region, extreme)
-            low = min(low, -_furthest(region, centre, lambda theta: -loss(theta))) if low > 0 else low
+            low = min(low, -_furthest(region, centre, lambda theta: -loss(theta))) if low > least else low
             high = max(high, _furthest(region, centre, loss))
-    return Estimate(value, max(low, 0.0), high)
+    return Estimate(value, max(low, least), high)
 
 
 def _tame(region: Region, theta_u: FloatArray) -> FloatArray:

@@ -1,8 +1,9 @@
 """What is proved, whatever the number of items: which numbers of votes, and the share of items.
 
 Which test proves is fixed by the design, before any vote is seen.  One number of votes: tailored linear inversion
-proves both.  Several: it proves numbers of votes, one by one.  Where it proves all of them, all their items are proved;
-where not, split e-values prove a share of the items, as they hold together for all.  Histograms of so many cells
+proves both.  Several: where it proves each of them, all are proved together, since one that is not optimal alone is
+proved with no more than the error.  Where it does not, split e-values prove numbers of votes and a share of the items,
+as they hold together for all.  Histograms of so many cells
 that inversion would take too long: split e-values prove both.
 """
 
@@ -23,9 +24,9 @@ SPLITS_SHARE = 0.05  # of the error, for what split e-values prove of the items 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """Numbers of votes for which majority is proved optimal, and the share of items decided as the best rule would.
+    """Numbers of votes for which majority is proved optimal apart from ties, all of them together at the level.
 
-    The share is that of the items without a tie: majority decides no other.
+    And the share of all items that is decided as the best rule would; a tied item is not.
     """
 
     sizes: frozenset[int]
@@ -43,14 +44,13 @@ def find_proved(
         proof = prove(histograms, sizes[0], theta_3, error, evidence.nearest_bp3[0])
         return Proved(frozenset(sizes if proof.complete else ()), _share(histograms, [proof]))
     by_inversion = (1 - SPLITS_SHARE) * error
-    proved = frozenset(
-        h
+    each = (
+        is_proved(histograms, h, theta_3, by_inversion, evidence.nearest_bp3[0, 2 * s : 2 * s + 2])
         for s, h in enumerate(sizes)
-        if is_proved(histograms, h, theta_3, by_inversion, evidence.nearest_bp3[0, 2 * s : 2 * s + 2])
     )
-    if proved == set(sizes):
-        return Proved(proved, _share(histograms, [_every_majority(h) for h in sizes]))
-    return Proved(proved, by_splits(histograms, held, evidence, cut_up, sizes, 1 - SPLITS_SHARE * error).share)
+    if all(each):
+        return Proved(frozenset(sizes), _share(histograms, [_every_majority(h) for h in sizes]))
+    return by_splits(histograms, held, evidence, cut_up, sizes, 1 - SPLITS_SHARE * error)
 
 
 def by_splits(
@@ -83,5 +83,4 @@ def _every_majority(n_votes: int) -> Proof:
 
 def _share(histograms: Histograms, proofs: Sequence[Proof]) -> float:
     certified = sum(proof.items(histograms[proof.n_votes]) for proof in proofs)
-    decided = sum(_every_majority(h).items(items_k) for h, items_k in histograms.items())
-    return float(certified / max(decided, 1))
+    return float(certified / max(sum(items_k.sum() for items_k in histograms.values()), 1))

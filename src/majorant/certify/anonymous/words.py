@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from majorant.certify.anonymous.independent import Finding
-from majorant.interval import Estimate
+from collections.abc import Sequence
 
-SHARED = (
-    "two classes",
-    "every vote comes from a worker drawn anew, so all share one confusion matrix",
-    "votes are better than guessing",
-    "the number of votes on an item does not depend on the votes seen",
-)
+from majorant.certify.anonymous.independent import Finding
+from majorant.certify.anonymous.likelihood import Histograms
+from majorant.certify.certificate import Verdict
+from majorant.interval import Estimate
+from majorant.wording import under
+
+TWO_CLASSES = "two classes"
+DRAWN_ANEW = "every vote comes from a worker drawn anew, so all share one confusion matrix and items are independent"
+GUESSING = "votes are better than guessing"
+SIZES = "the number of votes on an item depends neither on the item nor on the votes seen"
+SIZES_APART = "the number of votes on an item does not depend on the votes seen"
 SETTLES = (
     "some items are hard or workers share errors; enough gold labels, more votes per item or a method that models "
     "this (EBCC) would settle it"
 )
 NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
 INDEPENDENT = "votes on an item are independent given its class"
+APART, DIFFICULTY = "independent votes, each number of votes apart", "item difficulty"
 HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
 
 
 def assumptions(model: str) -> tuple[str, ...]:
     """What a verdict under this model takes for granted."""
-    return (*SHARED, HARD_ITEMS if model == "item difficulty" else INDEPENDENT)
+    sizes = SIZES_APART if model == APART else SIZES
+    return (TWO_CLASSES, DRAWN_ANEW, GUESSING, sizes, HARD_ITEMS if model == DIFFICULTY else INDEPENDENT)
+
+
+def not_tested(model: str, blind: bool) -> tuple[str, ...]:
+    """Those of them that counts alone cannot test; `blind` if independence could not be tested either."""
+    tested = {TWO_CLASSES} if blind else {TWO_CLASSES, INDEPENDENT, HARD_ITEMS}
+    return tuple(text for text in assumptions(model) if text not in tested)
+
+
+def untestable(histograms: Histograms) -> str:
+    """The condition under which a claim holds where its votes cannot test whether they are independent."""
+    sizes = [h for h in histograms if h > 1]
+    votes = "3 votes per item" if set(sizes) == {3} else "so few items or votes"
+    return f"{INDEPENDENT}, which {votes} cannot test"
 
 
 def no_votes() -> str:
@@ -49,23 +68,36 @@ def points(loss: Estimate) -> str:
     return f"{value:.{digits}f} points [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def why_anonymous(finding: Finding, model: str, level: float) -> str:
-    """The claim in one sentence."""
-    allowing = ", allowing for item difficulty" if model == "item difficulty" else ""
+def why_anonymous(finding: Finding, model: str, level: float, conditions: Sequence[str], tied_share: float) -> str:
+    """The claim in one sentence, begun by what it rests on."""
+    allowing = ", allowing for item difficulty" if model == DIFFICULTY else ""
     stamp = f"({finding.verdict}, {100 * level:g} %{allowing})"
+    ties = _ties(finding, tied_share)
     if finding.verdict in ("proved", "supported"):
-        return f"Majority vote is as good as any rule that ignores who voted {stamp}."
+        apart = f", apart from ties {stamp}{ties}" if ties else f" {stamp}"
+        return under(conditions, f"Majority vote is as good as any rule that ignores who voted{apart}.")
     if finding.verdict == "refuted":
-        return (
-            f"Majority vote is not the best rule for these votes {stamp}: "
-            f"the best rule that ignores who voted would gain about {points(finding.loss)}."
-        )
+        gain = f"the best rule that ignores who voted would gain about {points(finding.loss)}"
+        good = f"; apart from ties it is as good as any ({finding.untied})" if _good(finding.untied) else ""
+        return under(conditions, f"Majority vote is not the best rule for these votes {stamp}: {gain}{ties}{good}.")
     if finding.verdict == "undecided":
-        return f"These items cannot tell whether majority vote is the best rule {stamp}: {_at_stake(finding)}."
+        told = f"These items cannot tell whether majority vote is the best rule {stamp}: {_at_stake(finding)}{ties}."
+        return under(conditions, told)
     return (
         f"The votes on an item are not independent given its class, so nothing is certified (void): {SETTLES}. "
         f"{if_independent(finding)}"
     )
+
+
+def _good(verdict: Verdict) -> bool:
+    return verdict in ("proved", "supported")
+
+
+def _ties(finding: Finding, tied_share: float) -> str:
+    """What ties cost, if any votes are tied."""
+    if not tied_share:
+        return ""
+    return f"; {100 * tied_share:.1f} % of the items are tied, and a fair draw on them loses {points(finding.tie_loss)}"
 
 
 def if_independent(finding: Finding) -> str:
@@ -82,7 +114,7 @@ def _at_stake(finding: Finding) -> str:
     high = 100 * (finding.loss.high or 0.0)
     stake = f"at most {high:{'.1f' if high >= 1 else '.2g'}} points" if high >= 0.01 else "less than 0.01 points"
     decide = "no number of items in reach would decide" if finding.more_items is None else ""
-    decide = decide or f"about {finding.more_items:,} further items would decide"
+    decide = decide or f"about {finding.more_items:,} fresh items, judged by themselves, would decide"
     share = finding.items_certified
     proved = "" if share is None else f"{100 * share:.1f} % of the items are provably decided as the best rule would, "
     return f"{stake} of accuracy are at stake, {proved}and {decide}"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.certify.anonymous.gates import GATE_LEVEL
-from majorant.certify.certificate import Gate
+from majorant.certify.certificate import AssumptionTest
 from majorant.certify.named.design import FloatArray, as_copies
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
@@ -17,7 +17,7 @@ EXPECTED = 5.0  # items in a bin, for the chi-square law to hold
 NAME = "independent votes"
 
 
-def count_gate(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Gate:
+def count_gate(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> AssumptionTest:
     """Whether the number of votes for each label spreads as a mixture of binomials would, at one level for all labels.
 
     `fit` holds one confusion matrix for all votes.  Under it the votes for label l on an item with H votes are binomial
@@ -45,11 +45,11 @@ def count_gate(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Gate:
     tested = [p_value for p_value in p_values if p_value is not None]
     if not tested:
         text = "Whether votes are independent given the class cannot be told from so few items."
-        return Gate(name=NAME, passed=None, p_value=None, text=text)
+        return AssumptionTest(name=NAME, passed=None, p_value=None, text=text)
     p_value = min(1.0, min(tested) * len(tested))
     passed = p_value > GATE_LEVEL
     found = "the votes look independent given the class" if passed else "votes on an item agree more than chance allows"
-    return Gate(name=NAME, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g})")
+    return AssumptionTest(name=NAME, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g})")
 
 
 def mixture(prior_k: FloatArray, chance_k: FloatArray, n_votes: int) -> FloatArray:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.certify.certificate import Dependence, Gate, Pair
+from majorant.certify.certificate import AssumptionTest, Dependence, Pair
 from majorant.certify.named.by_gold import ENOUGH_GOLD, GoldItems, PairTests, gold_items, pair_tests, worth_by_gold
 from majorant.certify.named.copying import find_copying
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, worker_sets
@@ -157,7 +157,7 @@ def _statistic(evidence: _Evidence) -> tuple[float, int]:
     return float((projected_d**2 / value_d[tested]).sum()), int(tested.sum())
 
 
-def _gate(evidence: _Evidence, level: float) -> Gate | None:
+def _gate(evidence: _Evidence, level: float) -> AssumptionTest | None:
     """The score test of all pairs, and of what many have in common; None where nothing is left to test."""
     from scipy.special import chdtrc
 
@@ -171,7 +171,7 @@ def _gate(evidence: _Evidence, level: float) -> Gate | None:
     return _all_pairs(p_value, level, "score test of all pairs given the true label")
 
 
-def _gold_gate(tests: PairTests, gold: GoldItems, level: float) -> Gate:
+def _gold_gate(tests: PairTests, gold: GoldItems, level: float) -> AssumptionTest:
     """The tests of all pairs together, on gold items: if votes are independent, so in the limit are the tests."""
     from scipy.special import chdtrc
 
@@ -182,14 +182,14 @@ def _gold_gate(tests: PairTests, gold: GoldItems, level: float) -> Gate:
     return _all_pairs(float(chdtrc(len(told_q), told_q @ told_q)), level, by)
 
 
-def _all_pairs(p_value: float, level: float, by: str) -> Gate:
+def _all_pairs(p_value: float, level: float, by: str) -> AssumptionTest:
     passed = p_value > 1 - level
     found = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
-    return Gate(name=GATE, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g}, {by}).")
+    return AssumptionTest(name=GATE, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g}, {by}).")
 
 
 def _untested(reason: str) -> Dependence:
-    gate = Gate(name=GATE, passed=None, p_value=None, text=f"Independence is not tested: {reason}.")
+    gate = AssumptionTest(name=GATE, passed=None, p_value=None, text=f"Independence is not tested: {reason}.")
     return Dependence(gate=gate, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.certificate import ALIKE, Gate
+from majorant.certify.certificate import ALIKE, AssumptionTest
 from majorant.certify.named.design import FloatArray
 from majorant.merge import draw_items, take_items
 from majorant.randomness import as_generator
@@ -24,7 +24,7 @@ def workers_differ(
     rng: int | np.random.Generator,
     level: float = LEVEL,
     n_permutations: int = N_PERMUTATIONS,
-) -> Gate:
+) -> AssumptionTest:
     """Whether all workers vote alike, `passed` if that cannot be refuted, by an exact permutation test.
 
     If all workers share one confusion matrix, the votes of an item are exchangeable: who gave which is chance, also
@@ -42,7 +42,7 @@ def workers_differ(
     split = _split_items(votes, generator)
     if not split.n_votes:
         text = "No item was labelled differently by two workers: whether workers differ cannot be told."
-        return Gate(name=ALIKE, passed=None, p_value=None, text=text)
+        return AssumptionTest(name=ALIKE, passed=None, p_value=None, text=text)
     feature_fn = _centred_features(split)
     scale_fj = _scale(split, feature_fn)
     seen = _spread(feature_fn, split.worker_n, scale_fj)
@@ -56,7 +56,7 @@ def workers_differ(
     passed = p_value > 1 - level
     found = "No difference between workers is seen" if passed else "Workers differ"
     text = f"{found} (p = {p_value:.2g}, votes shuffled among the workers of each item)."
-    return Gate(name=ALIKE, passed=passed, p_value=p_value, text=text)
+    return AssumptionTest(name=ALIKE, passed=passed, p_value=p_value, text=text)
 
 
 def _split_items(votes: Votes, rng: np.random.Generator) -> Votes:

@@ -1,0 +1,84 @@
+"""Verdicts on pairs that were shown in two orders: which candidate stood first in each vote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from majorant.errors import ConfigError, DataError
+from majorant.io.columns import Choice
+from majorant.io.joined import values_of
+from majorant.io.opening import Opening, open_table
+from majorant.io.values import is_empty, sort_labels
+
+TIES = frozenset(["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"])
+SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])
+AS_GIVEN = frozenset(["original", "normal", "given", "forward", "false", "no", "0", "ab", "first"])
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A verdict, and whether the first of the two candidates stood first."""
+
+    item: Any
+    worker: Any
+    label: Any
+    in_order: bool
+
+
+def read_shown(source: Any, position: str, **named: str | None) -> tuple[list[Shown], tuple[Any, Any]]:
+    """The verdicts of a table whose column `position` says which candidate stood first, and the two candidates.
+
+    It holds the first candidate's name, AB or BA, or whether the pair was swapped; rows without a verdict do not count.
+    """
+    choice = Choice.of(None, **named, slice=position, seconds="", status="")
+    columns: dict[str, list[Any]] = {}
+    with open_table(source, Opening(choice=choice)) as table:
+        for part in table.parts:
+            for role in ("item", "worker", "label", "slice"):
+                given = values_of(part.columns[role])
+                columns.setdefault(role, []).extend(_plain(given, table.kind))
+    rows = list(zip(*(columns[role] for role in ("item", "worker", "label", "slice")), strict=True))
+    rows = [row for row in rows if not is_empty(row[2])]
+    first, second = candidates([row[2] for row in rows])
+    return [Shown(i, w, x, _in_order(p, first, second, table.source)) for i, w, x, p in rows], (first, second)
+
+
+def _plain(values: Sequence[Any], kind: str) -> list[Any]:
+    import json
+
+    return [None if value is None else json.loads(value) if kind == "json" else value for value in values]
+
+
+def is_tie(label: Any) -> bool:
+    """Whether a verdict prefers neither candidate.
+
+    >>> is_tie("Tie"), is_tie("A")
+    (True, False)
+    """
+    return re.sub(r"[\W_]+", " ", str(label)).strip().casefold() in TIES
+
+
+def candidates(labels: Sequence[Any]) -> tuple[Any, Any]:
+    """The two candidates that verdicts name, ties apart."""
+    found = sort_labels({label for label in labels if not is_tie(label)})
+    if len(found) != 2:
+        shown = ", ".join(repr(label) for label in found[:6])
+        raise DataError(f"verdicts on pairs name two candidates and ties, not {shown}. Say which column with label=.")
+    return found[0], found[1]
+
+
+def _in_order(value: Any, first: Any, second: Any, source: str) -> bool:
+    if value in (first, second) and not isinstance(value, bool):
+        return bool(value == first)
+    word = str(value).strip().casefold()
+    if word in (f"{first}{second}".casefold(), f"{first},{second}".casefold()) or word in AS_GIVEN:
+        return True
+    if word in (f"{second}{first}".casefold(), f"{second},{first}".casefold()) or word in SWAPPED:
+        return False
+    raise ConfigError(
+        f"{source}: cannot tell from {value!r} which candidate stood first. Write its name, {first!r} or "
+        f"{second!r}, or AB or BA, or original or swapped."
+    )
