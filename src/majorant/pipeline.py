@@ -32,7 +32,7 @@ from majorant.certify.certificate import Certificate
 from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
 from majorant.estimate import ESTIMATORS, Fit, method_named
 from majorant.gold.design import Recognised, recognise
-from majorant.gold.draw import votes_digest
+from majorant.gold.draw import planned_labels, votes_digest
 from majorant.gold.question import Outcome as ExpertOutcome
 from majorant.interval import Estimate, as_level
 from majorant.io import Reading, as_votes
@@ -251,6 +251,8 @@ def _choose(
     other = decision.fit if item_p is None else _fit_elsewhere(site, decision, votes, seed)
     apart, expected = difference_at(site, other), expected_gain(majority, decision.fit, decision.belief)
     gold = gold_lead(site, other, apart, alpha=(1 - level) / decision.n_rivals)
+    everywhere = majority if item_p is None else site.fit(MAJORITY, seed)
+    rules = {MAJORITY: everywhere, other.method: other}
     model = model_of(inquiry.certificate, expected, apart.stake)
     found = weigh(
         other=other.method,
@@ -260,6 +262,7 @@ def _choose(
         gold=gold,
         tolerance=tolerance,
         level=level,
+        planned=partial(planned_labels, site, rules, seed=seed, tolerance=tolerance, level=level),
         expert=expert,
         design=None if labelled is None else str(labelled.path),
         asked_for=method is not None,
@@ -273,7 +276,7 @@ def _choose(
         majority=majority,
         decision=decision,
         other=other,
-        fit=other if not keep else majority if item_p is None else site.fit(MAJORITY, seed),
+        fit=everywhere if keep else other,
         rule_here=majority if keep else decision.fit,
         refit=partial(fit_rule, MAJORITY if keep else decision.method, seed=seed),
         answer=found,

@@ -25,7 +25,14 @@ SOUND = Model(gain=Estimate(0.03, 0.015, 0.045))
 
 
 def answered(**facts):
-    given = {"other": "combination", "apart": APART, "model": SOUND, "expected": EXPECTED, "gold": None}
+    given = {
+        "other": "combination",
+        "apart": APART,
+        "model": SOUND,
+        "expected": EXPECTED,
+        "gold": None,
+        "planned": lambda: 25,
+    }
     return weigh(**{**given, "tolerance": 0.01, "level": 0.95, **facts})
 
 

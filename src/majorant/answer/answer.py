@@ -10,6 +10,7 @@ A panel whose judges may err together never switches by a model: votes do not sh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,13 +19,13 @@ from majorant.answer.difference import Difference, Expected, GoldLead
 from majorant.certify.certificate import ALIKE, Certificate, Claim
 from majorant.errors import ConfigError
 from majorant.gold.question import Outcome
-from majorant.gold.race import labels_to_settle
 from majorant.interval import Estimate
 
 MAJORITY = "majority"
 Action = Literal["keep", "switch", "ask"]
 Grade = Literal["exact", "model", "none"]
 Basis = Literal["gold", "expert labels", "bound", "model", "votes"]
+INDEPENDENT = "independent votes"
 ROBUST = 0.15  # a verdict that holds up to this correlation of votes on an item outlives most crowds (docs/ask.md)
 
 
@@ -100,6 +101,7 @@ def weigh(
     gold: GoldLead | None,
     tolerance: float,
     level: float,
+    planned: Callable[[], int],
     expert: Outcome | None = None,
     design: str | None = None,
     asked_for: bool = False,
@@ -108,7 +110,7 @@ def weigh(
     """Weigh what is known of a rule against majority vote, and say what to do.
 
     `model` says what the votes alone suggest, `gold` what labels of these items show, `expected` what the rule expects
-    of itself; `tolerance` is a difference in accuracy that does not matter.  `expert` is what labels drawn by `design`
+    of itself; `tolerance` is a difference in accuracy that does not matter; `planned` says about how many labels settle it.  `expert` is what labels drawn by `design`
     settle: they need no model, and no random sample.
     """
     if not 0 <= tolerance <= 1:
@@ -140,7 +142,7 @@ def weigh(
         expert=expert,
         model=model,
         withdrawn=_withdrawn(model, gold),
-        ask=_ask(other, apart, expected, tolerance, expert if told else None, design) if open_question else None,
+        ask=_ask(other, apart, planned, expert if told else None, design) if open_question else None,
         asked_for=asked_for,
     )
     return with_sentences(facts, source)
@@ -161,16 +163,9 @@ def _by_expert(expert: Outcome, other: str, tolerance: float) -> Action:
     return "switch" if ahead and not slight else "keep"
 
 
-def _ask(
-    other: str,
-    apart: Difference,
-    expected: Expected | None,
-    tolerance: float,
-    expert: Outcome | None,
-    design: str | None,
-) -> Ask:
+def _ask(other: str, apart: Difference, planned: Callable[[], int], expert: Outcome | None, design: str | None) -> Ask:
     if expert is None or expert.more is None:
-        return Ask(between=(MAJORITY, other), items=apart.differ, labels=_labels(apart, expected, tolerance))
+        return Ask(between=(MAJORITY, other), items=apart.differ, labels=planned())
     return Ask(between=(MAJORITY, other), items=expert.n_differ, labels=expert.more, design=design)
 
 
@@ -224,13 +219,6 @@ def _tie_gain(basis: Basis, expected: Expected | None, gold: GoldLead | None) ->
     return None if expected is None else 100 * expected.tied
 
 
-def _labels(apart: Difference, expected: Expected | None, tolerance: float) -> int:
-    """About how many labels will settle it, if the rule is as much better as it expects (docs/theory/ask.md)."""
-    least = tolerance * apart.items / apart.differ
-    lead, decisive = (None, 1.0) if expected is None else (expected.lead, expected.decisive)
-    return labels_to_settle(lead, decisive, apart.differ, least)
-
-
 def _withdrawn(model: Model, gold: GoldLead | None) -> Estimate | None:
     """What the model expected, where the gold labels exclude it."""
     gain = model.gain
@@ -265,7 +253,9 @@ def model_of(certificate: Certificate, expected: Expected | None, stake: float) 
         tuple(dict.fromkeys((*a, *b))) for a, b in zip(assumptions_of(anonymous), assumptions_of(claim), strict=True)
     )
     if claim.verdict == "void" and not failed:
-        failed = ("independent votes",)
+        failed = (INDEPENDENT,)
+    elif (anonymous.conditions or claim.conditions) and not failed and not untested:
+        untested = (INDEPENDENT,)
     loss = claim.loss
     panel = certificate.design is not None and certificate.design.kind == "panel"
     best = claim.verdict in ("proved", "supported")
@@ -277,7 +267,7 @@ def model_of(certificate: Certificate, expected: Expected | None, stake: float) 
         failed=failed,
         untested=untested,
         panel=panel,
-        breakdown=getattr(anonymous, "breakdown", None),
+        breakdown=claim.breakdown if claim.breakdown is not None else anonymous.breakdown,
         best=best,
     )
 
