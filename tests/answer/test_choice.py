@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crowds import informed_votes
 from majorant.answer.candidates import fit_method, unsuited
 from majorant.answer.choice import ENOUGH_GOLD, best_by_gold, decide
 from majorant.answer.combine import MEMBERS, combination
@@ -84,13 +83,20 @@ def test_gold_finds_a_rule_that_is_much_better_and_never_majority_itself():
 
 
 def test_the_combination_is_the_mean_of_the_models_and_of_the_shares_of_votes():
-    votes = informed_votes(np.random.default_rng(0))
+    votes, _ = simulate([0.5, 0.3, 0.2], one_coin_crew([0.95, 0.9, 0.8, 0.6, 0.5, 0.4], 3), 200, 4, rng=0)
     fits = {method: fit_method(method, votes, 0) for method in MEMBERS}
     made = combination(votes, 0)
     np.testing.assert_allclose(made.fit.posterior, np.mean([fit.posterior for fit in fits.values()], axis=0))
     assert set(made.fits) == {"one-coin", "hierarchical", "ebcc", "majority"}
     np.testing.assert_allclose(made.fit.posterior.sum(axis=1), 1)
     np.testing.assert_allclose(made.fit.confusion.sum(axis=2), 1)
+
+
+def test_workers_who_cannot_be_told_apart_are_not_set_apart_by_noise():
+    votes, _ = simulate([0.7, 0.3], [[0.82, 0.18], [0.18, 0.82]], n_items=4_000, n_votes=5, n_workers=1_000, rng=3)
+    decision = decided(votes)
+    assert {row.method for row in decision.alternatives} == {"hierarchical", "majority", "combination"}
+    assert (decision.labels_changed, decision.ties_settled) == (0, 0)
 
 
 def test_members_that_would_fill_the_memory_are_not_run():

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from majorant.answer.alike import differ
 from majorant.answer.candidates import fit_method, unsuited
 from majorant.blocks import rows_in
 from majorant.errors import ConfigError
@@ -19,6 +20,7 @@ from majorant.votes import Votes
 COMBINATION = "combination"
 SHARES = "majority"  # a vote is a vote: the member that no model can lead astray
 MEMBERS = ("one-coin", "hierarchical", "ebcc", SHARES)
+SHRINKING = ("hierarchical", SHARES)  # members that set no workers apart who are alike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +55,13 @@ def combination(votes: Votes, seed: int) -> Combination | None:
 
 
 def members_for(votes: Votes) -> tuple[str, ...]:
-    """The members that the votes can bear; empty where majority vote would be alone."""
+    """The members that the votes can bear; empty where majority vote would be alone.
+
+    Where workers cannot be told apart, those that would set them apart by noise are left out.
+    """
     members = tuple(method for method in MEMBERS if not unsuited(method, votes))
+    if len(members) > 1 and not differ(votes):
+        members = tuple(method for method in members if method in SHRINKING)
     return () if members == (SHARES,) else members
 
 

@@ -1,0 +1,31 @@
+"""Whether workers can be told apart: at its level where they are alike, and surely where they are not."""
+
+import numpy as np
+import pytest
+
+from crowds import coins, votes_of
+from majorant.answer.alike import differ
+
+
+def share(confusion, n=200, prior=None, **sizes):
+    """How often workers with these matrices are found to differ."""
+    rng = np.random.default_rng(0)
+    return np.mean([differ(votes_of(rng, confusion, prior=prior, **sizes)[0]) for _ in range(n)])
+
+
+@pytest.mark.parametrize(("n_workers", "n_items"), [(5, 60), (30, 60), (200, 300)])
+def test_workers_who_are_alike_seldom_seem_to_differ(n_workers, n_items):
+    alike = np.tile([[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.3, 0.6]], (n_workers, 1, 1))
+    assert share(alike, n_items=n_items, n_votes=4, prior=[0.6, 0.3, 0.1]) < 0.06
+
+
+def test_skill_and_habit_show():
+    skilled = coins([0.9] * 10 + [0.6] * 10, 2)
+    biased = np.array([[[0.9, 0.1], [0.4, 0.6]]] * 10 + [[[0.6, 0.4], [0.1, 0.9]]] * 10)
+    for confusion in (skilled, biased):
+        assert share(confusion, 20, n_items=300, n_votes=5) == 1
+
+
+def test_items_with_one_vote_show_nothing():
+    votes, _ = votes_of(np.random.default_rng(0), coins([0.9, 0.6], 2), n_items=50, n_votes=1)
+    assert not differ(votes)
