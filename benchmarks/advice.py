@@ -2,9 +2,10 @@
 
 `MAJORANT_DATA=... python benchmarks/advice.py [FOLDER]`.  Every data set found below the folder is taken, in either of
 two formats: a CSV file without header (worker, item, label, gold, and seconds if there is a fifth column), or a folder
-with label.csv (item, worker, label) and truth.csv (item, truth).  `python benchmarks/advice.py simulated` takes crowds
-of many kinds instead.  Gold labels are hidden from the choice and from all methods, and used for the accuracy alone; a
-tie counts as a fair draw.
+with label.csv (item, worker, label) and truth.csv (item, truth).  `python benchmarks/advice.py simulated [SEEDS]` takes
+crowds of many kinds instead, among them workers who are alike, and prints what each member of the combination gains
+over majority vote, the mean over seeds.  Our choice is the rule that is compared with majority vote (`decide`).  Gold
+labels are hidden from all methods, and used for the accuracy alone; a tie counts as a fair draw.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from advice_crowds import crowds
+from advice_crowds import alike_crowds, crowds
 from majorant.answer.candidates import fit_method, unsuited
 from majorant.answer.choice import decide
 from majorant.answer.gold import gold_accuracy
-from majorant.claims import certify
 from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
@@ -30,6 +30,7 @@ from majorant.votes import Votes
 
 COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}
 CHOICE, SIMULATED = "our choice", "simulated"
+MODELS = ("one-coin", "hierarchical", "ebcc")
 MOST_COLUMNS = 20  # data sets in one table
 
 
@@ -65,29 +66,50 @@ def accuracies(votes: Votes) -> tuple[str, dict[str, float]]:
             fits |= {} if unsuited(method, blind) else {method: fit_method(method, blind, 0)}
         except (ConfigError, NotIdentified) as error:  # the data do not bear it: too little overlap
             print(f"  {method}: {error}", file=sys.stderr)
-    decision = decide(blind, certify(blind, rng=0), fits["majority"], rng=0)
+    decision = decide(blind, fits["majority"], rng=0)
     found = {name: gold_accuracy(votes, fit, level=0.95) for name, fit in {**fits, CHOICE: decision.fit}.items()}
     return decision.method, {name: 100 * one.value for name, one in found.items() if one is not None}
 
 
-def data_sets(where: str) -> Iterator[tuple[str, Votes]]:
-    """The data sets below a folder, or simulated crowds."""
-    if where == SIMULATED:
-        yield from crowds(seed=0)
-        return
-    for name, path, truth in find(Path(where)):
+def data_sets(folder: Path) -> Iterator[tuple[str, Votes]]:
+    """The data sets below a folder."""
+    for name, path, truth in find(folder):
         try:
             yield name, load(path, truth)
         except DataError as error:
             print(f"  {name} left out: {error}", file=sys.stderr)
 
 
+def simulated(n_seeds: int) -> None:
+    """What the choice and each member of the combination gain over majority vote, crowd by crowd."""
+    gain: dict[str, list[list[float]]] = {}
+    for seed in range(n_seeds):
+        for name, votes in (*alike_crowds(seed), *crowds(seed)):
+            blind = replace(votes, gold_i=None)
+            majority = fit_method("majority", blind, 0)
+            decision = decide(blind, majority, rng=0)
+            fits = [decision.fit, *(fit_method(method, blind, 0) for method in MODELS), majority]
+            *right, base = (found.value for fit in fits if (found := gold_accuracy(votes, fit, level=0.95)))
+            gain.setdefault(name, []).append([100 * (one - base) for one in right])
+    mean = {name: np.mean(rows, axis=0) for name, rows in gain.items()}
+    print(f"{'points gained over majority vote':40} seeds  " + "  ".join(f"{m:>12}" for m in (CHOICE, *MODELS)))
+    for name, gain_m in mean.items():
+        print(f"{name:40} {len(gain[name]):5}  " + "  ".join(f"{points:12.2f}" for points in gain_m))
+    for what, pick in (("mean", np.mean), ("worst", np.min)):
+        for kind, alike in (("workers alike, or nearly", True), ("unequal workers", False)):
+            rows = [row for name, row in mean.items() if ("alike" in name) == alike]
+            print(f"{f'{kind}, {what}':40} {'':5}  " + "  ".join(f"{p:12.2f}" for p in pick(rows, axis=0)))
+
+
 def main() -> None:
     where = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MAJORANT_DATA")
     if not where:
         sys.exit("Name the folder of the data sets, or set MAJORANT_DATA to it.")
+    if where == SIMULATED:
+        simulated(int(sys.argv[2]) if len(sys.argv) > 2 else 5)
+        return
     regret: dict[str, dict[str, float]] = {}  # by data set and method
-    for name, votes in data_sets(where):
+    for name, votes in data_sets(Path(where)):
         chosen, accuracy = accuracies(votes)
         best = max(value for method, value in accuracy.items() if method != CHOICE)
         regret[name] = {method: best - value for method, value in accuracy.items()}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.simulate import simulate
 from majorant.votes import Votes
 
 FloatArray = NDArray[np.float64]
@@ -20,6 +21,15 @@ SHAPES = {
     "five classes": (1500, 170, 5, 6),
     "eight, thin": (800, 59, 8, 3),
 }
+# workers who are alike, or nearly: prior, accuracy, votes an item, votes a worker, spread of the workers' log-odds
+ALIKE = {
+    "alike, 20 votes a worker": ((0.7, 0.3), 0.82, 5, 20, 0.0),
+    "alike, 5 votes a worker": ((0.5, 0.5), 0.75, 5, 5, 0.0),
+    "alike, 3 votes an item": ((0.5, 0.5), 0.8, 3, 20, 0.0),
+    "alike, four classes": ((0.25,) * 4, 0.7, 5, 20, 0.0),
+    "nearly alike": ((0.6, 0.4), 0.8, 5, 20, 0.3),
+}
+SIZES = (250, 1_000, 4_000, 16_000)  # items
 KINDS = ("coins", "matrices", "habits", "spammers", "hard items", "shared errors", "matrices, shared errors")
 
 
@@ -32,6 +42,20 @@ def crowds(seed: int) -> Iterator[tuple[str, Votes]]:
             np.add.at(counts_ik, (votes.item_n, votes.label_n), 1)
             if votes.gold_i is not None and (counts_ik.argmax(axis=1) == votes.gold_i).mean() > 0.6:
                 yield f"{shape}: {kind}", votes
+
+
+def alike_crowds(seed: int) -> Iterator[tuple[str, Votes]]:
+    """Crowds whose workers are alike, or nearly, at four sizes: there is nothing to gain from who voted."""
+    for k, (kind, (prior_k, accuracy, n_votes, per_worker, spread)) in enumerate(ALIKE.items()):
+        for n_items in SIZES:
+            rng = np.random.default_rng([seed, k, n_items])
+            n_workers, n_classes = n_items * n_votes // per_worker, len(prior_k)
+            odds_j = accuracy / (1 - accuracy) * np.exp(rng.normal(0, spread, size=n_workers))
+            right_j = (odds_j / (1 + odds_j))[:, None, None]
+            right_kl = np.eye(n_classes)
+            confusion_jkl = right_j * right_kl + (1 - right_j) / (n_classes - 1) * (1 - right_kl)
+            votes, _ = simulate(prior_k, confusion_jkl, n_items, n_votes, rng=rng, gold=1.0)
+            yield f"{kind}: {n_items:,} items", votes
 
 
 def draw(shape: str, kind: str, rng: np.random.Generator) -> Votes:
