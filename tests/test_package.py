@@ -37,6 +37,34 @@ def test_help_loads_no_numpy():
     assert done.stdout.strip() == "False"
 
 
+RUN = "import sys; from majorant.cli import main; sys.argv = ['majorant', *sys.argv[1:]]"
+LOADED = "print('LOADED', [m for m in ('scipy', 'scipy.stats', 'majorant.estimate') if m in sys.modules])"
+
+
+def loaded(*arguments):
+    """Which heavy modules a command has imported by its end."""
+    code = f"{RUN}\ntry:\n    main()\nexcept SystemExit:\n    pass\n{LOADED}"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["check", "certify", "aggregate", "workers", "agreement", "plan"])
+def test_a_wrong_path_is_told_before_anything_heavy_is_loaded(command):
+    assert loaded(command, "no-such-file.csv") == "LOADED []"
+
+
+def test_a_wrong_column_is_told_before_anything_heavy_is_loaded(tmp_path):
+    (tmp_path / "odd.csv").write_text("a,b,c\n1,2,3\n")
+    assert loaded("check", str(tmp_path / "odd.csv")) == "LOADED []"
+
+
+def test_a_check_does_without_scipys_statistics(tmp_path):
+    (tmp_path / "votes.csv").write_text(
+        "item,worker,label\n" + "".join(f"{i},{w},{i % 2}\n" for i in range(9) for w in "xyz")
+    )
+    assert loaded("check", str(tmp_path / "votes.csv")) == "LOADED ['scipy', 'majorant.estimate']"
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError):
         _ = majorant.nonsense

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit
-from scipy.stats import chi2
+from scipy.special import expit, gammaincinv, logit
 
 from majorant.certify.anonymous.counts import as_histograms
 from majorant.certify.anonymous.likelihood import flatten
@@ -221,7 +220,7 @@ def _ellipse(place: _Place, model: Model, level: float) -> Line | None:
     spread = np.cov(logit(cloud.clip(FLOOR, 1 - FLOOR)))
     value, vector = np.linalg.eigh(spread)
     angle = np.linspace(0, 2 * np.pi, 96, endpoint=False)
-    circle = np.sqrt(chi2.ppf(level, 2) * value.clip(0))[:, None] * np.stack([np.cos(angle), np.sin(angle)])
+    circle = np.sqrt(2 * gammaincinv(1.0, level) * value.clip(0))[:, None] * np.stack([np.cos(angle), np.sin(angle)])
     return _line(*expit(logit(point.clip(FLOOR, 1 - FLOOR))[:, None] + vector @ circle))
 
 

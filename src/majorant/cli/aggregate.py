@@ -65,7 +65,6 @@ def aggregate(
 ) -> None:
     """Write one label per item."""
     from majorant.errors import ConfigError
-    from majorant.report.text import input_lines, labels_lines, to_json
 
     out = placed(out, "labels.csv")
     if as_json and out == "-":
@@ -79,6 +78,8 @@ def aggregate(
     else:
         with at_work(method, quiet=quiet):
             account, labels = _aggregate_more(source, method, ties, out, Path(state), seed, polish=polish)
+    from majorant.report.text import input_lines, labels_lines, to_json
+
     written = [out] if state is None else [out, state]
     if as_json:
         kept = {} if state is None else {"state": state}
@@ -92,14 +93,14 @@ def _aggregate(
     source: Source, large: Large | None, method: str, ties: Ties, out: str, seed: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes wherever they lie."""
-    import numpy as np
-
-    from majorant.answer.labels import count_labels_at, label_table
-    from majorant.pipeline import aggregate_at
-    from majorant.report.summary import account_summary, labels_summary
-
-    generator = np.random.default_rng(seed)  # one for all parts of the table: the draws are those of the whole
     with opened(source, large, out=out) as site:
+        import numpy as np
+
+        from majorant.answer.labels import count_labels_at, label_table
+        from majorant.pipeline import aggregate_at
+        from majorant.report.summary import account_summary, labels_summary
+
+        generator = np.random.default_rng(seed)  # one for all parts of the table: the draws are those of the whole
         with at_work(method, quiet=source.quiet or site.whole is None):
             fit = aggregate_at(site, method, seed=seed)
         table = site.labelled(fit, lambda votes, part: label_table(votes, part, ties=ties, rng=generator))

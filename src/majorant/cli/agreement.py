@@ -18,11 +18,11 @@ from majorant.cli.source import Source, input_options
 @common_options
 def agreement(source: Source, large: Large | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
     """How well the workers agree, beyond chance."""
-    from majorant.pipeline import measure_agreement
-    from majorant.report.summary import account_summary, agreement_summary
-    from majorant.report.text import agreement_lines, input_lines, to_json
-
     with opened(source, large) as site:
+        from majorant.pipeline import measure_agreement
+        from majorant.report.summary import account_summary, agreement_summary
+        from majorant.report.text import agreement_lines, input_lines, to_json
+
         found = measure_agreement(site, level=level, seed=seed)
     facts = {"input": account_summary(site.votes.account), "agreement": agreement_summary(found, site.votes.workers)}
     if as_json:

@@ -72,9 +72,9 @@ def certify(
         votes = source.read()
         say_notes(votes.account, quiet=quiet)
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
-    from majorant.claims import inquire_at
-
     with opened(source, large) as site:
+        from majorant.claims import inquire_at
+
         with at_work("certifying", quiet=quiet or site.whole is None):
             certificate = inquire_at(site, level=level, rng=seed).certificate
         code = _exit_code(certificate, claim)

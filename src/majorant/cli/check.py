@@ -75,13 +75,13 @@ def check(
       2    wrong call or table
       130  interrupted
     """
+    how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
+    _refuse_elsewhere(large, cluster, by, {**options, "out": out})
+    summary, written = _check(source, large, cluster, by, out, {**how, "compare_all": options["compare_all"]}, options)
     from majorant.report.check_text import answer_text, check_text
     from majorant.report.html import write_report
     from majorant.report.text import to_json
 
-    how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
-    _refuse_elsewhere(large, cluster, by, {**options, "out": out})
-    summary, written = _check(source, large, cluster, by, out, {**how, "compare_all": options["compare_all"]}, options)
     if options["report"] is not None:
         written.append(write_report(summary, options["report"]))
     if options["as_json"]:
@@ -100,13 +100,13 @@ def _check(
     how: dict[str, Any], options: dict[str, Any],
 ) -> tuple[dict[str, Any], list[Path]]:  # fmt: skip
     """The line, wherever the votes are to be worked on; the facts, and the files that were written."""
-    from majorant.pipeline import check_at
-    from majorant.report.files import write_result
-    from majorant.report.summary import result_summary
-
     beside = None if out is None else str(Path(out) / "labels.csv")
     local = opened(source, large, out=beside, by=by, masked=options["masked"])
     with local if cluster is None else cluster.site(source) as site:
+        from majorant.pipeline import check_at
+        from majorant.report.files import write_result
+        from majorant.report.summary import result_summary
+
         with at_work("certifying and deciding", quiet=options["quiet"] or site.whole is None):
             result = check_at(site, **how)
         summary = result_summary(result, command=command_line(), seed=how["rng"])

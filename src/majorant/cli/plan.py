@@ -33,12 +33,12 @@ def plan(
     quiet: bool,
 ) -> None:
     """How many votes, gold items and workers it takes to reach an accuracy."""
+    votes = source.read()
     from majorant.claims import certify
     from majorant.plan import plan as make_plan
     from majorant.report.plan import plan_summary, plan_text
     from majorant.report.text import to_json
 
-    votes = source.read()
     say_notes(votes.account, quiet=quiet)
     with at_work("certifying and planning", quiet=quiet):
         certificate = certify(votes, level=level, rng=seed)

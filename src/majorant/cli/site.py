@@ -30,8 +30,8 @@ def opened(
         with large.site(source, out, **({} if by is None else {"by": by})) as stored:
             yield replace(stored, votes=mask_stored(stored.votes)) if masked else stored
     else:
+        votes = source.read(by=by)  # before the rest is imported: a wrong table is told at once
         from majorant.io.mask import mask
         from majorant.site import MemorySite
 
-        votes = source.read(by=by)
         yield MemorySite(mask(votes) if masked else votes)

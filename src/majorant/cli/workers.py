@@ -35,18 +35,19 @@ def workers(
     quiet: bool,
 ) -> None:
     """Who is good: accuracy with intervals, agreement, confusion and flags of each worker."""
-    from majorant.answer.workers import worker_table
     from majorant.errors import ConfigError
-    from majorant.output import print_table, write_table
-    from majorant.pipeline import aggregate_at, judge_workers
-    from majorant.report.summary import account_summary
-    from majorant.report.text import input_lines, to_json, workers_lines
-    from majorant.report.workers_summary import workers_summary
 
     out = placed(out, "workers.csv")
     if as_json and out == "-":
         raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
     with opened(source, large, out=out) as site:
+        from majorant.answer.workers import worker_table
+        from majorant.output import print_table, write_table
+        from majorant.pipeline import aggregate_at, judge_workers
+        from majorant.report.summary import account_summary
+        from majorant.report.text import input_lines, to_json, workers_lines
+        from majorant.report.workers_summary import workers_summary
+
         with at_work(method, quiet=quiet or site.whole is None):
             fit = aggregate_at(site, method, seed=seed)
         found = judge_workers(site, fit, level=level, seed=seed)

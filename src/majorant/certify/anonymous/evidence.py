@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from majorant.certify.anonymous.likelihood import EVERYWHERE, Cells, Sides, log_likelihood, sides
 from majorant.certify.anonymous.search import suprema
@@ -28,7 +28,7 @@ def ratio_cut(level: float) -> float:
     >>> round(ratio_cut(.95), 3)
     1.921
     """
-    return float(chi2.ppf(level, 1) / 2)
+    return float(gammaincinv(0.5, level))
 
 
 def items_needed(information: float, level: float, split: bool = False) -> float:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import xlogy
-from scipy.stats import chi2
+from scipy.special import chdtrc, xlogy
 
 from majorant.certify.anonymous.breakdown import ENOUGH_POWER, TYPICAL, Breakdown
 from majorant.certify.anonymous.likelihood import Cells, climb, log_cells, sides
@@ -87,7 +86,7 @@ def fit_p_value(
 ) -> float:
     """P(a misfit as large), by the chi-square law, or by refitted simulations where expected counts are small."""
     observed = float(misfit(items_c[None], votes_c, log_cell_c[None])[0])
-    p_value = float(chi2.sf(observed, df))
+    p_value = float(chdtrc(df, observed))
     cell_c = np.exp(log_cell_c)
     expected_c = _totals(items_c[None], votes_c)[0] * cell_c
     sparse = (expected_c < 1).mean() > SPARSE  # then the misfit is far below its degrees of freedom, and hides

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit, logit
-from scipy.stats import chi2
+from scipy.special import expit, gammaincinv, logit
 
 from majorant.certify.anonymous.likelihood import Cells, log_likelihood
 from majorant.theory.checks import FloatArray
@@ -43,7 +42,7 @@ def outline(
     best point, it is taken to have one edge in every direction.
     """
     floor = _profile(cells, items_c, model, np.array([best[0]]), np.array([best[1]]), best[2])
-    floor = floor - chi2.ppf(level, 2) / 2
+    floor = floor - gammaincinv(1.0, level)
     axes = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]], dtype=float)
     size = _reach(cells, items_c, model, best, axes, floor)
     scale = np.maximum([size[:2].max(), size[2:].max()], EDGE)

@@ -58,9 +58,11 @@ def mixture(prior_k: FloatArray, chance_k: FloatArray, n_votes: int) -> FloatArr
     >>> mixture(np.array([.5, .5]), np.array([1., 0.]), 2).tolist()
     [0.5, 0.0, 0.5]
     """
-    from scipy.stats import binom
+    from scipy.special import gammaln, xlog1py, xlogy
 
-    return np.asarray(prior_k @ binom.pmf(np.arange(n_votes + 1), n_votes, np.clip(chance_k, 0, 1)[:, None]))
+    m, chance_k1 = np.arange(n_votes + 1), np.clip(chance_k, 0, 1)[:, None]
+    log_orders_m = gammaln(n_votes + 1) - gammaln(m + 1) - gammaln(n_votes - m + 1)
+    return np.asarray(prior_k @ np.exp(log_orders_m + xlogy(m, chance_k1) + xlog1py(n_votes - m, -chance_k1)))
 
 
 def _chi_square(seen_m: FloatArray | IntArray, expected_m: FloatArray) -> float | None:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, log_expit, xlogy
-from scipy.stats import gamma
+from scipy.special import expit, gammainccinv, log_expit, xlogy
 
 from majorant.certify.anonymous.likelihood import Cells, Histograms, flatten
 from majorant.theory.checks import FloatArray
@@ -73,7 +72,7 @@ def divergence_cut(sizes: list[int], error: float) -> float:
     13.31
     """
     stages = sum(sizes)
-    return float(stages * np.log(2) + gamma.isf(error, stages))
+    return float(stages * np.log(2) + gammainccinv(stages, error))
 
 
 def edge_part(null: Null, logit: ArrayLike, further: int = 0) -> FloatArray:
