@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
-from majorant.certify.anonymous.words import SETTLES
+from majorant.certify.anonymous.counts import anonymous_claim, as_histograms, weakened
+from majorant.certify.anonymous.words import DRAWN_ANEW, SETTLES
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
 from majorant.certify.gold.cells import GoldCells, cells_of, gold_rows
 from majorant.certify.gold.claim import claim_from_cells
 from majorant.certify.named.bootstrap import Case, bootstrap
-from majorant.certify.named.claim import VOTES_PER_CLASS, named_claim, typical
+from majorant.certify.named.claim import MODEL, VOTES_PER_CLASS, named_claim, typical
 from majorant.certify.named.count_gate import count_gate
 from majorant.certify.named.dependence import dependence
 from majorant.certify.named.design import Design, design
@@ -40,6 +40,7 @@ from majorant.votes import IntArray, Votes
 MOST_ENTRIES = 250_000  # of all workers' confusion matrices together; 200 replicates of more would fill the memory
 MOST_VOTES = 800_000  # times classes squared: what 200 refits go through in seconds; of more, a sample of the items
 MOST_TAKEN = 5_000_000  # votes of the sample where votes lie elsewhere, however few each worker gave
+ALIKE_LEVEL = 0.99  # of the test whether workers differ: of alike crowds one in a hundred fails
 ENOUGH = 1.5  # times the votes that it takes to tell workers apart, which a sample leaves the typical one
 
 
@@ -170,9 +171,15 @@ def inquire_from(material: Material, *, level: float, rng: np.random.Generator) 
         if panel.votes.votes_i.max(initial=0) >= 3:
             case = panel = replace(panel, replicates=bootstrap(panel, rng=rng))  # one for both claims
     gate = None if shared_errors is None else shared_errors.gate
-    anonymous = _anonymous(material, panel, gate, level, rng)
-    named = None if case is None else _named(material, case, anonymous, gate, level, rng)
-    gold = None if material.gold is None else claim_from_cells(material.gold, material.sample.labels, level=level)
+    # A headline takes gold where that decides, else the anonymous claim: they share the error.
+    each = level if material.gold is None else (1 + level) / 2
+    anonymous = _anonymous(material, panel, gate, each, rng)
+    alike = workers_differ(material.sample, rng=rng.spawn(1)[0], level=ALIKE_LEVEL)
+    named = None if case is None else _named(material, case, anonymous, alike, gate, level, rng)
+    anonymous = replace(anonymous, level=each)
+    if anonymous.model != MODEL:
+        anonymous = weakened(anonymous, alike, DRAWN_ANEW)
+    gold = None if material.gold is None else claim_from_cells(material.gold, material.sample.labels, level=each)
     why = " ".join([anonymous.why, *([named.why] if named is not None else [])])
     certificate = Certificate(
         level=level, why=why, anonymous=anonymous, named=named, gold=gold, dependence=shared_errors, design=shape
@@ -226,6 +233,7 @@ def _named(
     material: Material,
     case: Case,
     anonymous: Claim,
+    alike: AssumptionTest,
     gate: AssumptionTest | None,
     level: float,
     rng: np.random.Generator,
@@ -234,7 +242,7 @@ def _named(
     claim = named_claim(case, level=level, rng=rng)
     if case.replicates is not None:  # a panel
         claim = with_e_values(claim, case.votes, level=level, rng=rng.spawn(1)[0], copies=case.copies)
-    claim = replace(claim, gates=(*claim.gates, workers_differ(material.sample, rng=rng, level=level)))
+    claim = replace(claim, gates=(*claim.gates, alike), level=level)
     if gate is None and anonymous.gates:
         gate = anonymous.gates[0]  # of a crowd: independence as the counts show it
     return _gated(_of_sample(claim, material), gate)

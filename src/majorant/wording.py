@@ -116,6 +116,8 @@ def gain_line(answer: Any) -> str:
         text = f"{signed(gain.value)} percentage points: {differ}."
     else:
         text = f"{signed(gain.value)} percentage points [{signed(gain.low)}, {signed(gain.high)}]: {differ}."
+    if answer.basis == "model":
+        text = f"If the model holds, {text[0].lower()}{text[1:]}"
     return f"{text} {tie_sentence(answer)}".rstrip()
 
 

@@ -57,12 +57,14 @@ SENTENCES = [
     (
         of(anonymous(), named()),
         "Majority vote is as good as any rule that ignores who voted (supported, 95 %). "
-        "Knowing who voted would gain about 2.9 points [2.4, 3.4].",
+        "If votes are independent given the class and each worker keeps to one confusion matrix, knowing who voted "
+        "would gain about 2.9 points [2.4, 3.4].",
     ),
     (
         of(anonymous("proved"), named("supported"), level=0.99),
         "Majority vote is as good as any rule that ignores who voted (proved, 99 %). "
-        "Nor would knowing who voted help (supported, 99 %).",
+        "If votes are independent given the class and each worker keeps to one confusion matrix, knowing who voted "
+        "would not help either (supported, 99 %).",
     ),
     (
         of(anonymous("refuted", loss=Estimate(0.046, 0.013, 0.135))),
@@ -72,8 +74,9 @@ SENTENCES = [
     (
         of(anonymous("undecided", more_items=1200), named("undecided", loss=Estimate(0.0001, 0.0, 0.0002))),
         "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted (undecided, "
-        "95 %); at most 0.4 points are at stake; about 1,200 fresh items alone would tell. Knowing who voted would "
-        "gain less than 0.1 points.",
+        "95 %); at most 0.4 points are at stake; about 1,200 fresh items alone would tell. If votes are "
+        "independent given the class and each worker keeps to one confusion matrix, knowing who voted would gain less "
+        "than 0.1 points.",
     ),
     (
         of(anonymous("undecided", loss=Estimate(0.0, 0.0, 0.0001)), level=0.999),
@@ -151,7 +154,7 @@ def test_void_numbers_are_marked_and_a_failed_gate_stands_out():
     failed = AssumptionTest(name="independent votes", passed=False, p_value=3e-33, text="Hard items.")
     untested = AssumptionTest(name="difficulty", passed=None, p_value=None, text="")
     text = certificate_text(certificate_summary(of(anonymous("void", gates=(failed, untested)))))
-    assert "The numbers below are the model's alone: they would hold if votes were independent." in text
+    assert "The numbers below are the model's alone: what they assume failed a test." in text
     assert "independent votes: FAILED (p = 3e-33). Hard items." in text
     assert "difficulty: cannot be tested." in text
     without = certificate_text(certificate_summary(of(Claim(kind="anonymous", verdict="void", why="w"))))

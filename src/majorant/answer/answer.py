@@ -110,8 +110,8 @@ def weigh(
     """Weigh what is known of a rule against majority vote, and say what to do.
 
     `model` says what the votes alone suggest, `gold` what labels of these items show, `expected` what the rule expects
-    of itself; `tolerance` is a difference in accuracy that does not matter; `planned` says about how many labels settle it.  `expert` is what labels drawn by `design`
-    settle: they need no model, and no random sample.
+    of itself; `tolerance` is a difference in accuracy that does not matter; `planned` says about how many labels settle
+    it.  `expert` is what labels drawn by `design` settle: they need no model, and no random sample.
     """
     if not 0 <= tolerance <= 1:
         raise ConfigError(f"tolerance is a difference in accuracy, 0 to 1, not {tolerance!r}.")
@@ -254,7 +254,7 @@ def model_of(certificate: Certificate, expected: Expected | None, stake: float) 
     )
     if claim.verdict == "void" and not failed:
         failed = (INDEPENDENT,)
-    elif (anonymous.conditions or claim.conditions) and not failed and not untested:
+    elif claim.conditions and not failed and not untested:
         untested = (INDEPENDENT,)
     loss = claim.loss
     panel = certificate.design is not None and certificate.design.kind == "panel"

@@ -12,6 +12,7 @@ from majorant.report.theory import finite
 from majorant.wording import count, level_percent, listed, percent, points, under
 
 GOOD = ("proved", "supported")
+NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"
 NEGLIGIBLE = 0.0005  # accuracy: less than a tenth of a point
 NEEDS = {"anonymous": "fresh item", "named": "fresh item", "gold": "fresh gold item"}  # which, by themselves, decide
 
@@ -114,11 +115,11 @@ def _gold_so_far(certificate: Certificate) -> str:
 
 def _with_names(claim: Claim, level: float) -> str:
     if claim.verdict in ("proved", "supported"):
-        return f"Nor would knowing who voted help ({claim.verdict}, {100 * level:g} %)."
+        return f"{NAMED}, knowing who voted would not help either ({claim.verdict}, {100 * level:g} %)."
     if claim.loss.value is None:
         return ""
-    condition = "If votes were independent, knowing" if claim.verdict == "void" else "Knowing"
-    return f"{condition} who voted would gain {_about(claim)}."
+    condition = "If votes were independent" if claim.verdict == "void" else NAMED
+    return f"{condition}, knowing who voted would gain {_about(claim)}."
 
 
 def _about(claim: Claim, *, ties: bool = False) -> str:

@@ -61,7 +61,7 @@ def claim_lines(kind: str, title: str, claim: dict[str, Any], level: float, said
         lines.append(f"{LEAD}{printable(claim['why'])}")
     numbers = _numbers(kind, claim)
     if claim["verdict"] == "void" and numbers:
-        lines.append(f"{LEAD}The numbers below are the model's alone: they would hold if votes were independent.")
+        lines.append(f"{LEAD}The numbers below are the model's alone: what they assume failed a test.")
     elif claim["model"] != "none" and numbers:
         lines.append(f"{LEAD}The numbers below are the model's: they hold as far as its assumptions do.")
     assumed = [(_how(text, claim), text) for text in claim["assumptions"]]

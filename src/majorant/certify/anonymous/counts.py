@@ -19,9 +19,11 @@ from majorant.certify.anonymous.gates import (
 )
 from majorant.certify.anonymous.independent import Finding, find_independent, main_sizes
 from majorant.certify.anonymous.likelihood import Histograms, flatten
+from majorant.certify.anonymous.sizes import sizes_gate
 from majorant.certify.anonymous.words import (
     APART,
     DIFFICULTY,
+    SIZES,
     assumptions,
     no_votes,
     not_tested,
@@ -34,6 +36,7 @@ from majorant.errors import ConfigError
 from majorant.interval import as_level
 from majorant.randomness import as_generator
 from majorant.theory.checks import FloatArray
+from majorant.wording import under
 
 LARGEST_COUNT = 2.0**53  # up to here every whole number is a float of its own
 
@@ -56,7 +59,47 @@ def certify_counts(
 
 
 def anonymous_claim(histograms: Histograms, level: float, rng: np.random.Generator) -> Claim:
-    """The anonymous claim on checked histograms."""
+    """The anonymous claim on checked histograms, less where the number of votes goes with the item."""
+    claim, gate = _independent_claim(histograms, level, rng), sizes_gate(histograms)
+    return claim if gate is None else weakened(claim, gate, SIZES)
+
+
+def weakened(claim: Claim, gate: AssumptionTest, assumption: str) -> Claim:
+    """The claim with the test of an assumption.
+
+    Where it fails, the claim holds on that condition only: proved becomes supported, and what is refuted on a false
+    assumption is not refuted but void.
+
+    >>> gate = AssumptionTest(name="workers alike", passed=False, p_value=.002, text="Workers differ.")
+    >>> claim = Claim(kind="anonymous", verdict="refuted", why="Majority vote loses.")
+    >>> claim = weakened(claim, gate, "workers are alike")
+    >>> claim.verdict, claim.conditions
+    ('void', ('workers are alike, which fails a test (p = 0.002)',))
+    """
+    tested = tuple(text for text in claim.not_tested if text != assumption or gate.passed is None)
+    claim = replace(claim, gates=(*claim.gates, gate), not_tested=tested)
+    if gate.passed is not False or claim.verdict in ("void", "unidentified"):
+        return claim
+    condition = f"{assumption.split(':')[0]}, which fails a test (p = {gate.p_value:.2g})"
+    verdict: Verdict = "void" if claim.verdict == "refuted" else unproved(claim.verdict)
+    why = under([condition], claim.why)
+    if verdict == "void":
+        why = f"Nothing is certified about rules that ignore who voted (void): {gate.text.rstrip('.')}. {why}"
+    by_votes: dict[int, Verdict] = {
+        h: "void" if one == "refuted" else unproved(one) for h, one in claim.by_votes.items()
+    }
+    return replace(
+        claim,
+        verdict=verdict,
+        why=why,
+        by_votes=by_votes,
+        untied=None if verdict == "void" or claim.untied is None else unproved(claim.untied),
+        conditions=(*claim.conditions, condition),
+        more_items=claim.more_items if verdict == "undecided" else None if verdict == "void" else 0,
+    )
+
+
+def _independent_claim(histograms: Histograms, level: float, rng: np.random.Generator) -> Claim:
     if not histograms:
         return Claim(kind="anonymous", verdict="unidentified", why=no_votes())
     if max(histograms) < 3:

@@ -11,7 +11,7 @@ from majorant.interval import Estimate
 from majorant.wording import under
 
 TWO_CLASSES = "two classes"
-DRAWN_ANEW = "every vote comes from a worker drawn anew, so all share one confusion matrix and items are independent"
+DRAWN_ANEW = "every vote comes from a worker drawn anew: all share one confusion matrix, and items are independent"
 GUESSING = "votes are better than guessing"
 SIZES = "the number of votes on an item depends neither on the item nor on the votes seen"
 SIZES_APART = "the number of votes on an item does not depend on the votes seen"

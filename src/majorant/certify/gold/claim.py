@@ -62,6 +62,7 @@ def claim_from_cells(cells: GoldCells, labels: Sequence[Hashable], *, level: flo
         },
         model="none",
         assumptions=ASSUMPTIONS,
+        level=level,
         more_items=more_gold(counted, alpha) if verdict == "undecided" else None,
     )
 
