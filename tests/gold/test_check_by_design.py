@@ -129,8 +129,8 @@ def test_what_expert_labels_say_is_done(said, action, rule, grade):
 
     answer = weigh(
         other="auto", apart=Difference(500, 80, 80.0, 0, 0), model=Model(gain=Estimate(0.02, 0.01, 0.03)),
-        expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: 40, expert=said, design="to_label.design.json",
-        source="votes.csv",
+        expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: 40, expert=said,
+        design="to_label.design.json", source="votes.csv",
     )  # fmt: skip
     assert (answer.action, answer.rule, answer.grade, answer.basis) == (action, rule, grade, "expert labels")
     if action == "ask":
