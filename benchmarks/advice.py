@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -84,13 +85,14 @@ def simulated(n_seeds: int) -> None:
     """What the choice and each member of the combination gain over majority vote, crowd by crowd."""
     gain: dict[str, list[list[float]]] = {}
     for seed in range(n_seeds):
-        for name, votes in (*alike_crowds(seed), *crowds(seed)):
+        for name, votes in chain(alike_crowds(seed), crowds(seed)):
             blind = replace(votes, gold_i=None)
             majority = fit_method("majority", blind, 0)
             decision = decide(blind, majority, rng=0)
             fits = [decision.fit, *(fit_method(method, blind, 0) for method in MODELS), majority]
             *right, base = (found.value for fit in fits if (found := gold_accuracy(votes, fit, level=0.95)))
             gain.setdefault(name, []).append([100 * (one - base) for one in right])
+            print(f"  seed {seed}, {name}: {100 * base:.2f} % by majority vote", file=sys.stderr, flush=True)
     mean = {name: np.mean(rows, axis=0) for name, rows in gain.items()}
     print(f"{'points gained over majority vote':40} seeds  " + "  ".join(f"{m:>12}" for m in (CHOICE, *MODELS)))
     for name, gain_m in mean.items():

@@ -29,7 +29,7 @@ ALIKE = {
     "alike, four classes": ((0.25,) * 4, 0.7, 5, 20, 0.0),
     "nearly alike": ((0.6, 0.4), 0.8, 5, 20, 0.3),
 }
-SIZES = (250, 1_000, 4_000, 16_000)  # items
+SIZES = (250, 1_000, 2_500, 6_000)  # items
 KINDS = ("coins", "matrices", "habits", "spammers", "hard items", "shared errors", "matrices, shared errors")
 
 

@@ -5,6 +5,13 @@ published code; the same name without an ending is the statement that holds.  Wh
 For the exact conditions themselves use `majorant.theory`; this package is for reproducing and checking the paper.
 """
 
+from reproduction.statements.appendix import (
+    corollary_one_parameter,
+    corollary_one_parameter_exceeds,
+    expected_majority_rates,
+    expected_map_rates,
+    lemma_rate_exceeds,
+)
 from reproduction.statements.bounds import (
     anchor_limit,
     chi,
@@ -61,13 +68,18 @@ __all__ = [
     "Window",
     "anchor_limit",
     "chi",
+    "corollary_one_parameter",
+    "corollary_one_parameter_exceeds",
     "delta",
     "estimated_map_loss",
     "estimated_map_loss_printed",
+    "expected_majority_rates",
+    "expected_map_rates",
     "lemma_3_1",
     "lemma_3_2",
     "lemma_3_2_appendix",
     "lemma_3_2_text",
+    "lemma_rate_exceeds",
     "lipschitz_f_printed",
     "lipschitz_h_printed",
     "multiclass_condition",

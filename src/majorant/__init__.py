@@ -95,7 +95,7 @@ class _Package(ModuleType):
     """This package, with its public names as properties."""
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_HOME})
+        return sorted(__all__)
 
 
 for _name, _home in _HOME.items():

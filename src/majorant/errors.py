@@ -6,12 +6,33 @@ class MajorantError(Exception):
 
 
 class DataError(MajorantError, ValueError):
-    """The table must be fixed."""
+    """The table must be fixed.
+
+    >>> import majorant as mj
+    >>> mj.read([("a", "w")])
+    Traceback (most recent call last):
+    ...
+    majorant.errors.DataError: list of votes, row 0: ('a', 'w') is not (item, worker, label).
+    """
 
 
 class ConfigError(MajorantError, ValueError):
-    """The call must be fixed."""
+    """The call must be fixed.
+
+    >>> import majorant as mj
+    >>> mj.read([("a", "w", 1)], repeats="both")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.ConfigError: repeats='both': choose one of error, first, last, each.
+    """
 
 
 class NotIdentified(MajorantError):
-    """The data cannot answer the question, however they are analysed."""
+    """The data cannot answer the question, however they are analysed.
+
+    >>> import majorant as mj
+    >>> mj.plan([("a", "u", 1), ("b", "v", 0), ("b", "u", 0)])
+    Traceback (most recent call last):
+    ...
+    majorant.errors.NotIdentified: ...
+    """

@@ -158,11 +158,67 @@ def test_36_wilcoxon_on_labels_does_not_see_accuracy():
     assert stats.binomtest(0, 200).pvalue < 1e-50  # McNemar: 200 items differ, the truth is right on all
 
 
+def test_45_equal_ceilings_do_not_order_numbers():
+    assert np.ceil(1.9) <= np.ceil(1.1)
+    assert 1.9 > 1.1
+
+
+def test_46_two_classes_give_theorem_3_3():
+    rng = np.random.default_rng(46)
+    for nu, right in zip(rng.uniform(0.05, 0.95, 300), rng.uniform(0.55, 0.95, 300), strict=True):
+        odds = max(nu / (1 - nu), (1 - nu) / nu)
+        assert (odds < right / (1 - right)) == bool(paper.theorem_3_3(*oracle.model(nu, right, right)).holds)
+
+
+def test_47_both_rates_exceed_only_if_the_accuracies_sum_to_one():
+    """The lemma by brute force over counts; at T00 = .7, T11 = .3 rho is 1 and neither is 1/2."""
+    rng = np.random.default_rng(47)
+    for nu, a, b in zip(rng.uniform(0.05, 0.95, 400), *rng.uniform(0.52, 0.97, (2, 400)), strict=True):
+        at = oracle.model(nu, a, b)
+        k = np.arange(6)
+        own = nu * stats.binom.pmf(k, 5, a) > (1 - nu) * stats.binom.pmf(5 - k, 5, b)
+        exceeds = stats.binom.pmf(k, 5, a)[own].sum() > paper.lemma_3_1(at[1], 5)[0] + 1e-12
+        found = paper.lemma_rate_exceeds(*at, 5)
+        assert found[0] == exceeds
+        assert found != (True, True)
+    assert paper.rho([[0.7, 0.3], [0.7, 0.3]]) == pytest.approx(1)
+    for nu, right in [(0.7, 0.8), (0.85, 0.8), (0.15, 0.8)]:
+        at = oracle.model(nu, right, right)
+        assert paper.corollary_one_parameter_exceeds(at[0], right) == paper.lemma_rate_exceeds(*at, 7)
+        assert paper.corollary_one_parameter(at[0], right) == (not any(paper.lemma_rate_exceeds(*at, 7)))
+
+
+def test_48_the_sum_over_sets_begins_at_the_ceiling():
+    at = oracle.model(0.5, 0.8, 0.7)
+    ceiling = int(np.ceil(paper.vote_threshold(*at, 3, 0)))
+    rate = paper.expected_map_rates(*at, 3)[0]
+    assert stats.binom.sf(ceiling - 1, 3, 0.8) == pytest.approx(rate)
+    assert stats.binom.sf(ceiling, 3, 0.8) < rate - 0.3
+
+
+def test_expected_rates_are_those_of_the_mean():
+    """Brute force over voters whose accuracy is moved up or down by a fair coin."""
+    rates = []
+    for signs in np.ndindex(2, 2, 2):
+        right_h = 0.8 + 0.05 * (2 * np.array(signs) - 1)
+        votes_ph = np.array(list(np.ndindex(2, 2, 2)))
+        chance_p = np.where(votes_ph == 1, right_h, 1 - right_h).prod(axis=1)
+        rates.append(chance_p[votes_ph.sum(axis=1) >= 2].sum())
+    assert np.mean(rates) == pytest.approx(paper.expected_majority_rates([[0.8, 0.2], [0.2, 0.8]], 3)[0])
+
+
+def test_49_log_odds_differ_by_more_than_the_proof_says():
+    x, estimate = 0.5, 0.4
+    differ = np.log(x / (1 - x)) - np.log(estimate / (1 - estimate))
+    assert differ == pytest.approx(0.405, abs=1e-3)
+    assert differ > 4 * np.log1p(abs(x - estimate))
+
+
 def test_docs_name_every_erratum_and_only_tests_and_functions_that_exist():
     root = Path(__file__).parents[2]
     page = (root / "docs" / "errata.md").read_text()
     defined = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
-    assert sorted(map(int, re.findall(r"^### (\d+)\. ", page, re.MULTILINE))) == list(range(1, 45))
+    assert sorted(map(int, re.findall(r"^### (\d+)\. ", page, re.MULTILINE))) == list(range(1, 50))
     named = set(re.findall(r"`(test_\w+)`", page))
     assert {name for name in named if f"def {name}(" not in defined} == set()
     shown = set(re.findall(r"def (test_\d\d_\w+)\(", defined))

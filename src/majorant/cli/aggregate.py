@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     help="A file, CSV or Parquet by its ending, or a folder; - prints CSV.",
 )
 @click.option(
+    "--export",
+    type=click.Choice(["label-studio", "argilla", "prodigy"]),
+    help="Write the labels with their confidence for a labelling tool instead: predictions, suggestions or tasks.",
+)
+@click.option(
     "--state",
     metavar="FILE",
     help="Votes come in batches: go on from what this file remembers, if it is there, and write it anew. "
@@ -57,6 +62,7 @@ def aggregate(
     method: str,
     ties: Ties,
     out: str,
+    export: str | None,
     state: str | None,
     polish: bool,
     seed: int,
@@ -73,8 +79,12 @@ def aggregate(
         raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
     if state is not None and large is not None:
         raise ConfigError("--state remembers votes in memory: leave out --memory.")
+    if export is not None and (state is not None or large is not None or out == "-"):
+        raise ConfigError("--export writes a file from votes in memory: leave out --state, --memory and --out -.")
+    if export is not None and out == "labels.csv":
+        out = f"labels.{'jsonl' if export == 'prodigy' else 'json'}"
     if state is None:
-        account, labels = _aggregate(source, large, method, ties, out, seed)
+        account, labels = _aggregate(source, large, method, ties, out, seed, export)
     else:
         with at_work(method, quiet=quiet):
             account, labels = _aggregate_more(source, method, ties, out, Path(state), seed, polish=polish)
@@ -90,7 +100,7 @@ def aggregate(
 
 
 def _aggregate(
-    source: Source, large: Large | None, method: str, ties: Ties, out: str, seed: int
+    source: Source, large: Large | None, method: str, ties: Ties, out: str, seed: int, export: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes wherever they lie."""
     with opened(source, large, out=out) as site:
@@ -104,8 +114,27 @@ def _aggregate(
         with at_work(method, quiet=source.quiet or site.whole is None):
             fit = aggregate_at(site, method, seed=seed)
         table = site.labelled(fit, lambda votes, part: label_table(votes, part, ties=ties, rng=generator))
-        _write(table, out, {})
+        if export is None:
+            _write(table, out, {})
+        else:
+            _export(export, table, fit, source, out)
         return account_summary(site.votes.account), labels_summary(fit, count_labels_at(site, fit))
+
+
+def _export(name: str, table: Any, fit: Fit, source: Source, out: str) -> None:
+    """The labels as a file that a labelling tool imports; of its own export, with the items' fields and controls."""
+    from majorant.io.consensus import Consensus, Tool, control_of, export_text, item_fields
+    from majorant.output import write_files
+
+    file = source.file[0] if len(source.file) == 1 else list(source.file)
+    found = [
+        Consensus(item, label, None if confidence != confidence else float(confidence))
+        for item, label, confidence in zip(table["item"], table["label"], table["confidence"], strict=True)
+    ]
+    fields = item_fields(file, item=source.settings["item"])
+    question, about = control_of(file) or (source.settings["label"] or "label", "text")
+    tool = Tool(fields, list(fit.label_values), question, about)
+    write_files({Path(out): export_text(name, found, tool)})
 
 
 def _aggregate_more(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.options import common_options, level_option
+from majorant.cli.options import Grouped, common_options, level_option
 from majorant.cli.source import Source, input_options
 
 
-@click.command()
+@click.command(cls=Grouped)
 @input_options
 @click.option(
     "--bar", type=click.FloatRange(0, 1), default=0.9, show_default=True, help="The accuracy that a gate asks for."

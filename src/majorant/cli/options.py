@@ -10,7 +10,8 @@ import click
 Command = Callable[..., Any]
 GROUPS = {  # what --help shows together, in this order; all else comes first, as what the command is about
     "Which column is what": "item worker label gold gold_file status seconds columns wide workers by",
-    "How the file is written": "repeats empty format delimiter encoding sheet several max_classes question",
+    "How the file is written": "repeats empty format delimiter encoding sheet allow_network max_classes question",
+    "Labels that are several, scores or ranks": "several order threshold",
     "Many votes": "memory work resume engine master threads",
     "Shared": "level claim seed as_json verbose quiet help",
 }

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from majorant.cli.options import common_options, level_option
+from majorant.cli.options import Grouped, common_options, level_option
 from majorant.cli.source import Source, input_options
 
 
-@click.command()
+@click.command(cls=Grouped)
 @input_options
 @click.option("--out", metavar="FILE", help="Also write item, mean, median, majority and votes: CSV, or Parquet.")
 @level_option

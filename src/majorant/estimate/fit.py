@@ -49,6 +49,11 @@ class Fit(Tabular):
     """Probabilities of each class for each item, and what was learned on the way.
 
     An item without votes has no label, whatever its row of `posterior` says.
+
+    >>> import majorant as mj
+    >>> fit = mj.aggregate([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no")], "majority")
+    >>> fit.labels(), fit.posterior.tolist()
+    (['yes', 'no'], [[0.0, 1.0], [1.0, 0.0]])
     """
 
     method: str

@@ -62,6 +62,11 @@ def update(state: State, new_votes: Votes) -> Fit:
     Items, workers and labels are matched by their own values and may be new.  Dawid-Skene, one-coin and iBCC remember
     the votes, so an item that comes back is judged by all its votes; a repeated vote is treated as the reading of the
     new votes says (`repeats`).  LA does not remember items: one that comes back is judged by its new votes alone.
+
+    >>> import majorant as mj
+    >>> fit = mj.aggregate([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no"), ("b", "v", "no")], "dawid-skene")
+    >>> update(fit.state(), mj.read([("c", "u", "no"), ("c", "v", "no")])).to_dict()["label"]
+    ['no']
     """
     answer: Fit = online_method(state.method, state.settings).fit(new_votes, state=state)
     return replace(answer, names=new_votes.names)
@@ -87,6 +92,12 @@ def polish(state: State) -> Fit:
     """A full fit to all votes that the state remembers: labels for every item so far.
 
     It climbs twice, as a fit to all votes at once does and from where the state stands, and the higher end counts.
+
+    >>> import majorant as mj
+    >>> fit = mj.aggregate([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no"), ("b", "v", "no")], "dawid-skene")
+    >>> later = update(fit.state(), mj.read([("c", "u", "no"), ("c", "v", "no")]))
+    >>> polish(later.state()).to_dict()["item"]
+    ['a', 'b', 'c']
     """
     from majorant.estimate.incremental import refit
 

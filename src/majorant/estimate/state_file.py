@@ -23,7 +23,15 @@ STAMP = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same state is the same bytes
 
 
 def save_state(state: State, path: str | Path) -> None:
-    """Write a state, whole or not at all; names may be text, numbers, truth values, None, and tuples of these."""
+    """Write a state, whole or not at all; names may be text, numbers, truth values, None, and tuples of these.
+
+    >>> import majorant as mj, tempfile
+    >>> fit = mj.aggregate([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no"), ("b", "v", "no")], "dawid-skene")
+    >>> path = Path(tempfile.mkdtemp()) / "state.bin"
+    >>> save_state(fit.state(), path)
+    >>> load_state(path).method
+    'dawid-skene'
+    """
     content = state_bytes(state)
     with whole_file(path) as part:
         part.write_bytes(content)
@@ -54,7 +62,13 @@ def state_bytes(state: State) -> bytes:
 
 
 def load_state(path: str | Path) -> State:
-    """Read a state that `save_state` wrote; a file that is foreign, cut off, altered or newer is refused."""
+    """Read a state that `save_state` wrote; a file that is foreign, cut off, altered or newer is refused.
+
+    >>> load_state("nowhere.bin")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.DataError: nowhere.bin: cannot be read (No such file or directory). Check the name.
+    """
     try:
         content = Path(path).read_bytes()
     except OSError as error:

@@ -20,14 +20,26 @@ if TYPE_CHECKING:
 
 
 def figure(result: Result, name: str) -> Figure:
-    """A figure of the report as a matplotlib Figure: map, path, agreement, votes, flow, confidence, workers, ..."""
+    """A figure of the report as a matplotlib Figure: map, path, agreement, votes, flow, confidence, workers, ...
+
+    >>> import majorant as mj
+    >>> votes, truth = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3)
+    >>> figure(mj.check(votes), "votes").axes[0].get_title() is not None
+    True
+    """
     from majorant.report.figures.canvas import figure_of
 
     return figure_of(panels_of(result_summary(result), name), name)
 
 
 def report(result: Result, path: str | os.PathLike[str]) -> Path:
-    """Write the whole report as one HTML file that needs nothing else."""
+    """Write the whole report as one HTML file that needs nothing else.
+
+    >>> import majorant as mj, tempfile
+    >>> votes, truth = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3)
+    >>> report(mj.check(votes), Path(tempfile.mkdtemp()) / "page.html").name
+    'page.html'
+    """
     return write_report(result_summary(result), path)
 
 

@@ -1,0 +1,127 @@
+"""Labels back into labelling tools: predictions, suggestions or tasks with their confidence, the items' text kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from majorant.errors import ConfigError
+from majorant.io.columns import Choice
+from majorant.io.formats.layout import DATA
+from majorant.io.joined import values_of
+from majorant.io.opening import Opening, open_rows
+
+AGENT = "majorant"
+TEXT = "text"
+
+
+class Consensus(NamedTuple):
+    """The label of an item with its confidence; without a label, a tie that was left open or an item without votes."""
+
+    item: Any
+    label: Any
+    confidence: float | None
+
+
+class Tool(NamedTuple):
+    """What the labels go back to: the items' own fields, the classes, and the names of the control."""
+
+    fields: Mapping[str, Mapping[str, Any]]  # text of the item -> its fields
+    labels: Sequence[Any]
+    question: str = "label"
+    about: str = TEXT
+
+
+def export_text(name: str, found: Iterable[Consensus], tool: Tool) -> str:
+    """The content of a file that the tool imports.
+
+    >>> print(export_text("prodigy", [Consensus("q1", "yes", .9)], Tool({"q1": {"text": "Hi"}}, ["no", "yes"])), end="")
+    {"text": "Hi", "options": [{"id": "no", "text": "no"}, {"id": "yes", "text": "yes"}], "accept": ["yes"],
+     "meta": {"item": "q1", "confidence": 0.9}}
+    """
+    if name not in EXPORTS:
+        raise ConfigError(f"export={name!r}: choose one of {', '.join(EXPORTS)}.")
+    return EXPORTS[name]([one for one in found if one.label is not None], tool)
+
+
+def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, Any]]:
+    """What a file says of each item, by the item's text: of an export the fields of its data, of a table nothing."""
+    found: dict[str, dict[str, Any]] = {}
+    with open_rows(source, Opening(choice=Choice.of(None, item=item))) as every:
+        for rows in every:
+            own = [p for p, name in enumerate(rows.names) if name.startswith(DATA)]
+            if not own or "item" not in rows.names:
+                continue
+            place = rows.names.index(item if item in rows.names else "item")
+            for columns in rows.stream([place, *own], 0):
+                for cell, *values in zip(*map(values_of, columns), strict=True):
+                    given = {rows.names[p].removeprefix(DATA): v for p, v in zip(own, values, strict=True)}
+                    told = {name: json.loads(value) for name, value in given.items() if value is not None}
+                    found.setdefault(str(json.loads(cell)), {name: v for name, v in told.items() if v is not None})
+    return found
+
+
+def control_of(source: Any) -> tuple[str, str] | None:
+    """The names of the choice in a Label Studio export, as the project's labelling interface has them."""
+    if not isinstance(source, (str, Path)) or not Path(source).is_file() or Path(source).suffix != ".json":
+        return None
+    try:
+        tasks = json.loads(Path(source).read_text(encoding="utf-8-sig"))
+    except ValueError:  # JSON Lines, or another encoding: no export of Label Studio
+        return None
+    for task in tasks if isinstance(tasks, list) else ():
+        for annotation in task.get("annotations") or () if isinstance(task, dict) else ():
+            for result in annotation.get("result") or ():
+                if result.get("type") == "choices":
+                    return result["from_name"], result["to_name"]
+    return None
+
+
+def _label_studio(found: Sequence[Consensus], tool: Tool) -> str:
+    """Tasks with a prediction each; its score is the confidence."""
+    tasks = []
+    for one in found:
+        value = {"choices": [str(one.label)]}
+        result = {"from_name": tool.question, "to_name": tool.about, "type": "choices", "value": value}
+        prediction = {"model_version": AGENT, "score": one.confidence, "result": [result]}
+        own = tool.fields.get(str(one.item), {})
+        tasks.append({"id": one.item, "data": {"item": one.item, **own}, "predictions": [prediction]})
+    return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+
+
+def _argilla(found: Sequence[Consensus], tool: Tool) -> str:
+    """Records for `dataset.records.from_json`, a suggestion each."""
+    records = [
+        {
+            "id": str(one.item),
+            "fields": {
+                name: str(value) for name, value in (tool.fields.get(str(one.item)) or {TEXT: one.item}).items()
+            },
+            "metadata": {},
+            "suggestions": {tool.question: {"value": one.label, "score": one.confidence, "agent": AGENT}},
+            "responses": {},
+            "vectors": {},
+        }
+        for one in found
+    ]
+    return json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+
+
+def _prodigy(found: Sequence[Consensus], tool: Tool) -> str:
+    """Tasks of a choice, the label chosen; the confidence is shown with the task."""
+    options = [{"id": str(label), "text": str(label)} for label in tool.labels]
+    lines = []
+    for one in found:
+        text = (tool.fields.get(str(one.item)) or {}).get(TEXT, str(one.item))
+        meta = {"item": one.item, "confidence": one.confidence}
+        lines.append({"text": text, "options": options, "accept": [str(one.label)], "meta": meta})
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
+EXPORTS: dict[str, Callable[[Sequence[Consensus], Tool], str]] = {
+    "label-studio": _label_studio,
+    "argilla": _argilla,
+    "prodigy": _prodigy,
+}

@@ -1,0 +1,53 @@
+"""Labels back into labelling tools."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import majorant as mj
+from majorant.cli.aggregate import aggregate
+
+HERE = Path(__file__).parent / "fixtures"
+MAJORITY = {1: "pos", 2: "neg", 4: "pos"}  # item 3 ties
+
+
+def exported(tmp_path, name, source):
+    out = tmp_path / "out.json"
+    told = [str(HERE / source), "--export", name, "--method", "majority", "--out", str(out), "-q"]
+    done = CliRunner().invoke(aggregate, told, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def test_label_studio_reads_its_predictions_with_the_text_and_the_controls(tmp_path):
+    out = exported(tmp_path, "label-studio", "label_studio.json")
+    tasks = json.loads(out.read_text())
+    assert {task["id"]: task["predictions"][0]["result"][0]["value"]["choices"][0] for task in tasks} == MAJORITY
+    first = tasks[0]
+    assert first["data"]["text"] == "great phone"
+    assert first["predictions"][0]["score"] == pytest.approx(2 / 3)
+    assert first["predictions"][0]["result"][0]["from_name"] == "sentiment"
+    out.write_text(json.dumps([{**task, "annotations": []} for task in tasks]))
+    again = mj.read(out, worker="model_version")
+    assert again.shape == (3, 1, 2)
+
+
+def test_argilla_gets_suggestions(tmp_path):
+    records = json.loads(exported(tmp_path, "argilla", "argilla.json").read_text())
+    assert {int(record["id"]): record["suggestions"]["label"]["value"] for record in records} == MAJORITY
+    assert records[0]["fields"] == {"text": "great phone"}
+    assert records[0]["suggestions"]["label"]["agent"] == "majorant"
+
+
+def test_prodigy_gets_tasks_with_the_label_chosen(tmp_path):
+    lines = [json.loads(line) for line in exported(tmp_path, "prodigy", "doccano.jsonl").read_text().splitlines()]
+    assert {line["meta"]["item"]: line["accept"][0] for line in lines} == MAJORITY
+    assert lines[0]["meta"]["confidence"] == pytest.approx(2 / 3)
+    assert [option["id"] for option in lines[0]["options"]] == ["neg", "pos"]
+
+
+def test_an_export_needs_a_file_and_votes_in_memory(tmp_path):
+    told = [str(HERE / "wide.csv"), "--export", "prodigy", "--out", "-", "-q"]
+    assert "leave out" in str(CliRunner().invoke(aggregate, told).exception)
