@@ -7,8 +7,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from majorant.answer.answer import FIRST_BATCH
 from majorant.answer.candidates import unsuited
-from majorant.answer.choice import fit_rule, seed_of_fits
+from majorant.answer.choice import TOLERANCE, fit_rule, seed_of_fits
 from majorant.answer.combine import COMBINATION
 from majorant.errors import ConfigError
 from majorant.estimate import estimator_named
@@ -27,7 +28,7 @@ from majorant.site import MemorySite, Site
 
 BETWEEN = ("majority", AUTO)
 RACE = ("majority", AUTO, "dawid-skene", "one-coin")
-FIRST_BATCH, TOLERANCE = 25, 0.01
+
 ASKED = ("rules", "close-calls", "accuracy")
 JUDGING = 40  # labels that judge a correction, after those that it is learned from
 MOST_RULES = 8

@@ -97,9 +97,8 @@ def headline(answer: Any) -> str:
         return f"Switch to {answer.other}."
     if answer.action == "keep":
         return "Keep majority vote."
-    labels = count(answer.ask.labels, "item") if answer.ask is not None else "a few items"
     until = f"use {answer.other}, as you asked" if answer.asked_for else "keep majority vote"
-    return f"Ask an expert about {labels}; until then {until}."
+    return f"Ask an expert about {count(answer.ask.first, 'item')}; until then {until}."
 
 
 def gain_line(answer: Any) -> str:
@@ -220,13 +219,17 @@ def next_move(answer: Any, source: str) -> str:
     file = source or "votes.csv"
     if answer.ask is None:
         return "Use the labels." if answer.action == "switch" else "Nothing: go on with majority vote."
-    labels, command = count(answer.ask.labels, "expert label"), f"majorant ask {file} --n {answer.ask.labels}"
-    if answer.ask.design is not None:
-        more = f"majorant ask {file} --more {answer.ask.labels} --design {answer.ask.design}"
+    ask, command = answer.ask, f"majorant ask {file} --n {answer.ask.first}"
+    if ask.design is not None:
+        more = f"majorant ask {file} --more {ask.labels} --design {ask.design}"
         return f"Label what is left, or ask about more items: {more}"
     if answer.action == "switch":
-        return f"Use the labels; about {labels} would confirm it without a model: {command}"
-    return f"About {labels} on the {answer.ask.items:,} items where they differ should settle it: {command}"
+        return f"Use the labels; about {count(ask.labels, 'expert label')} would confirm it without a model: {command}"
+    start = f"Start with {ask.first:,} of the {count(ask.items, 'item')} on which they differ"
+    if ask.first == ask.items:
+        start = f"Label the {count(ask.items, 'item')} on which they differ"
+    rest = f"; {ask.labels:,} should be enough, often fewer" if ask.labels > ask.first else ", which should settle it"
+    return f"{start}{rest}: {command}"
 
 
 # --- asking an expert

@@ -26,6 +26,7 @@ Action = Literal["keep", "switch", "ask"]
 Grade = Literal["exact", "model", "none"]
 Basis = Literal["gold", "expert labels", "bound", "model", "votes"]
 INDEPENDENT = "independent votes"
+FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
 ROBUST = 0.15  # a verdict that holds up to this correlation of votes on an item outlives most crowds (docs/ask.md)
 
 
@@ -36,6 +37,7 @@ class Ask:
     between: tuple[str, str]
     items: int  # on which the two differ
     labels: int  # about so many will probably do
+    first: int  # to begin with: often they are enough
     design: str | None = None  # the file of a design that was begun and goes on
 
 
@@ -165,8 +167,12 @@ def _by_expert(expert: Outcome, other: str, tolerance: float) -> Action:
 
 def _ask(other: str, apart: Difference, planned: Callable[[], int], expert: Outcome | None, design: str | None) -> Ask:
     if expert is None or expert.more is None:
-        return Ask(between=(MAJORITY, other), items=apart.differ, labels=planned())
-    return Ask(between=(MAJORITY, other), items=expert.n_differ, labels=expert.more, design=design)
+        labels = planned()
+        return Ask(between=(MAJORITY, other), items=apart.differ, labels=labels, first=min(labels, FIRST_BATCH))
+    more = expert.more
+    return Ask(
+        between=(MAJORITY, other), items=expert.n_differ, labels=more, first=min(more, FIRST_BATCH), design=design
+    )
 
 
 def with_sentences(facts: Answer, source: str) -> Answer:
