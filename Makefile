@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo test long browser bench paper format clean
+.PHONY: help demo test long browser spark bench paper format clean
 
 help:
 	@echo "make demo    install into .venv and run a simulated crowd and a panel of judges through the line"
 	@echo "make test    install, then format, lint, types and all tests (what CI runs)"
 	@echo "make long    the slow guarantees as well"
 	@echo "make browser what the test of the report needs: Chromium (as root, on Debian), playwright-core, axe-core"
+	@echo "make spark   PySpark into .venv, for the tests on Spark (Java 17 is needed too)"
 	@echo "make bench   speed and memory, as ratios"
 	@echo "make paper   every table and figure of the paper into paper-out"
 	@echo "make format  rewrite the sources in the project's format"
@@ -28,6 +29,10 @@ $(VENV)/dev.stamp: $(VENV)/run.stamp
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $@
 
+$(VENV)/spark.stamp: $(VENV)/dev.stamp
+	$(BIN)/pip install --quiet --editable '.[dev,spark]'
+	@touch $@
+
 $(VENV)/long.stamp: $(VENV)/dev.stamp
 	$(BIN)/pip install --quiet --editable '.[dev,long,spark]'
 	@touch $@
@@ -39,16 +44,19 @@ test: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q -n auto
+	$(BIN)/pytest -q -n auto --dist loadgroup
 
 long: $(VENV)/long.stamp
-	$(BIN)/pytest -q -n auto -m 'long or not long'
+	$(BIN)/pytest -q -n auto --dist loadgroup -m 'long or not long'
 
 # Chromium is taken from the machine; the two packages that drive it stay in .browser. Without them the test is skipped.
 browser:
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -q -y --no-install-recommends chromium nodejs npm; } || { echo "Install Chromium, or run make browser as root on Debian." >&2; exit 1; }
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js." >&2; exit 1; }
 	npm install --prefix .browser --no-save --no-audit --no-fund playwright-core@1 axe-core@4
+
+# Without PySpark or Java the tests on Spark are skipped.
+spark: $(VENV)/spark.stamp
 
 bench: $(VENV)/long.stamp
 	$(BIN)/python -m benchmarks

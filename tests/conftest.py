@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,16 @@ from majorant.cli import main
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say at the end what was left out and why, a line for each reason."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports)
+    if reasons:
+        terminalreporter.section("left out")
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count:>5}  {reason}")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 
 from majorant import datasets
 from majorant.answer.gold import gold_accuracy
+from needs import NO_DATA
 from reproduction.sets import without_copies
 
 GOLDEN = Path(__file__).parent / "golden" / "real-accuracy.csv"
@@ -17,7 +18,7 @@ GOLDEN = Path(__file__).parent / "golden" / "real-accuracy.csv"
 def load(name, *, copies_merged=False):
     """The votes of a data set, with exact copies of a vote merged if asked; skips where it is not on this machine."""
     if any(datasets.local_path(file) is None for file in datasets.find(name).files):
-        pytest.skip(f"{name} is neither in the folder that MAJORANT_DATA names nor in the download cache")
+        pytest.skip(NO_DATA)
     votes = datasets.load(name)
     return without_copies(votes) if copies_merged else votes
 

@@ -9,11 +9,12 @@ import pytest
 
 from majorant import datasets
 from majorant.errors import ConfigError, DataError
+from needs import NO_DATA
 
 
 def need(name):
     if any(datasets.local_path(file) is None for file in datasets.find(name).files):
-        pytest.skip(f"{name} is neither in the folder that MAJORANT_DATA names nor in the download cache")
+        pytest.skip(NO_DATA)
 
 
 @pytest.mark.parametrize("name", datasets.REGISTRY)

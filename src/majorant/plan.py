@@ -152,8 +152,8 @@ def plan(
     `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
     A few workers who vote on most items are a crew: `crew` says in which order they help.  `certificate` adds how many
     more items would decide whether majority vote is optimal.  Where it found that votes depend on each other, or gold
-    shows that majority is right less often than the model expects, the advice is `doubtful`.  NotIdentified
-    where no item has three votes.
+    shows that majority is right less often than the model expects, or than the target where the votes should be
+    enough, the advice is `doubtful`.  NotIdentified where no item has three votes.
 
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=2000, n_votes=3, rng=0)
@@ -181,7 +181,10 @@ def plan(
     gold = gold_claim(votes, level=level) if certificate is None else certificate.gold
     expected, observed = _right_now(votes, prior_k, confusion_kl, level)
     crew, advice = _crew_of(votes, fit, members), base.advice
-    if _depend(certificate) or (expected is not None and observed.high is not None and observed.high < expected):
+    contradicted = expected is not None and observed.high is not None and observed.high < expected
+    now = _accuracy_now(certificate, observed)
+    short = advice == "enough" and now is not None and now < target
+    if _depend(certificate) or contradicted or short:
         advice = "doubtful"
     elif advice not in ("enough", "better rule") and crew and crew[-1].best >= target:
         advice = "know who votes"
@@ -229,6 +232,13 @@ def _depend(certificate: Certificate | None) -> bool:
     """Whether the certificate found that votes depend on each other, so that it is void or allows for hard items."""
     claim = None if certificate is None else certificate.anonymous
     return claim is not None and (claim.verdict == "void" or claim.model == "item difficulty")
+
+
+def _accuracy_now(certificate: Certificate | None, observed: Estimate) -> float | None:
+    """How often majority is right: by gold where there is gold, else as the anonymous claim has it."""
+    if observed.value is not None or certificate is None:
+        return observed.value
+    return certificate.anonymous.evidence.get("majority_accuracy")
 
 
 def _members(votes: Votes) -> NDArray[np.int64]:

@@ -32,7 +32,8 @@ from majorant.simulate import one_coin_crew, simulate
 from majorant.tally import tally
 from majorant.votes import Votes
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.xdist_group("spark")  # one session, on whichever core
+LONG = ("hierarchical", "ebcc", "iwmv", "bwa", "spectral-em")
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +136,9 @@ def few_steps(method):
     return ESTIMATORS[method](**settings)
 
 
-@pytest.mark.parametrize("method", ["majority", "dawid-skene", "hierarchical", "ebcc", "iwmv", "bwa", "spectral-em"])
+@pytest.mark.parametrize(
+    "method", ["majority", "dawid-skene", *(pytest.param(method, marks=pytest.mark.long) for method in LONG)]
+)
 def test_methods_give_the_numbers_they_give_in_memory(votes, local, method):
     rng = {"rng": 0} if ESTIMATORS[method].stochastic else {}
     expected = few_steps(method).fit(local, **rng)
@@ -163,6 +166,7 @@ def test_methods_that_cannot_run_there_are_named(votes):
         on_spark.aggregate(votes, "nonsense")
 
 
+@pytest.mark.long
 def test_the_certificate_is_that_in_memory(one_block, votes, local):
     expected, found = inquire_in_memory(local, rng=0), inquire_at(SparkSite(one_block), rng=0)
     assert found.certificate.why == expected.certificate.why
@@ -180,6 +184,7 @@ def sample_items(monkeypatch):
     monkeypatch.setattr(claims, "VOTES_PER_CLASS", 5)
 
 
+@pytest.mark.long
 def test_the_certificate_of_a_sample_is_that_in_memory(votes, local, monkeypatch):
     """The same items in the same order, whatever the blocks; here workers and votes are in one order as well."""
     sample_items(monkeypatch)
@@ -197,6 +202,7 @@ def test_the_certificate_of_a_sample_is_that_in_memory(votes, local, monkeypatch
             np.testing.assert_allclose(ours_n or 0.0, theirs_n or 0.0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_a_check_of_a_sample_counts_all_votes(votes, local, monkeypatch):
     expected = result_summary(check(local, method="dawid-skene", rng=0))
     sample_items(monkeypatch)
@@ -212,6 +218,7 @@ def test_a_check_of_a_sample_counts_all_votes(votes, local, monkeypatch):
     assert doubtful <= {row["item"] for row in found["review"]["rows"]}
 
 
+@pytest.mark.long
 def test_workers_are_judged_as_in_memory(votes, local):
     method = few_steps("hierarchical")
     fit = method.fit(local)
@@ -239,6 +246,7 @@ def test_sums_in_two_rounds_are_the_same_sums(votes):
     np.testing.assert_array_equal(again[0], twice[0])  # to the last digit
 
 
+@pytest.mark.long
 def test_a_python_worker_that_dies_changes_nothing(votes, tmp_path):
     """Killed in the middle of a pass, once: Spark starts another and repeats its task."""
     marker = str(tmp_path / "died")
@@ -267,6 +275,7 @@ def column_sums():
     return step
 
 
+@pytest.mark.long
 def test_blocks_in_a_folder_are_the_same_blocks(frame, votes, tmp_path):
     stored = on_spark.encode(frame, partitions=5, folder=str(tmp_path / "blocks"))
     np.testing.assert_array_equal(stored.engine.map_sum(column_sums()), votes.engine.map_sum(column_sums()))
@@ -323,6 +332,7 @@ def test_bad_frames_are_refused_in_the_users_words(spark):
         on_spark.encode(small(spark, **gold), on_spark.Columns(gold="gold"))
 
 
+@pytest.mark.long
 def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
     votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7, 0.6, 0.85]), n_items=300, n_votes=5, rng=0)
     write_table(tmp_path / "votes.csv", votes_table(votes))

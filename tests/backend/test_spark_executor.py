@@ -12,7 +12,7 @@ import majorant
 from majorant.backend.spark import session
 from majorant.errors import ConfigError
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("spark")]
 
 # A cluster of two executors on this machine, each a Java of its own.  On block 2 the first Python worker to come along
 # looks up which Java it belongs to, makes sure that this is an executor, and kills it; on its second try it counts.

@@ -9,9 +9,10 @@ from majorant.certify.named.design import design
 from majorant.certify.named.differ import workers_differ
 from majorant.datasets import load
 from majorant.estimate.dawid_skene import DawidSkene
+from needs import NO_DATA
 from panels import case_of
 
-pytestmark = pytest.mark.skipif("MAJORANT_DATA" not in os.environ, reason="MAJORANT_DATA names no folder of data sets")
+pytestmark = pytest.mark.skipif("MAJORANT_DATA" not in os.environ, reason=NO_DATA)
 
 
 @pytest.mark.parametrize("name", ["SP", "SP_amt", "D-Product"])

@@ -5,11 +5,12 @@ import pytest
 from majorant import datasets
 from majorant.certify.anonymous.counts import certify_counts
 from majorant.tally import histograms
+from needs import NO_DATA
 
 
 def claim_on(name):
     if any(datasets.local_path(file) is None for file in datasets.find(name).files):
-        pytest.skip(f"{name} is not here: set MAJORANT_DATA, or run majorant data get {name}")
+        pytest.skip(NO_DATA)
     return certify_counts(histograms(datasets.load(name)), rng=0).anonymous
 
 

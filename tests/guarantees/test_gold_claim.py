@@ -29,6 +29,7 @@ from majorant.datasets import find, load, local_path
 from majorant.errors import ConfigError
 from majorant.simulate import simulate
 from majorant.votes import Votes
+from needs import NO_DATA
 
 LEVEL, ALPHA = 0.9, 0.1  # a low level: failures are common enough to be counted
 
@@ -297,7 +298,7 @@ def test_a_rare_number_of_votes_does_not_enter_the_verdict():
 def published(name):
     """The labels and the truth of each item, straight from the published files."""
     if any(local_path(file) is None for file in find(name).files) or not os.environ.get("MAJORANT_DATA"):
-        pytest.skip(f"{name} is not in the folder that MAJORANT_DATA names")
+        pytest.skip(NO_DATA)
     folder, labels = Path(os.environ["MAJORANT_DATA"]), defaultdict(list)
     if name != "D-Product":
         with (folder / "active-crowd-toolkit" / f"{name}.csv").open(newline="") as lines:

@@ -8,6 +8,7 @@ import pytest
 from majorant.backend.spark.session import require_spark
 from majorant.errors import ConfigError
 from majorant.output import votes_table, write_table
+from needs import NO_DATA
 from recorded.designs import DESIGNS, SETS, is_here, votes_of
 from recorded.stages import recorded, result, stages
 
@@ -62,7 +63,7 @@ CASES = [
 @pytest.mark.parametrize(("room", "name"), CASES)
 def test_numbers_are_those_recorded(room, name):
     if not is_here(name):
-        pytest.skip("the public data sets are neither in the folder that MAJORANT_DATA names nor in the download cache")
+        pytest.skip(NO_DATA)
     of_room = [stage for stage in stages() if stage.partition("/")[0] == room and (stage, name) not in UNSURE]
     changed = {
         stage: differences(result(stage, name), recorded(stage).get(name), tolerance(stage, name)) for stage in of_room

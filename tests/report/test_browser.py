@@ -12,6 +12,7 @@ from majorant.report.figures import FIGURES, panels_of
 from majorant.report.html import write_report
 from report.samples import summary
 
+pytestmark = pytest.mark.xdist_group("browser")  # one browser, on whichever core
 HERE = Path(__file__).parent
 MODULES = Path(os.environ.get("MAJORANT_BROWSER", HERE.parents[1] / ".browser")) / "node_modules"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from needs import NO_DATA
 from reproduction import statements as paper
 from reproduction.printed import printed
 
@@ -24,7 +25,7 @@ def rows_of(name):
     """(worker, item, label, gold) of each vote, straight from the published file."""
     folder = os.environ.get("MAJORANT_DATA")
     if not folder:
-        pytest.skip("MAJORANT_DATA names no folder with the paper's data sets")
+        pytest.skip(NO_DATA)
     if name != "D-Product":
         with (Path(folder) / "active-crowd-toolkit" / f"{name}.csv").open(newline="") as lines:
             return [(row[0], row[1], int(row[2]), int(row[3])) for row in csv.reader(lines)]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from needs import NO_DATA
 from paper_tables import TABLES, cells, here, outcome
 from real import golden
 from reproduction import printed as files
@@ -94,7 +95,7 @@ def test_two_categories_are_exact():
 @pytest.mark.parametrize(("name", "n_votes"), [("MS", 4), ("CF_amt", 20)])
 def test_multiclass_verdicts_are_exact(name, n_votes):
     if here(name) is None:
-        pytest.skip(f"{name} is not here")
+        pytest.skip(NO_DATA)
     key, known = f"{name}, printed nu, T and H = {n_votes}", GOLDEN["multiclass_real_printed_T"][name]
     assert exact("beyond-multiclass", f"{key}, margin in nats") == pytest.approx(known["margin"], abs=1e-9)
     if known["gap_ci"] is None:
@@ -149,7 +150,7 @@ def test_real_accuracies_are_those_of_an_independent_run(method):
     other = golden(INDEPENDENT[method])
     for name, data in REAL.items():
         if here(data) is None:
-            pytest.skip(f"{data} is not here")
+            pytest.skip(NO_DATA)
         ours = cells("table2-real")[f"{name}, {method}"].ours
         assert (abs(ours - other[data]) <= 0.005) != ((name, method) in REASONS), (name, ours, other[data])
 
@@ -157,14 +158,14 @@ def test_real_accuracies_are_those_of_an_independent_run(method):
 def test_named_accuracies_are_those_of_an_independent_run():
     for name, data in REAL.items():
         if here(data) is None:
-            pytest.skip(f"{data} is not here")
+            pytest.skip(NO_DATA)
         ours = cells("beyond-named")[f"{name}, accuracy of the named rule, left out"].ours
         assert ours == pytest.approx(golden("oMAP_per_worker_LOO")[data], abs=0.005)
 
 
 def test_what_the_anchor_tables_say():
     if any(here(data) is None for data in DATA):
-        pytest.skip("the data sets are not here")
+        pytest.skip(NO_DATA)
     slipped = Counter(cell.mark for key, cell in cells("anchors").items() if key.endswith("distinct labels"))
     assert slipped == {"equal": 131, "explained": 10}
     ms = [cell for key, cell in cells("anchors").items() if key.startswith("MS") and key.endswith("distinct labels")]
@@ -175,7 +176,7 @@ def test_what_the_anchor_tables_say():
 @pytest.mark.long
 def test_what_the_note_says_about_certificates():
     if any(here(data) is None for data in DATA):
-        pytest.skip("the data sets are not here")
+        pytest.skip(NO_DATA)
     found = cells("beyond-certificates", quick=False)
     verdicts = {claim: {name: found[f"{name}, {claim}, verdict"].ours for name in REAL} for claim in CLAIMS}
     assert not {"proved", "supported"} & {verdict for by_set in verdicts.values() for verdict in by_set.values()}
@@ -199,7 +200,7 @@ def test_without_data_the_rest_still_runs_and_says_what_is_missing(name):
 
 def test_the_figure_of_workers_is_labelled():
     if any(here(data) is None for data in DATA):
-        pytest.skip("the data sets are not here")
+        pytest.skip(NO_DATA)
     (picture,) = outcome("beyond-workers", True).pictures
     for text in ("SP_amt", "D-Product", "share of votes right", "workers, from the least accurate"):
         assert text in picture.svg

@@ -29,7 +29,6 @@ Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
 ECHO_ENTRIES = 100_000  # votes times classes of the items from which the echo is learned
 MOST_ENTRIES = 4_000_000  # and of those from which the temperature is
 LIKELY_CASES, RARE = 2, 0.05
-VOTE_SHARES = ("majority", "wawa", "zero-based-skill", "la-one-pass", "la-two-pass", "iwmv", "bwa")
 LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_SLIP = 0.1, 20.0, 0.5
 FIRST_SLIP = 0.02
 FOLDS, FOLD_SEED = 5, 2**32 + 2
@@ -122,7 +121,7 @@ def _folds(names: Sequence[Hashable]) -> NDArray[np.int64]:
 
 def scores(fit: Fit) -> FloatArray:
     """The log-probabilities of a fit; shares of votes are no probabilities, and each vote counts for one instead."""
-    if fit.method in VOTE_SHARES:
+    if fit.method in ESTIMATORS and ESTIMATORS[fit.method].vote_shares:
         return np.asarray(fit.posterior * fit.votes_i[:, None])
     return np.log(np.maximum(fit.posterior, UNSURE))
 

@@ -9,8 +9,6 @@ from majorant.estimate import Fit, estimator_named
 from majorant.votes import Votes
 
 MOST_ENTRIES = 20_000_000  # of a method's tables; more would take longer than the votes are worth, or fill the memory
-SUBTYPES = 10  # latent classes that ebcc keeps for each class
-TABLES_PER_WORKER = ("dawid-skene", "hierarchical", "ibcc", "spectral-em", "mace", "anchor-map", "ebcc")
 
 
 def unsuited(method: str, votes: Votes) -> str:
@@ -29,8 +27,8 @@ def unsuited(method: str, votes: Votes) -> str:
         return "needs confusion matrices that are given"
     if needs == "gold" and not has_gold(votes):
         return "needs gold labels"
-    entries = n_workers * n_classes**2 * (SUBTYPES if method == "ebcc" else 1)
-    if method in TABLES_PER_WORKER and entries > MOST_ENTRIES:
+    entries = n_workers * n_classes**2 * estimator.tables_per_worker
+    if entries > MOST_ENTRIES:
         return f"too many workers and classes ({entries:,} numbers to learn)"
     return ""
 

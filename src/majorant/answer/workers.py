@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from majorant.answer.flags import Record, find_flags
 from majorant.answer.twins import twin_flags
+from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.frozen import lock
 from majorant.kernels import FloatArray
@@ -20,7 +21,6 @@ from majorant.tally import counts, votes_by_worker
 from majorant.votes import IntArray, Votes
 
 MOST_CONFUSION_COLUMNS = 100
-ABOVE_CHANCE = ("iwmv", "la-two-pass")  # linear rules whose weight is K skill - 1
 MOST_CERTAIN = 1e-12  # a probability below this counts for no more
 
 
@@ -178,7 +178,8 @@ def vote_weights(votes: Votes, fit: Fit) -> tuple[FloatArray, str]:
         return np.ones(n_workers), "votes"
     if fit.confusion is None or (fit.confusion.ndim == 2 and fit.skill is not None):
         skill_j = np.asarray(fit.skill, dtype=float)
-        return (n_classes * skill_j - 1 if fit.method in ABOVE_CHANCE else skill_j), "votes"
+        above = fit.method in ESTIMATORS and ESTIMATORS[fit.method].weight_above_chance
+        return (n_classes * skill_j - 1 if above else skill_j), "votes"
     log_jkl = np.log(np.maximum(fit.confusion.reshape(-1, n_classes, n_classes), MOST_CERTAIN))
     pair_kl = np.outer(fit.prior, fit.prior) * (1 - np.eye(n_classes))  # the class named l, the other k
     pair_kl /= max(float(pair_kl.sum()), MOST_CERTAIN)

@@ -29,7 +29,7 @@ from majorant.threads import in_order, thread_count
 from majorant.votes import IntArray, Votes
 
 T = TypeVar("T")
-METHODS = tuple(name for name, method in ESTIMATORS.items() if method.distributed and name != "map")
+METHODS = tuple(name for name, method in ESTIMATORS.items() if method.distributed and method.needs != "confusion")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,6 +37,7 @@ class AnchorMap(Estimator):
     """
 
     name: ClassVar[str] = "anchor-map"
+    tables_per_worker: ClassVar[int] = 1
     distributed: ClassVar[bool] = True
     needs: ClassVar[str] = "gold"
 

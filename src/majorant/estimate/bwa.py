@@ -51,6 +51,7 @@ class BWA(Estimator):
     """
 
     name: ClassVar[str] = "bwa"
+    vote_shares: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True

@@ -37,6 +37,7 @@ class DawidSkene(Estimator):
     """
 
     name: ClassVar[str] = "dawid-skene"
+    tables_per_worker: ClassVar[int] = 1
     monotone: ClassVar[bool] = True
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True

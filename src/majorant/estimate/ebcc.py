@@ -49,6 +49,7 @@ class EBCC(Estimator):
     """
 
     name: ClassVar[str] = "ebcc"
+    tables_per_worker: ClassVar[int] = 10  # one for each subtype of a class
     stochastic: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     distributed: ClassVar[bool] = True

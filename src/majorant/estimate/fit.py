@@ -37,6 +37,10 @@ class Estimator(Protocol):
     distributed: ClassVar[bool] = False  # runs on blocks that live elsewhere: fit takes engine
     iterative: ClassVar[bool] = False  # fit takes start, an earlier Fit to go on from, and progress, a callback
     online: ClassVar[bool] = False  # fit takes state: earlier votes to go on from
+    vote_shares: ClassVar[bool] = False  # posterior holds shares of weighted votes, which are no probabilities
+    weight_above_chance: ClassVar[bool] = False  # a vote weighs K skill - 1, not skill
+    tables_per_worker: ClassVar[int] = 0  # K x K tables that are learned for each worker, which may be too many
+    keeps_items: ClassVar[str] = ""  # what it keeps of every item in one place, so that it does not run on a cluster
     needs: ClassVar[str] = ""  # what votes alone do not give: "gold", "confusion"; or "overlap" of workers on items
 
     @property

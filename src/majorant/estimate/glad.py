@@ -55,6 +55,7 @@ class GLAD(Estimator):
     """
 
     name: ClassVar[str] = "glad"
+    keeps_items: ClassVar[str] = "difficulty"
     monotone: ClassVar[bool] = True
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True

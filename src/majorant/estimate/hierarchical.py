@@ -60,6 +60,7 @@ class Hierarchical(Estimator):
     """
 
     name: ClassVar[str] = "hierarchical"
+    tables_per_worker: ClassVar[int] = 1
     monotone: ClassVar[bool] = True
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True

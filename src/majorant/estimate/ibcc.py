@@ -42,6 +42,7 @@ class IBCC(Estimator):
     """
 
     name: ClassVar[str] = "ibcc"
+    tables_per_worker: ClassVar[int] = 1
     monotone: ClassVar[bool] = True
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True

@@ -31,6 +31,8 @@ class IWMV(Estimator):
     """
 
     name: ClassVar[str] = "iwmv"
+    vote_shares: ClassVar[bool] = True
+    weight_above_chance: ClassVar[bool] = True
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 

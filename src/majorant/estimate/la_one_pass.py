@@ -30,6 +30,7 @@ class LaOnePass(Estimator):
     """
 
     name: ClassVar[str] = "la-one-pass"
+    vote_shares: ClassVar[bool] = True
     order_free: ClassVar[bool] = False
     online: ClassVar[bool] = True
 

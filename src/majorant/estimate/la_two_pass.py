@@ -30,6 +30,8 @@ class LaTwoPass(Estimator):
     """
 
     name: ClassVar[str] = "la-two-pass"
+    vote_shares: ClassVar[bool] = True
+    weight_above_chance: ClassVar[bool] = True
     order_free: ClassVar[bool] = False
     online: ClassVar[bool] = True
 

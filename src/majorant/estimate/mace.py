@@ -42,6 +42,7 @@ class MACE(Estimator):
     """
 
     name: ClassVar[str] = "mace"
+    tables_per_worker: ClassVar[int] = 1
     stochastic: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     distributed: ClassVar[bool] = True

@@ -29,6 +29,7 @@ class Majority(Estimator):
     """
 
     name: ClassVar[str] = "majority"
+    vote_shares: ClassVar[bool] = True
     distributed: ClassVar[bool] = True
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:

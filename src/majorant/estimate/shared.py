@@ -37,6 +37,7 @@ class SharedConfusion(Estimator):
     """
 
     name: ClassVar[str] = "shared"
+    keeps_items: ClassVar[str] = "pattern"
     monotone: ClassVar[bool] = True
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True

@@ -47,6 +47,7 @@ class SpectralEm(Estimator):
     """
 
     name: ClassVar[str] = "spectral-em"
+    tables_per_worker: ClassVar[int] = 1
     stochastic: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     distributed: ClassVar[bool] = True

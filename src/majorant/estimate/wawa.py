@@ -28,6 +28,7 @@ class Wawa(Estimator):
     """
 
     name: ClassVar[str] = "wawa"
+    vote_shares: ClassVar[bool] = True
     distributed: ClassVar[bool] = True
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:

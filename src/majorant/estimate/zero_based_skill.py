@@ -29,6 +29,7 @@ class ZeroBasedSkill(Estimator):
     """
 
     name: ClassVar[str] = "zero-based-skill"
+    vote_shares: ClassVar[bool] = True
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
 

@@ -105,8 +105,10 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
 def _ties(claim: dict[str, Any]) -> list[tuple[str, str]]:
     """How many items are tied, and what a fair draw on them costs."""
     loss = claim["tie_loss"]
-    if not claim["tied_share"] or loss["value"] is None:
+    if not claim["tied_share"]:
         return []
+    if loss["value"] is None:
+        return [("ties", f"{percent(claim['tied_share'])} of the items; the numbers are those of the others")]
     ends = "" if loss["low"] is None else f" [{points(loss['low'])}, {points(loss['high'])}]"
     untied = f"; apart from them: {claim['untied']}" if claim["untied"] not in (None, claim["verdict"]) else ""
     cost = f"a fair draw on them gives away {points(loss['value'])} points{ends}{untied}"

@@ -28,18 +28,22 @@ from majorant.votes import IntArray, Votes
 
 T = TypeVar("T")
 LABELS = "labels.parquet"
-NOT_HERE = {  # distributed methods that keep a number for each item at the driver, or need more than votes
-    "map": "needs confusion matrices",
-    "anchor-map": "needs gold labels",
-    "weighted-majority": "needs gold labels",
-    "glad": "keeps the difficulty of every item at the driver",
-    "shared": "keeps the pattern of every item at the driver",
-}
+NEEDS = {"confusion": "needs confusion matrices", "gold": "needs gold labels"}  # which a frame of votes does not hold
 
 
 def methods() -> list[str]:
     """The methods that run on Spark."""
-    return [name for name, one in ESTIMATORS.items() if one.distributed and name not in NOT_HERE]
+    return [name for name in ESTIMATORS if not _why_not(name)]
+
+
+def _why_not(method: str) -> str:
+    """Why a method does not run on a cluster; empty if it does."""
+    estimator = ESTIMATORS[method]
+    if estimator.needs in NEEDS:
+        return NEEDS[estimator.needs]
+    if estimator.keeps_items:
+        return f"keeps the {estimator.keeps_items} of every item at the driver"
+    return "" if estimator.distributed else "needs all votes in memory"
 
 
 def refuse_method(method: str) -> None:
@@ -48,8 +52,9 @@ def refuse_method(method: str) -> None:
         return
     if method not in ESTIMATORS:
         raise ConfigError(f"There is no method {method!r}. On Spark choose one of: {', '.join(methods())}.")
-    why = NOT_HERE.get(method, "needs all votes in memory")
-    raise ConfigError(f"{method} {why}, so it does not run on Spark. Choose one of: {', '.join(methods())}.")
+    raise ConfigError(
+        f"{method} {_why_not(method)}, so it does not run on Spark. Choose one of: {', '.join(methods())}."
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
