@@ -130,7 +130,8 @@ def ask(source: Source, large: Large | None, cluster: Cluster | None, **options:
 
 
 def _drawn(site: Site, options: dict[str, Any]) -> Design:
-    from majorant.ask import BETWEEN, FIRST_BATCH, RACE, ask_at
+    from majorant.answer.answer import FIRST_BATCH
+    from majorant.ask import BETWEEN, RACE, ask_at
 
     if options["correct"]:
         return _correction(site, options)
