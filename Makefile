@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo test long browser spark bench paper format clean
+.PHONY: help demo test long fuzz browser spark bench paper format clean
 
 help:
 	@echo "make demo    install into .venv and run a simulated crowd and a panel of judges through the line"
 	@echo "make test    install, then format, lint, types and all tests (what CI runs)"
 	@echo "make long    the slow guarantees as well"
+	@echo "make fuzz    200,000 mutated inputs through the readers and 5,000 tables through check; goes on where it was cut off"
 	@echo "make browser what the test of the report needs: Chromium (as root, on Debian), playwright-core, axe-core"
 	@echo "make spark   PySpark into .venv, for the tests on Spark (Java 17 is needed too)"
 	@echo "make bench   speed and memory, as ratios"
@@ -49,6 +50,9 @@ test: $(VENV)/dev.stamp
 long: $(VENV)/long.stamp
 	$(BIN)/pytest -q -n auto --dist loadgroup -m 'long or not long'
 
+fuzz: $(VENV)/dev.stamp
+	PYTHONPATH=tests $(BIN)/python -m corpus.fuzz --state .fuzz-state.json --processes $$(getconf _NPROCESSORS_ONLN)
+
 # Chromium is taken from the machine; the two packages that drive it stay in .browser. Without them the test is skipped.
 browser:
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -q -y --no-install-recommends chromium nodejs npm; } || { echo "Install Chromium, or run make browser as root on Debian." >&2; exit 1; }
@@ -69,4 +73,4 @@ format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) demo-out paper-out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .fuzz-state.json demo-out paper-out .pytest_cache .mypy_cache .ruff_cache

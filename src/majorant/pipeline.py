@@ -17,7 +17,7 @@ from majorant.agreement import Agreement
 from majorant.agreement.measure import agreement_from, resampling
 from majorant.answer.answer import Answer, model_of, weigh
 from majorant.answer.calibrate import Labels, calibrate
-from majorant.answer.choice import MAJORITY, TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits
+from majorant.answer.choice import MAJORITY, TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits, with_fit
 from majorant.answer.combine import COMBINATION, combination_at
 from majorant.answer.compare import compare
 from majorant.answer.difference import difference_at, expected_gain, gold_lead
@@ -31,7 +31,8 @@ from majorant.answer.workers import Workers, assess_workers, assess_workers_at
 from majorant.certify.certificate import Certificate
 from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
 from majorant.estimate import ESTIMATORS, Fit, method_named
-from majorant.gold.design import Recognised, recognise
+from majorant.gold.corrected import CorrectedRule, corrected_fit
+from majorant.gold.design import Design, Recognised, recognise
 from majorant.gold.draw import planned_labels, votes_digest
 from majorant.gold.question import Outcome as ExpertOutcome
 from majorant.interval import Estimate, as_level
@@ -248,6 +249,10 @@ def _choose(
     majority = aggregate(votes, MAJORITY)
     rival = _rival(expert) if method is None and expert is not None else method
     decision = decide(votes, majority, level=level, rng=seed, method=rival)
+    refit: Callable[[Votes], Fit] = partial(fit_rule, decision.method, seed=seed)
+    if labelled is not None and method is None and item_p is None and _adopts(labelled):
+        refit = partial(_corrected, labelled.design)
+        decision = with_fit(decision, majority, refit(votes))
     other = decision.fit if item_p is None else _fit_elsewhere(site, decision, votes, seed)
     apart, expected = difference_at(site, other), expected_gain(majority, decision.fit, decision.belief)
     gold = gold_lead(site, other, apart, alpha=(1 - level) / decision.n_rivals)
@@ -278,9 +283,22 @@ def _choose(
         other=other,
         fit=everywhere if keep else other,
         rule_here=majority if keep else decision.fit,
-        refit=partial(fit_rule, MAJORITY if keep else decision.method, seed=seed),
+        refit=partial(fit_rule, MAJORITY, seed=seed) if keep else refit,
         answer=found,
     )
+
+
+def _adopts(labelled: Recognised) -> bool:
+    """Whether labels show that a correction learned from others is better than the rule that it corrects."""
+    return labelled.outcome.kind == CorrectedRule.kind and labelled.outcome.verdict == "better"
+
+
+def _corrected(design: Design, votes: Votes) -> Fit:
+    """The corrected rule of a design, its models fitted as they were when it was learned."""
+    question, seed = design.question, seed_of_fits(as_generator(design.seed))
+    assert isinstance(question, CorrectedRule)
+    fits = {method: fit_rule(method, votes, seed) for method in question.members}
+    return corrected_fit(MemorySite(votes), fits, question.correction)
 
 
 def _rival(expert: ExpertOutcome) -> str | None:

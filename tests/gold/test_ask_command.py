@@ -206,6 +206,14 @@ def test_a_correction_is_learned_from_some_labels_and_judged_by_others(run, trut
     assert not {row["item"] for row in learned} & {row["item"] for row in judged}
     outcome = recognise(tmp_path / "judge.csv").outcome
     assert (outcome.verdict, outcome.leader) == ("better", "corrected")
+    code, out, _ = run("check", "votes.csv", "--gold-file", "judge.csv", "--out", "after")
+    assert code == 0
+    assert out.startswith("Answer   Switch to corrected.")
+    assert "items that taught it nothing" in out
+    written = {row["item"]: row["label"] for row in rows_of(tmp_path / "after" / "labels.csv")}
+    right = [written[item] == truth[item] for item in truth]
+    by_majority = dict(zip(*_majority(tmp_path / "votes.csv"), strict=True))
+    assert sum(right) > sum(by_majority[item] == truth[item] for item in truth) + 20
 
 
 def test_nothing_is_learned_before_there_are_labels(run, truth):
@@ -213,3 +221,9 @@ def test_nothing_is_learned_before_there_are_labels(run, truth):
     code, _, err = run("ask", "votes.csv", "--correct", "--design", "learn.design.json", "--out", "judge.csv")
     assert code == 2
     assert "nothing to learn from" in err
+
+
+def _majority(path):
+    """Items and the labels that most votes give them."""
+    fit = mj.aggregate(path, "majority")
+    return mj.read(path).items, fit.labels("first")

@@ -152,7 +152,7 @@ def weigh(
 
 def _speaks(expert: Outcome, other: str) -> bool:
     """Whether labels drawn by design compare the rule with majority vote, and there are some, or none are needed."""
-    compares = expert.kind == "rules" and expert.rules[0] == MAJORITY and other in expert.rules
+    compares = expert.kind in ("rules", "correct") and expert.rules[0] == MAJORITY and other in expert.rules
     return compares and (expert.decided or expert.labels > 0)
 
 

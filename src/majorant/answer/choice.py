@@ -6,7 +6,7 @@ Whether that rule is used is another matter: `answer.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -107,6 +107,20 @@ def decide(
         labels_changed=int(((code_i != majority_i) & (majority_i != NO_LABEL) & (code_i != NO_LABEL)).sum()),
         ties_settled=int(((majority_i == NO_LABEL) & (code_i != NO_LABEL)).sum()),
         n_rivals=len(fits) - 1 if free else 1,
+    )
+
+
+def with_fit(decision: Decision, majority: Fit, fit: Fit) -> Decision:
+    """The decision with another rule in the place of the one that was chosen."""
+    majority_i, code_i = majority.codes(), fit.codes()
+    return replace(
+        decision,
+        method=fit.method,
+        chosen_by="gold",
+        fit=fit,
+        belief=fit.posterior,
+        labels_changed=int(((code_i != majority_i) & (majority_i != NO_LABEL) & (code_i != NO_LABEL)).sum()),
+        ties_settled=int(((majority_i == NO_LABEL) & (code_i != NO_LABEL)).sum()),
     )
 
 

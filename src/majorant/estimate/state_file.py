@@ -19,6 +19,7 @@ from majorant.estimate.online import State
 FORMAT = "majorant-state"
 VERSION = 1
 HEADER = "state.json"
+NO_SEAL = b"sha256:" + b"0" * 64  # the archive's comment, before it is known
 STAMP = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same state is the same bytes
 
 
@@ -56,9 +57,11 @@ def state_bytes(state: State) -> bytes:
     header = {"format": FORMAT, "version": VERSION, "sha256": _digest(facts, members), **facts}
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
+        archive.comment = NO_SEAL
         for name, content in {HEADER: json.dumps(header).encode(), **members}.items():
             archive.writestr(zipfile.ZipInfo(name, STAMP), content)
-    return file.getvalue()
+    body = file.getvalue()
+    return body[: -len(NO_SEAL)] + _seal(body)
 
 
 def load_state(path: str | Path) -> State:
@@ -85,7 +88,7 @@ def state_of(content: bytes, source: str) -> State:
     missing = [name for name, value in facts.items() if value is None]
     if missing:
         raise DataError(f"{source}: the state lacks {', '.join(missing)}.")
-    if header.get("sha256") != _digest(facts, members):
+    if header.get("sha256") != _digest(facts, members) or content[-len(NO_SEAL) :] != _seal(content):
         raise _damaged(source)
     try:
         return State(
@@ -119,6 +122,11 @@ def _members(content: bytes, source: str) -> tuple[dict[str, Any], dict[str, byt
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise _foreign(source)
     return header, found
+
+
+def _seal(content: bytes) -> bytes:
+    """The digest of all but the seal at the end of a file: no bit can change unnoticed, the archive's own included."""
+    return b"sha256:" + hashlib.sha256(content[: -len(NO_SEAL)]).hexdigest().encode()
 
 
 def _digest(facts: dict[str, Any], members: dict[str, bytes]) -> str:

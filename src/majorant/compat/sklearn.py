@@ -1,0 +1,66 @@
+"""A scikit-learn estimator over a matrix of votes: a row for each item, a column for each worker, NaN for no vote.
+
+Needs scikit-learn, which nothing else here does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from majorant.errors import ConfigError
+from majorant.io import from_matrix
+from majorant.pipeline import aggregate
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise ConfigError("majorant.compat.sklearn needs scikit-learn 1.6 or newer: pip install scikit-learn.") from None
+
+
+class VoteAggregator(BaseEstimator):  # type: ignore[misc]
+    """One label for each row of a matrix of votes, by any of our methods; what `y` says is not used.
+
+    `labels_` are numbers as in the matrix, `probabilities_` has a column for each of `classes_`, `skill_` is what the
+    method learned of each column, where it learns that.  A tie goes to the first class, a row without votes gets NaN.
+
+    >>> matrix = np.array([[1, 1, 0], [0, 0, np.nan], [1, np.nan, 1]])
+    >>> VoteAggregator("majority").fit_predict(matrix).tolist()
+    [1.0, 0.0, 1.0]
+    """
+
+    def __init__(self, method: str = "dawid-skene", random_state: int = 0) -> None:
+        self.method = method
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn from votes, items x workers."""
+        matrix = validate_data(self, X, ensure_all_finite="allow-nan", dtype=np.float64)
+        fit = aggregate(from_matrix(np.where(matrix == -1, np.nan, matrix)), self.method, rng=self.random_state)
+        self.classes_ = np.array(fit.label_values, dtype=float)
+        code_i = fit.codes("first")
+        self.labels_ = np.where(code_i < 0, np.nan, self.classes_[code_i])
+        self.probabilities_ = np.array(fit.posterior)
+        self.skill_ = None if fit.skill is None else np.array(fit.skill)
+        self.n_iter_ = max(1, fit.n_iter)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> Any:
+        """Learn, and the label of each row."""
+        return self.fit(X, y).labels_
+
+    def fit_predict_proba(self, X: Any, y: Any = None) -> Any:
+        """Learn, and the probability of each of `classes_` in each row."""
+        return self.fit(X, y).probabilities_
+
+    def get_labels(self) -> Any:
+        """The labels of the rows that were fitted."""
+        check_is_fitted(self)
+        return self.labels_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
