@@ -9,6 +9,7 @@ from majorant.answer.combine import combination, combination_at
 from majorant.answer.labels import count_labels_at, outcome, outcome_at
 from majorant.answer.review import crowd_confusion, review, review_at, review_table
 from majorant.answer.workers import assess_workers
+from majorant.ask import ask_at
 from majorant.backend.masking import mask_stored
 from majorant.backend.prepare import prepare
 from majorant.backend.stored_site import StoredSite
@@ -93,3 +94,14 @@ def test_masked_votes_have_numbers_for_names(sites):
 def test_methods_are_those_that_work_on_blocks(sites):
     stored, memory = sites
     assert set(stored.methods) < set(memory.methods) == set(ESTIMATORS)
+
+
+def test_the_same_designs_are_drawn(sites):
+    stored, memory = sites
+    for how in ({"between": ("majority", "dawid-skene")}, {"question": "close-calls"}):
+        found, expected = (ask_at(site, n=10, **how).to_dict() for site in (stored, memory))
+        assert (found["votes"], found["order"], found["asked"]) == (
+            expected["votes"],
+            expected["order"],
+            expected["asked"],
+        )
