@@ -183,8 +183,9 @@ def check_at(
     chosen = _choose(site, level=level, seed=seed, method=method, tolerance=tolerance, counts=counts, labelled=labelled)
     votes, item_p, inquiry, answer = chosen.votes, chosen.item_p, chosen.inquiry, chosen.answer
     labels = calibrate(votes, chosen.rule_here, rng=seed, refit=chosen.refit)
-    known = _worker_fit(site, chosen.other, seed)
-    workers = _judged(site, known, votes, item_p, level=level)
+    here = site if item_p is not None else MemorySite(votes)  # where the fits are
+    known = _worker_fit(here, chosen.other, seed)
+    workers = _judged(here, known, votes, item_p, level=level)
     gold = gold_accuracy(votes, chosen.majority, level=level)
     return Result(
         site=site,
@@ -198,7 +199,7 @@ def check_at(
         answer=answer,
         labels=labels,
         fit=chosen.fit,
-        outcome=outcome_at(site, chosen.other),
+        outcome=outcome_at(here, chosen.other),
         worker_fit=known,
         workers=workers,
         reviewed=_reviewed(site, chosen, labels, workers),
@@ -253,10 +254,12 @@ def _choose(
     if labelled is not None and method is None and item_p is None and _adopts(labelled):
         refit = partial(_corrected, labelled.design)
         decision = with_fit(decision, majority, refit(votes))
-    other = decision.fit if item_p is None else _fit_elsewhere(site, decision, votes, seed)
+    if item_p is None:  # all votes are in memory by now, wherever they came from
+        site, other, everywhere = MemorySite(votes), decision.fit, majority
+    else:
+        other, everywhere = _fit_elsewhere(site, decision, votes, seed), site.fit(MAJORITY, seed)
     apart, expected = difference_at(site, other), expected_gain(majority, decision.fit, decision.belief)
     gold = gold_lead(site, other, apart, alpha=(1 - level) / decision.n_rivals)
-    everywhere = majority if item_p is None else site.fit(MAJORITY, seed)
     rules = {MAJORITY: everywhere, other.method: other}
     model = model_of(inquiry.certificate, expected, apart.stake)
     found = weigh(

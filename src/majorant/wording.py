@@ -214,15 +214,23 @@ def _votes_cannot_tell(answer: Any) -> str:
     return f"None yet: votes alone cannot tell which of the two is right where they differ; {reason}."
 
 
-def next_move(answer: Any, source: str) -> str:
-    """What to do now."""
-    file = source or "votes.csv"
-    if answer.ask is None:
-        return "Use the labels." if answer.action == "switch" else "Nothing: go on with majority vote."
-    ask, command = answer.ask, f"majorant ask {file} --n {answer.ask.first}"
+def next_command(answer: Any, source: str) -> str:
+    """The command to run now, empty where there is nothing to ask."""
+    ask, file = answer.ask, source or "votes.csv"
+    if ask is None:
+        return ""
     if ask.design is not None:
-        more = f"majorant ask {file} --more {ask.labels} --design {ask.design}"
-        return f"Label what is left, or ask about more items: {more}"
+        return f"majorant ask {file} --more {ask.labels} --design {ask.design}"
+    return f"majorant ask {file} --n {ask.first}"
+
+
+def next_move(answer: Any, command: str) -> str:
+    """What to do now; it ends with the command."""
+    ask = answer.ask
+    if ask is None:
+        return "Use the labels." if answer.action == "switch" else "Nothing: go on with majority vote."
+    if ask.design is not None:
+        return f"Label what is left, or ask about more items: {command}"
     if answer.action == "switch":
         return f"Use the labels; about {count(ask.labels, 'expert label')} would confirm it without a model: {command}"
     start = f"Start with {ask.first:,} of the {count(ask.items, 'item')} on which they differ"

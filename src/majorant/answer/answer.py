@@ -87,6 +87,7 @@ class Answer:
     headline: str = ""
     why: str = ""
     next: str = ""
+    command: str = ""  # with which `next` ends
 
     def _repr_html_(self) -> str:
         from majorant.report.notebook import answer_html
@@ -177,8 +178,13 @@ def _ask(other: str, apart: Difference, planned: Callable[[], int], expert: Outc
 
 def with_sentences(facts: Answer, source: str) -> Answer:
     """The answer with its three sentences, made from its facts; `source` is the file that the next move names."""
+    command = wording.next_command(facts, source)
     return replace(
-        facts, headline=wording.headline(facts), why=wording.evidence(facts), next=wording.next_move(facts, source)
+        facts,
+        headline=wording.headline(facts),
+        why=wording.evidence(facts),
+        next=wording.next_move(facts, command),
+        command=command,
     )
 
 

@@ -104,9 +104,11 @@ def _check(
     how: dict[str, Any], options: dict[str, Any],
 ) -> tuple[dict[str, Any], list[Path]]:  # fmt: skip
     """The line, wherever the votes are to be worked on; the facts, and the files that were written."""
-    from majorant.gold.design import recognise
+    labelled = None
+    if source.settings["gold_file"] is not None:
+        from majorant.gold.design import recognise
 
-    labelled = recognise(source.settings["gold_file"], design=options["design"])
+        labelled = recognise(source.settings["gold_file"], design=options["design"])
     if labelled is not None:
         source = replace(source, settings={**source.settings, "gold_file": None})
         if options["masked"]:

@@ -33,7 +33,7 @@ def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         *_wrapped("Answer", answer["headline"]),
         *_wrapped("Gain", answer["gain_sentence"]),
         *_wrapped("Evidence", answer["why"]),
-        *_wrapped("Next", answer["next"]),
+        *_next(answer["next"], answer["command"]),
         *_expert(answer),
         *_written(written),
     ]
@@ -63,6 +63,14 @@ def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         _plan(summary["plan"]),
     ]
     return "\n".join([answer_text(summary, written), "", *(line for part in parts for line in part)])
+
+
+def _next(text: str, command: str) -> list[str]:
+    """What to do now; a command stays whole, on a line of its own where the two are long."""
+    lines = _wrapped("Next", text)
+    if len(lines) == 1 or not command:
+        return lines
+    return [*_wrapped("Next", text.removesuffix(command)), f"{LEAD}{printable(command)}"]
 
 
 def _written(paths: Sequence[Path]) -> list[str]:

@@ -33,6 +33,7 @@ def answer_summary(answer: Answer) -> dict[str, Any]:
         "gain_sentence": wording.gain_line(answer),
         "why": answer.why,
         "next": answer.next,
+        "command": answer.command,
         "gain": asdict(answer.gain),
         **{name: getattr(answer, name) for name in ("items", "differ", "stake", "tied", "tie_gain", "tolerance")},
         "gold": None if answer.gold is None else asdict(answer.gold),
