@@ -114,7 +114,7 @@ def optimal_at(estimates: list[Estimate]) -> np.ndarray:
 
 
 def certified(histogram_rk: FloatArray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Which data sets are proved, and which at least supported, at level .95; as `certify_counts`, many at a time."""
+    """Which data sets are proved, and which at least supported, if votes are independent; level .95."""
     proved_r, supported_r = (np.zeros(len(histogram_rk), dtype=bool) for _ in range(2))
     for held_k in np.unique(histogram_rk > 0, axis=0):
         of_r = ((histogram_rk > 0) == held_k).all(axis=1)

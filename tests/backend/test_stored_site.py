@@ -61,7 +61,7 @@ def test_the_items_to_look_at(sites):
     stored, memory = sites
     temper, votes = Temper(1.7, 0.03), memory.votes
     fit, expected = (site.fit("dawid-skene", 0) for site in sites)
-    calibrated = as_calibrated(temper, expected)
+    calibrated = as_calibrated(temper, votes, expected)
     good_j, crowd = assess_workers(votes, expected).good_j, crowd_confusion(votes, calibrated)
     table = review_table(votes, calibrated, review(votes, calibrated, good=good_j))
     found = review_table(*review_at(stored, fit, temper, good=good_j, crowd=crowd))
@@ -75,7 +75,7 @@ def test_the_items_to_look_at(sites):
 def test_the_combination_of_models(sites):
     stored, memory = sites
     made = combination(memory.votes, 0)
-    found = combination_at(stored, made.weight, 0)
+    found = combination_at(stored, memory.votes, 0)
     np.testing.assert_allclose(found.posterior, made.fit.posterior, atol=1e-7)  # ebcc's loop, in another order
     np.testing.assert_allclose(found.confusion, made.fit.confusion, atol=1e-7)
 

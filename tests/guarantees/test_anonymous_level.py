@@ -7,7 +7,7 @@ from scipy.special import betaln
 from majorant.certify.anonymous.counts import certify_counts
 from majorant.certify.anonymous.evidence import contradictions, ratio_cut, weigh
 from majorant.certify.anonymous.gates import independence_gate
-from majorant.certify.anonymous.independent import main_sizes, verdict_by_evidence_against, verdict_of
+from majorant.certify.anonymous.independent import main_sizes, verdict_by_evidence_against
 from majorant.certify.anonymous.likelihood import Cells, flatten
 from majorant.certify.anonymous.loss import binomial_loss, binomial_region, loss_interval
 from majorant.certify.anonymous.search import suprema
@@ -23,6 +23,12 @@ from oracles.histograms import (
 
 ALPHA = 0.05
 GROUPS = 6
+
+
+def verdict_of(proved, ratio, log_against, level):
+    """The verdict for one number of votes."""
+    against = "refuted" if log_against >= -np.log1p(-level) else "undecided"
+    return "proved" if proved else "supported" if ratio > ratio_cut(level) else against
 
 
 def verdicts(crowd, runs, seed, level=1 - ALPHA):

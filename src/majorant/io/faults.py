@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import zipfile
 import zlib
@@ -15,6 +16,7 @@ from majorant.errors import DataError, MajorantError
 P = ParamSpec("P")
 T = TypeVar("T")
 LONGEST_REASON = 200
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
 
 
 @contextmanager
@@ -61,6 +63,8 @@ def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
 
 
 def _is_of_input(error: Exception) -> bool:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return False  # of a file that is written: whoever writes it says so
     if isinstance(error, (OSError, EOFError, UnicodeError, OverflowError, zlib.error, zipfile.BadZipFile)):
         return True
     from xml.etree.ElementTree import ParseError
