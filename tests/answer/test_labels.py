@@ -50,7 +50,7 @@ def test_accuracy_on_gold_takes_ties_in_expectation_and_leaves_out_silent_items(
     accuracy = gold_accuracy(votes, Majority().fit(votes), level=0.9)
     assert (accuracy.value, accuracy.n_items) == (0.5, 3)
     assert (accuracy.low, accuracy.high) == (0.5, 0.5)  # every item with votes has a gold label
-    some = gold_accuracy(small(gold=[1, 0, -1, 0]), Majority().fit(votes), level=0.9)
+    some = gold_accuracy(small(gold=[1, 0, 2, -1]), Majority().fit(votes), level=0.9)
     assert some.low < some.value < some.high
     assert gold_accuracy(small(), Majority().fit(small()), level=0.9) is None
     assert gold_accuracy(small(gold=[-1] * 4), Majority().fit(small()), level=0.9) is None

@@ -209,7 +209,8 @@ def covered(crowd, runs, seed):
         _, theta = suprema(held, items_c[items_c > 0][None], contradictions(sizes))
         _, best = suprema(held, items_c[items_c > 0][None])
         region = binomial_region(held, items_c[items_c > 0], best[0, 0], ratio_cut(1 - ALPHA))
-        found = loss_interval(region, [best[0, 0], *theta[0]], binomial_loss(cells, items_h))
+        loss = binomial_loss(cells, items_h)
+        found = loss_interval(region, [best[0, 0], *theta[0]], lambda model, loss=loss: loss(model).untied)
         hits += found.low - 1e-9 <= crowd.loss() <= found.high + 1e-9
     return hits
 
