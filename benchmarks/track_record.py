@@ -19,6 +19,9 @@ import majorant as mj
 from advice import find, load
 from majorant.answer.answer import Answer
 from majorant.answer.difference import difference, gold_lead
+from majorant.certify.certificate import Claim
+from majorant.certify.gold.claim import claim_from_cells
+from majorant.claims import gather
 from majorant.merge import take_items
 from majorant.pipeline import Result
 from majorant.site import MemorySite
@@ -80,11 +83,13 @@ def checks(name: str, votes: Votes, seed: int = 0) -> Iterator[Row]:
     votes = take_items(votes, known) if len(known) < len(votes.items) else votes
     assert votes.gold_i is not None
     some = np.random.default_rng(seed).permutation(len(votes.items)) < SOME
+    cells = gather(MemorySite(votes), rng=np.random.default_rng(seed)).gold
+    whole = None if cells is None else claim_from_cells(cells, votes.labels, level=0.95)
     given = {"none": None, str(SOME): np.where(some, votes.gold_i, -1), "all": votes.gold_i}
     for gold, gold_i in given.items():
         result = mj.check(replace(votes, gold_i=gold_i), rng=seed)
         truth = true_gain(votes, result)
-        yield Row(name, len(votes.items), gold, result.answer, truth, tuple(faults(result, votes, truth)))
+        yield Row(name, len(votes.items), gold, result.answer, truth, tuple(faults(result, whole, truth)))
 
 
 def true_gain(votes: Votes, result: Result) -> float:
@@ -96,8 +101,8 @@ def true_gain(votes: Votes, result: Result) -> float:
     return 100 * (lead.lead.value or 0.0)
 
 
-def faults(result: Result, votes: Votes, truth: float) -> Iterator[str]:
-    """What the truth contradicts."""
+def faults(result: Result, whole: Claim | None, truth: float) -> Iterator[str]:
+    """What the truth contradicts; `whole` is the claim by all gold labels."""
     answer, small = result.answer, 1e-9
     if abs(truth) > answer.stake + small:
         yield "stake"
@@ -109,7 +114,7 @@ def faults(result: Result, votes: Votes, truth: float) -> Iterator[str]:
         yield "switch"
     if answer.action == "keep" and answer.basis != "gold" and truth > answer.tolerance + small:
         yield "keep"
-    claim, whole = result.certificate.anonymous, mj.certify(votes).gold
+    claim = result.certificate.anonymous
     if claim.verdict in ("proved", "supported", "refuted", "undecided") and whole is not None:
         loss, known = claim.loss, whole.loss.value
         if None not in (loss.low, loss.high, known) and not loss.low - small <= known <= loss.high + small:

@@ -7,7 +7,7 @@ import numpy as np
 from majorant.kernels import FloatArray
 from majorant.votes import Votes
 
-CLEAR = 2.0  # standard deviations; workers who are alike seem to differ in one of forty cases or so
+CLEAR = 2.0  # standard deviations; workers who are alike seem to differ in about one of a hundred cases
 
 
 def differ(votes: Votes) -> bool:
