@@ -332,7 +332,6 @@ def test_bad_frames_are_refused_in_the_users_words(spark):
         on_spark.encode(small(spark, **gold), on_spark.Columns(gold="gold"))
 
 
-@pytest.mark.long
 def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
     votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7, 0.6, 0.85]), n_items=300, n_votes=5, rng=0)
     write_table(tmp_path / "votes.csv", votes_table(votes))
