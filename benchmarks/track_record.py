@@ -131,6 +131,8 @@ def main() -> None:
             rows.append(row)
             print(" | ".join(row.cells()), file=sys.stderr, flush=True)
     print(HEAD.format(some=SOME, wrong=sum(bool(row.wrong) for row in rows), said=len(rows)))
+    if wanted:
+        print(f"This run was of {len(wanted)} sets alone; without names the script takes all that it finds.\n")
     for cells in (COLUMNS, ["---"] * len(COLUMNS), *(row.cells() for row in rows)):
         print(f"| {' | '.join(cells)} |")
 
