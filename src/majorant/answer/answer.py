@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from majorant import wording
+from majorant.answer.choice import MAJORITY
 from majorant.answer.difference import Difference, Expected, GoldLead
 from majorant.certify.certificate import ALIKE, Certificate, Claim
 from majorant.errors import ConfigError
 from majorant.gold.question import Outcome
 from majorant.interval import Estimate
 
-MAJORITY = "majority"
 Action = Literal["keep", "switch", "ask"]
 Grade = Literal["exact", "model", "none"]
 Basis = Literal["gold", "expert labels", "bound", "model", "votes"]
