@@ -49,6 +49,12 @@ from majorant.votes import IntArray, Votes
 
 AUTO = "auto"
 WORKER_METHOD = "hierarchical"  # who is good, where the chosen rule has no matrix for each worker
+STAGES = ("counting", "testing", "comparing", "judging", "measuring")  # of `check_at`, in their order
+Stage = Callable[[str], None]
+
+
+def nobody(stage: str) -> None:
+    """Nobody asks what is done now."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -167,10 +173,11 @@ def check_at(
     target: float = 0.95,
     compare_all: bool = False,
     labelled: Recognised | None = None,
+    stage: Stage = nobody,
 ) -> Result:
     """The whole line on votes wherever they lie; rule, confidence and plan from a sample where all are too many.
 
-    `labelled` are expert labels with the design that drew them.
+    `labelled` are expert labels with the design that drew them; `stage` is told what is done now, one of STAGES.
     """
     seed = as_seed(rng)
     as_level(level)
@@ -179,14 +186,26 @@ def check_at(
         site.refuse(method)
     if labelled is not None:
         labelled.design.refuse_other_votes(votes_digest(site))
+    stage("counting")
     counts = _counts(site)
-    chosen = _choose(site, level=level, seed=seed, method=method, tolerance=tolerance, counts=counts, labelled=labelled)
+    chosen = _choose(
+        site,
+        level=level,
+        seed=seed,
+        method=method,
+        tolerance=tolerance,
+        counts=counts,
+        labelled=labelled,
+        stage=stage,
+    )
     votes, item_p, inquiry, answer = chosen.votes, chosen.item_p, chosen.inquiry, chosen.answer
+    stage("judging")
     labels = calibrate(votes, chosen.rule_here, rng=seed, refit=chosen.refit)
     here = site if item_p is not None else MemorySite(votes)  # where the fits are
     known = _worker_fit(here, chosen.other, seed)
     workers = _judged(here, known, votes, item_p, level=level)
     gold = gold_accuracy(votes, chosen.majority, level=level)
+    stage("measuring")
     return Result(
         site=site,
         votes=votes,
@@ -240,13 +259,16 @@ def _choose(
     tolerance: float = TOLERANCE,
     counts: Counts | None = None,
     labelled: Recognised | None = None,
+    stage: Stage = nobody,
 ) -> _Chosen:
     """Certify majority vote, find the rule to compare it with, and weigh the two."""
     expert = None if labelled is None else labelled.outcome
     generator = as_generator(seed)
+    stage("testing")
     material = gather(site, rng=generator, counts=counts)
     inquiry = inquire_from(material, level=level, rng=generator)
     votes, item_p = _learned_from(site, material)
+    stage("comparing")
     majority = aggregate(votes, MAJORITY)
     rival = _rival(expert) if method is None and expert is not None else method
     decision = decide(votes, majority, level=level, rng=seed, method=rival)

@@ -22,7 +22,7 @@ from majorant.backend.sorting import Sorted, sort_votes
 from majorant.backend.spill import Report, Spilled, silent, spill
 from majorant.backend.store import MANIFEST, StoredVotes, open_store, write_manifest, write_values
 from majorant.errors import ConfigError, DataError
-from majorant.io import MAX_CLASSES, MAX_SCORES, named_workers
+from majorant.io import MAX_CLASSES, MAX_SCORES
 from majorant.io.build import no_votes
 from majorant.io.columns import GOLD_ROLES, Choice
 from majorant.io.files import ENDINGS
@@ -31,7 +31,7 @@ from majorant.io.gold import Gold, read_gold
 from majorant.io.labels import Labelled, Scale, name_labels
 from majorant.io.network import is_address
 from majorant.io.notes import make_account
-from majorant.io.opening import Opening, open_table
+from majorant.io.opening import Opening, open_table, opening_of
 from majorant.io.repeats import Resolved, check_policy
 from majorant.io.values import decode
 
@@ -114,7 +114,7 @@ def _build(
     max_classes = max_classes if scale.threshold is None else max(max_classes, MAX_SCORES)
     no_vote = settings.get("empty", ())
     empty = frozenset([no_vote] if isinstance(no_vote, str) else map(str, no_vote))
-    how = _opening(settings)
+    how = opening_of(settings)
     with open_table(source, how) as table:
         if table.wide:
             raise _wide()
@@ -137,14 +137,6 @@ def _build(
 
 def _wide() -> ConfigError:
     return ConfigError("a wide table is read in memory. Leave out memory=, or write a row per vote first.")
-
-
-def _opening(settings: dict[str, Any]) -> Opening:
-    words = {role: settings.get(role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
-    choice = Choice.of(settings.get("columns"), **words, slice=settings.get("by"))
-    told: dict[str, Any] = {name: settings.get(name) for name in ("encoding", "delimiter", "format", "threads")}
-    told |= {name: bool(settings.get(name)) for name in ("wide", "several", "allow_network")}
-    return Opening(choice=choice, workers=named_workers(settings.get("workers")), sheet=settings.get("sheet"), **told)
 
 
 def _gold(

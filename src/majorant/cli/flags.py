@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from majorant.errors import respell
 
 _READING = "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding"
 _SHAPES = "workers sheet several allow_network order threshold"
@@ -18,8 +18,6 @@ FLAGS = {
     "max_votes": "--max-votes",
 }
 NONE = "none"  # how a terminal says that there is no such column
-_VALUE = r"""(?:'[^'\n]*'|"[^"\n]*")"""
-_ARGUMENT = re.compile(rf"(?<![\w.'\"-])({'|'.join(FLAGS)})=(True|{_VALUE}(?:\|{_VALUE})*|)(?=[\s.,:;)]|$)")
 
 
 def as_flags(text: str) -> str:
@@ -32,12 +30,10 @@ def as_flags(text: str) -> str:
     >>> as_flags("votes.csv has no column 'item=1' to take for the item.")
     "votes.csv has no column 'item=1' to take for the item."
     """
-    return _ARGUMENT.sub(_flag, text)
+    return respell(text, FLAGS, _flag)
 
 
-def _flag(found: re.Match[str]) -> str:
-    flag, value = FLAGS[found[1]], found[2]
-    if value in ("", "True"):
-        return flag
-    words = "|".join(part[1:-1] for part in re.findall(_VALUE, value))
-    return f"{flag} {words or NONE}"
+def _flag(name: str, values: list[str]) -> str:
+    if not values:
+        return FLAGS[name]
+    return f"{FLAGS[name]} {'|'.join(values) or NONE}"

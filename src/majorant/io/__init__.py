@@ -16,7 +16,7 @@ from majorant.io.frames import label_type
 from majorant.io.gold import read_gold
 from majorant.io.ids import identify
 from majorant.io.labels import Scale
-from majorant.io.opening import Opening, open_table
+from majorant.io.opening import Opening, named_workers, open_table
 from majorant.io.repeats import check_policy
 from majorant.io.wide import open_matrix
 from majorant.votes import Votes
@@ -150,20 +150,6 @@ def read(
     votes = build_votes(coded, items, truth, repeats=repeats, empty=no_vote, scale=scale)
     kind = None if threshold is not None else label_type(source, votes.account.columns["label"])
     return votes if kind is None else replace(votes, label_type=kind)
-
-
-def named_workers(workers: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names or patterns of columns, as a list or between commas.
-
-    >>> named_workers("Dr_*, ana")
-    ('Dr_*', 'ana')
-    """
-    if workers is None:
-        return None
-    found = tuple(name.strip() for name in workers.split(",")) if isinstance(workers, str) else tuple(map(str, workers))
-    if not found or "" in found:
-        raise ConfigError("workers=: name at least one column, or a pattern such as 'Dr_*'.")
-    return found
 
 
 def _refuse_two_golds(column: str) -> None:

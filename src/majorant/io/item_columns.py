@@ -47,7 +47,7 @@ def _collect(
     rows: Rows, item: int, own: Mapping[str, int], wanted: dict[str, dict[str, Any]], dropped: set[str]
 ) -> None:
     for columns in rows.stream([item, *own.values()], 0):
-        items, *cells = (_values(column, rows.kind) for column in columns)
+        items, *cells = (cell_values(column, rows.kind) for column in columns)
         for n, name in enumerate(items):
             known = wanted.get(str(name))
             if known is not None:
@@ -57,10 +57,12 @@ def _collect(
                         dropped.add(column)
 
 
-def _values(column: Column, kind: str) -> list[Any]:
+def cell_values(column: Column, kind: str, most: int | None = None) -> list[Any]:
+    """The cells of a column as values, or the first of them."""
     if isinstance(column, Objects):
-        return [None if code < 0 else column.values[code] for code in column.code_n]
-    values = (column.values if isinstance(column, Hashed) else column).to_pylist()
+        return [None if code < 0 else column.values[code] for code in column.code_n[:most]]
+    array = column.values if isinstance(column, Hashed) else column
+    values = (array if most is None else array.slice(0, most)).to_pylist()
     if kind == "json":
         values = [value if value is None else loads(value) for value in values]
     return [value[:LONGEST] if isinstance(value, str) else value for value in values]

@@ -49,6 +49,31 @@ class Opening:
     coded: bool = False  # text comes coded where a reader does that at once, else with hashes
 
 
+def named_workers(workers: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Names or patterns of columns, as a list or between commas.
+
+    >>> named_workers("Dr_*, ana")
+    ('Dr_*', 'ana')
+    """
+    if workers is None:
+        return None
+    found = tuple(name.strip() for name in workers.split(",")) if isinstance(workers, str) else tuple(map(str, workers))
+    if not found or "" in found:
+        raise ConfigError("workers=: name at least one column, or a pattern such as 'Dr_*'.")
+    return found
+
+
+def opening_of(settings: Mapping[str, Any]) -> Opening:
+    """How to open a source, from what `read` can be told."""
+    words = {role: settings.get(role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
+    told: dict[str, Any] = {
+        name: settings.get(name) for name in ("encoding", "delimiter", "format", "threads", "sheet")
+    }
+    told |= {name: bool(settings.get(name)) for name in ("wide", "several", "allow_network")}
+    choice = Choice.of(settings.get("columns"), **words, slice=settings.get("by"))
+    return Opening(choice=choice, workers=named_workers(settings.get("workers")), **told)
+
+
 @contextmanager
 def open_table(source: Any, how: Opening) -> Iterator[Table]:
     """The source as a Table; temporary files go when the context ends."""

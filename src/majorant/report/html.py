@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from majorant.output import write_files
 from majorant.report.facts import chip, clip, estimate, fact, lookup
-from majorant.report.figures.palette import DARK, LIGHT, css_variables
+from majorant.report.figures.palette import LIGHT, css_variables, scheme
 from majorant.report.figures.words import clipped
 from majorant.report.text import printable
 from majorant.wording import at_most
@@ -50,7 +50,7 @@ def render(summary: dict[str, Any]) -> str:
         fact=partial(fact, facts),
         estimate=partial(estimate, facts),
         at=partial(lookup, facts),
-        style=Markup(_scheme() + style),
+        style=Markup(scheme() + style),
         script=Markup(script),
         script_hash=_hash(script),
         data=_embedded(facts),
@@ -102,15 +102,6 @@ def _bound(value: Any) -> Any:
 
 def _part(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _scheme() -> str:
-    """The colours: light, dark where the reader's system is, and light on paper."""
-    light, dark = css_variables(LIGHT), css_variables(DARK)
-    return (
-        f":root {{ color-scheme: light; {light} }}\n"
-        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ color-scheme: dark; {dark} }} }}\n"
-    )
 
 
 def _hash(script: str) -> str:

@@ -37,6 +37,15 @@ def css_variables(colours: dict[str, str]) -> str:
     return " ".join(f"--{name}: {value};" for name, value in colours.items())
 
 
+def scheme() -> str:
+    """The colours: light, dark where the reader's system is, and light on paper."""
+    light, dark = css_variables(LIGHT), css_variables(DARK)
+    return (
+        f":root {{ color-scheme: light; {light} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ color-scheme: dark; {dark} }} }}\n"
+    )
+
+
 def with_variables(svg: str) -> str:
     """The same picture with each colour looked up in the page, so that one picture serves both schemes."""
     for name, value in LIGHT.items():

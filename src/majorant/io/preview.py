@@ -1,0 +1,79 @@
+"""A first look at a table: what it was recognised as, its columns, which was taken for what, and its first rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from majorant.account import Note
+from majorant.errors import MajorantError
+from majorant.io.faults import named_faults
+from majorant.io.item_columns import cell_values
+from majorant.io.opening import open_rows, open_table, opening_of
+from majorant.io.table import Rows
+
+ROWS, LONGEST = 6, 160  # rows shown, and characters of a cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a table looks like; where it cannot be understood yet, `trouble` says why, and the columns stand anyway."""
+
+    format: str
+    names: tuple[str, ...]
+    named: bool  # False: the file has no header, and columns are known by their positions
+    rows: tuple[tuple[str, ...], ...]
+    columns: dict[str, str]  # role -> column
+    workers: tuple[str, ...]  # the columns of workers, in a wide table
+    ignored: tuple[str, ...]
+    notes: tuple[Note, ...]
+    trouble: str
+
+
+def preview(source: Any, *, rows: int = ROWS, **settings: Any) -> Preview:
+    """The first rows of a source, and how its columns are understood; `settings` are those of `read`.
+
+    >>> table = {"text": ["a", "b"], "annotator": ["w", "x"], "stars": [1, 0]}
+    >>> found = preview(table)
+    >>> found.names, found.rows[0], "the item or the label" in found.trouble
+    (('text', 'annotator', 'stars'), ('a', 'w', '1'), True)
+    >>> preview(table, item="text", label="stars").columns
+    {'item': 'text', 'worker': 'annotator', 'label': 'stars'}
+    """
+    how = opening_of(settings)
+    with named_faults(source), open_rows(source, how) as every:
+        first = every[0]
+        shown = _first_rows(first, rows)
+        form, names, named = first.format, first.names, first.named
+    try:
+        with open_table(source, how) as table:
+            workers = [name for name in names if name not in {*table.columns.values(), *table.ignored}]
+            return Preview(
+                format=table.format,
+                names=names,
+                named=named,
+                rows=shown,
+                columns=dict(table.columns),
+                workers=tuple(workers) if table.wide else (),
+                ignored=table.ignored,
+                notes=table.notes,
+                trouble="",
+            )
+    except MajorantError as error:
+        return Preview(
+            format=form, names=names, named=named, rows=shown, columns={}, workers=(), ignored=(), notes=(),
+            trouble=str(error),
+        )  # fmt: skip
+
+
+def _first_rows(rows: Rows, most: int) -> tuple[tuple[str, ...], ...]:
+    columns = next(iter(rows.stream(range(len(rows.names)), 0)), None)
+    if columns is None:
+        return ()
+    cells = [[_shown(value) for value in cell_values(column, rows.kind, most)] for column in columns]
+    return tuple(zip(*cells, strict=True))
+
+
+def _shown(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
