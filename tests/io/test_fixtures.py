@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import zipfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,17 +46,21 @@ CASES = [
     ("label_studio.json", {}, "Label Studio export, 3 annotators, 4 tasks", SAME, 1),
     ("label_studio_min.json", {}, "Label Studio JSON-MIN export, 3 annotators, 4 tasks", SAME, 0),
     ("label_studio.csv", {}, "Label Studio table (CSV", SAME, 0),
-    ("argilla.json", {}, "Argilla export, 1 question, 4 records", SAME, 1),
+    ("label_studio_min_rating.json", {}, "Label Studio JSON-MIN export, 3 annotators, 4 tasks", STARS, 0),
+    ("label_studio_rating.csv", {}, "Label Studio table (CSV", STARS, 0),
+    ("argilla.json", {}, "Argilla export, 1 question, 4 records", SAME, 0),
     ("argilla_flat.jsonl", {}, "flat Argilla export, 1 question, 4 records", SAME, 1),
     ("prodigy.jsonl", {}, "Prodigy export, 3 annotators, 4 examples", SAME, 1),
-    ("doccano.jsonl", {}, "JSON Lines", SAME, 1),
+    ("doccano/*.jsonl", {}, "doccano export, 1 member, 4 examples", SAME, 1),
+    ("doccano_user.jsonl", {}, "JSON Lines", SAME, 1),
     ("labelbox.ndjson", {}, "Labelbox export, 3 labelers, 4 data rows", SAME, 0),
     ("toloka.tsv", {}, "Toloka assignments (CSV", SAME, 0),
     ("mturk.csv", {}, "Mechanical Turk results (CSV", SAME, 1),
+    ("mturk_json.csv", {}, "Mechanical Turk results (CSV", SAME, 1),
     ("cvat/*.xml", {}, "CVAT export, 1 annotator, 4 images", SAME, 1),
     ("ground_truth_request.json", {}, "Ground Truth consolidation request, 3 workers, 4 objects", SAME, 0),
     ("ground_truth_manifest.jsonl", {}, "Ground Truth output manifest, 3 workers, 4 objects", SAME, 0),
-    ("ground_truth_responses/*.json", {}, "Ground Truth worker response, 3 workers, 1 object", SAME, 0),
+    ("ground_truth_responses/iteration-1/*/*.json", {}, "Ground Truth worker response, 3 workers, 1 object", SAME, 0),
     ("wide.csv", {}, "CSV", SAME, 0),
     ("wide_text.csv", {"workers": "ana,bo,cy"}, "CSV", SAME, 0),
     ("r_wide.csv", {"empty": ["NA"]}, "CSV", SAME, 1),
@@ -96,10 +101,18 @@ def test_every_format_is_read_and_described(name, settings, described, labels, a
 
 
 def flat_files() -> list[Path]:
-    return sorted(path for path in HERE.rglob("*") if path.is_file() and path.name not in UNLIKE)
+    """One file of each format: the first of a folder stands for all in it."""
+    found: dict[Path, Path] = {}
+    for path in sorted(HERE.rglob("*")):
+        if path.is_file() and path.name not in UNLIKE:
+            own = path.relative_to(HERE)
+            found.setdefault(own if own.parent == Path() else Path(own.parts[0]), path)
+    return list(found.values())
 
 
-UNLIKE = ("several.jsonl", "ordered.csv", "pairwise.csv", "judges_of_models.jsonl")  # these ask other questions
+UNLIKE = (  # these ask other questions, or are like the one before them
+    "several.jsonl", "ordered.csv", "pairwise.csv", "judges_of_models.jsonl", "inspect_bo.eval", "inspect_cy.eval",
+)  # fmt: skip
 
 
 def same_votes(votes) -> bool:
@@ -185,6 +198,95 @@ def test_epochs_are_repeats(tmp_path):
     assert mj.read(path, repeats="first").shape[:2] == (4, 3)
 
 
+def changed(tmp_path, name, change):
+    """A copy of a log with something changed."""
+    document = json.loads((HERE / name).read_text())
+    change(document)
+    path = tmp_path / name
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_the_second_scorer_of_a_name_is_a_judge_of_its_own_with_its_own_model(tmp_path):
+    def twice(log):
+        log["eval"]["scorers"] = [
+            {"name": "pkg/model_graded_qa", "options": {"model": "openai/phi"}},
+            {"name": "pkg/model_graded_qa", "options": {"model": "openai/tau"}},
+        ]
+        for sample in log["samples"]:
+            sample["scores"] = {"model_graded_qa": {"value": "C"}, "model_graded_qa1": {"value": "I"}}
+
+    votes = mj.read(changed(tmp_path, "inspect.json", twice))
+    assert votes.workers == ("model_graded_qa by openai/phi", "model_graded_qa1 by openai/tau")
+    assert ballots(votes) == ["C I"] * 4
+
+
+def test_a_log_of_old_holds_one_score_and_an_invalid_sample_none(tmp_path):
+    def older(log):
+        for sample in log["samples"]:
+            sample["score"] = sample.pop("scores")["strict"]
+        log["samples"][0]["invalidation"] = {"author": "ana"}
+
+    votes = mj.read(changed(tmp_path, "inspect.json", older))
+    assert votes.workers == ("strict",)
+    assert ballots(votes) == ["-", "I", "I", "C"]
+
+
+def test_samples_in_pieces_are_read_without_their_messages(tmp_path):
+    path = tmp_path / "large.eval"
+    document = json.loads((HERE / "inspect.json").read_text())
+    samples = document.pop("samples")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps({**document, "version": 3}))
+        for sample in samples:
+            folder = f"samples/{sample['id']}_epoch_1"
+            archive.writestr(f"{folder}/sample.json", json.dumps(sample))
+            archive.writestr(f"{folder}/messages/0.json", "[]")
+            archive.writestr(f"{folder}/events/stats.json", "{}")
+    assert ballots(mj.read(path)) == as_written(LETTER)
+
+
+def test_a_benchmark_is_gold_and_what_it_measures_are_votes(tmp_path):
+    """Labelbox writes the benchmark's id on the labels that are compared with it."""
+    records = [json.loads(line) for line in (HERE / "labelbox.ndjson").read_text().splitlines()]
+    (project,) = records[0]["projects"].values()
+    expert = json.loads(json.dumps(project["labels"][0]))
+    expert |= {"id": "expert", "label_details": {"created_by": "eve@example.org"}}
+    for label in project["labels"]:
+        label["performance_details"]["benchmark_reference_label"] = "expert"
+    project["labels"].append(expert)
+    path = tmp_path / "benchmark.ndjson"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    votes = mj.read(path)
+    assert ballots(votes) == as_written(SAME)
+    assert votes.gold_i.tolist() == [votes.labels.index("pos"), -1, -1, -1]
+
+
+def test_the_target_of_a_choice_is_a_position_written_as_text(tmp_path):
+    """lm-eval writes the target as text, so that of a multiple choice is "1"."""
+    sample = {
+        "doc_id": 0, "doc": {}, "target": "1", "filter": "none", "resps": [], "doc_hash": "h",
+        "arguments": {f"gen_args_{n}": {"arg_0": "Q", "arg_1": f" {word}"} for n, word in enumerate(("neg", "pos"))},
+        "filtered_resps": [["-3.5", "False"], ["-1.5", "True"]],
+    }  # fmt: skip
+    path = tmp_path / "phi" / "samples_mood.jsonl"
+    path.parent.mkdir()
+    path.write_text(json.dumps(sample) + "\n" + json.dumps({**sample, "doc_id": 1, "target": "0"}) + "\n")
+    votes = mj.read(path)
+    assert ballots(votes) == ["pos", "pos"]
+    assert [votes.labels[k] for k in votes.gold_i] == ["pos", "neg"]
+
+
+def test_a_file_per_worker(tmp_path):
+    for name, label in (("ana", "yes"), ("bo", "no")):
+        (tmp_path / f"{name}.csv").write_text(f"id,text,label\n1,hi,{label}\n2,ho,yes\n")
+    with pytest.raises(MajorantError, match="worker='file'"):
+        mj.read(tmp_path)
+    votes = mj.read(tmp_path, worker="file")
+    assert votes.workers == ("ana", "bo")
+    assert ballots(votes) == ["yes no", "yes yes"]
+
+
 def test_a_judge_of_several_models_judges_questions_with_models():
     votes = mj.read(HERE / "judges_of_models.jsonl")
     assert votes.shape == (8, 3, 2)
@@ -219,6 +321,11 @@ def test_recognised_and_not_readable_says_which_export_is(tmp_path):
     refused("old.json", [{"ID": "1", "DataRow ID": "d", "Label": {}}], "Labelbox export, of the old kind.*export v2")
     shapes = "<annotations><image name='a'><box label='car'/></image></annotations>"
     refused("shapes.xml", shapes, "CVAT export, with shapes only")
+    shared = {"id": 1, "text": "a", "label": ["pos"], "Comments": []}
+    refused("all.jsonl", shared, "doccano export, of a project whose members share.*one file per member")
+    refused("ana.jsonl", {**shared, "label": [[0, 1, "PER"]]}, "doccano export, with spans")
+    header, row = "id,annotator,annotation_id,boxes", '1,1,1,"[{""x"": 1, ""rectanglelabels"": [""car""]}]"'
+    refused("boxes.csv", f"{header}\n{row}\n", "column 'boxes'.*is no single answer")
 
 
 def test_several_labels_are_a_yes_or_no_on_each(tmp_path):

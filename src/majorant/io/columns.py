@@ -160,6 +160,7 @@ def _refuse_missing(names: Sequence[str], missing: Sequence[str], source: str) -
         f"{source}: no column can be told to be the {roles}. Its columns are {_list(names)}. "
         f"Say {flags}; if the file has no header, give the order instead, e.g. columns='worker,item,label'."
         " Of a table with one column per worker, name the workers' columns: workers='ana,bo,cy' or workers='Dr_*'."
+        + (" Where each worker has a file, say worker='file'." if "worker" in missing else "")
     )
 
 

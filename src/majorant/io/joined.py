@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from majorant.account import Note
+from majorant.errors import DataError
 from majorant.io.columns import JUDGES, Choice, bare_word
+from majorant.io.formats.base import TableFormat
 from majorant.io.frames import plain
 from majorant.io.json_values import loads
 from majorant.io.table import Column, Hashed, Objects, Rows
@@ -51,6 +53,33 @@ def join_items(rows: Rows, positions: Sequence[int]) -> tuple[Rows, int]:
             yield [given.get(p, joined) for p in wanted]
 
     return replace(rows, names=(*rows.names, name), stream=stream, coded=None), len(rows.names)
+
+
+def with_answers(rows: Rows, label: int, tool: TableFormat) -> Rows:
+    """The rows of a table whose cells of labels may hold JSON, with the answer in each."""
+
+    def said(cell: Any) -> Any:
+        if cell is None or tool.answer is None:
+            return cell
+        try:
+            answer = tool.answer(cell)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise DataError(
+                f"{rows.source}, column {rows.names[label]!r}: {cell[:60]!r} is no single answer ({error}). Export the "
+                "project as JSON, or give a table with a column per question."
+            ) from None
+        return answer if isinstance(answer, str) else json.dumps(answer)
+
+    def stream(wanted: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        import pyarrow as pa
+
+        for columns in rows.stream(wanted, hashed):
+            yield [
+                pa.array([said(cell) for cell in values_of(column)], pa.large_string()) if place == label else column
+                for place, column in zip(wanted, columns, strict=True)
+            ]
+
+    return replace(rows, stream=stream, coded=None)
 
 
 def joined_note(rows: Rows, subject: int) -> Note:

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from majorant.account import Note
@@ -22,7 +23,7 @@ from majorant.io.folders import partitions, with_partitions
 from majorant.io.formats import cvat, inspect_log, recognise, recognise_table
 from majorant.io.formats.logs import Apart, told_apart
 from majorant.io.frames import open_frame
-from majorant.io.joined import join_items, joined_note, judged_subject
+from majorant.io.joined import join_items, joined_note, judged_subject, with_answers
 from majorant.io.json_text import open_json, open_votes
 from majorant.io.parquet import open_parquet
 from majorant.io.several import split_labels
@@ -30,6 +31,7 @@ from majorant.io.table import Column, NotCodedError, Part, Rows, Table, column_l
 from majorant.io.wide import Wide, detect_wide, read_wide, wide_parts
 
 Layout = dict[str, int] | Wide
+FILE = "file"  # what a column is called that holds the name of the file, without its endings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +92,15 @@ def open_rows(source: Any, how: Opening) -> Iterator[list[Rows]]:
             files = [identify(*f, encoding=how.encoding, format=how.format) for f in found]
             apart = _told_apart(files)
             opened = (_open_file(file, how, stack, one) for file, one in zip(files, apart, strict=True))
-            yield [with_partitions(rows, partitions(rows.source)) for rows in opened]
+            yield [with_partitions(rows, partitions(rows.source) | _file_name(rows, how.choice)) for rows in opened]
         else:
             _refuse_file_settings(how)
             yield [open_frame(source, how.choice)]
+
+
+def _file_name(rows: Rows, choice: Choice) -> dict[str, str | None]:
+    """A column with the name of the file, where the caller asks for it: one file per worker is a usual layout."""
+    return {FILE: Path(rows.source).name.split(".")[0]} if FILE in choice.named.values() else {}
 
 
 def _is_path(source: Any) -> bool:
@@ -173,6 +180,7 @@ def _table(source: Any, every: Sequence[Rows], how: Opening) -> Table:
             "Files that are read together must be of one kind."
         )
     found = [_layout(rows, how) for rows in every]
+    every = [_unwrapped(rows, layout) for rows, layout in zip(every, found, strict=True)]
     every, found, notes = _joined(every, found, how)
     first = every[0]
     used = {rows.names[p] for rows, one in zip(every, found, strict=True) for p in _used(one)}
@@ -215,6 +223,14 @@ def _joined(every: Sequence[Rows], found: list[Layout], how: Opening) -> tuple[l
         if how.several:
             rows_of[n], layouts[n] = split_labels(rows_of[n], layout)
     return rows_of, layouts, notes
+
+
+def _unwrapped(rows: Rows, layout: Layout) -> Rows:
+    """The rows of a tool's table with what its cells of labels say, where JSON stands in them."""
+    tool = recognise_table(rows.names) if rows.named else None
+    if tool is None or tool.answer is None or isinstance(layout, Wide) or "label" not in layout or rows.kind != "text":
+        return rows
+    return with_answers(rows, layout["label"], tool)
 
 
 def _described(rows: Rows) -> str:

@@ -9,6 +9,7 @@ from majorant.io.formats import (
     argilla,
     cvat,
     deepeval,
+    doccano,
     ground_truth,
     inspect_log,
     label_studio,
@@ -33,6 +34,7 @@ FORMATS: tuple[Format, ...] = (
     argilla.NESTED,
     argilla.FLAT,
     prodigy.LINES,
+    doccano.EXPORT,
     labelbox.EXPORT,
     ground_truth.CONSOLIDATION,
     ground_truth.RESPONSES,
@@ -57,8 +59,12 @@ def recognise(names: Sequence[str], first: Record, source: str) -> Format | None
     """
     keys = frozenset(names)
     found = next((format for format in FORMATS if format.recognise(keys, first)), None)
-    if found is not None and found.refusal is not None and (why := found.refusal(keys, first)):
-        raise DataError(f"{source} is a {found.name}, {why}")
+    if found is None:
+        return None
+    refused = found.refuse_name(source) if found.refuse_name is not None else None
+    refused = refused or (found.refusal(keys, first) if found.refusal is not None else None)
+    if refused:
+        raise DataError(f"{source} is {'an' if found.name[0] in 'AEIOU' else 'a'} {found.name}, {refused}")
     return found
 
 

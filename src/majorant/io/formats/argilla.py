@@ -1,4 +1,7 @@
-"""Argilla 2: records.to_json (nested) and records.to_list(flatten=True), to_datasets (flat, parallel lists)."""
+"""Argilla 2: records.to_json (nested) and records.to_list(flatten=True), to_datasets (flat, parallel lists).
+
+Layout: argilla-io/argilla, argilla/src/argilla/records/_resource.py and _io/_generic.py.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +35,14 @@ def _flat(record: Record, context: Context) -> Iterator[Vote]:
 
 
 def _nested(record: Record, context: Context) -> Iterator[Vote]:
-    """The same of records as Argilla writes them itself: responses by question, each with its user."""
+    """The same of records as Argilla writes them itself: responses by question, each with its user, none a status."""
     workers: dict[Any, dict[str, Any]] = {}
     context.count(record=record["id"])
     for question, responses in (record["responses"] or {}).items():
         context.count(question=question)
         for response in responses:
-            given = response.get("status") in (None, "submitted")
-            worker = response["user_id"]
-            workers.setdefault(worker, {}).update({question: response["value"]} if given else {})
+            answer = {question: response["value"]} if response["value"] is not None else {}
+            workers.setdefault(response["user_id"], {}).update(answer)
     fields = {**scalar_fields(record.get("metadata") or {}), **scalar_fields(record["fields"])}
     for worker, answers in workers.items():
         yield Vote(item=record["id"], worker=worker, answers=answers, fields=fields)

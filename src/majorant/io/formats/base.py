@@ -51,6 +51,7 @@ class Format:
     default: str | None = None  # the question where the caller names none and there are several
     kinds: tuple[str, ...] = ()  # what a description counts, besides votes: "scorer", "sample"
     refusal: Callable[[frozenset[str], Record], str | None] | None = None  # recognised, and which export can be read
+    refuse_name: Callable[[str], str | None] | None = None  # the same by the name of the file
     header: Callable[[Record], Mapping[str, Any]] | None = None  # of a log: task, model and scorers, to tell logs apart
 
 
@@ -62,6 +63,7 @@ class TableFormat:
     recognise: Callable[[frozenset[str]], bool]  # by the names of the columns
     roles: Callable[[Sequence[str]], Mapping[str, str]]  # role -> column; what is not named is found as ever
     workers: Callable[[Sequence[str]], Sequence[str]] | None = None  # a row an item: the columns of its workers
+    answer: Callable[[str], Any] | None = None  # what a cell of labels says that holds JSON; else the cell as it is
 
 
 def shape_error(name: str, where: str, error: Exception) -> DataError:

@@ -1,4 +1,7 @@
-"""CVAT for images: an XML file per job or annotator, the tags of an image its labels."""
+"""CVAT for images: an XML file per job or annotator, the tags of an image its labels.
+
+Layout: cvat-ai/cvat, cvat/apps/dataset_manager/formats/cvat.py and bindings.py (who owns a task, who has a job).
+"""
 
 from __future__ import annotations
 

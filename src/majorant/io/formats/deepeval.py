@@ -1,4 +1,7 @@
-"""DeepEval: the test run that it keeps as JSON; each metric by its model is a judge of a test case."""
+"""DeepEval: the test run that it keeps as JSON; each metric by its model is a judge of a test case.
+
+Layout: confident-ai/deepeval, deepeval/test_run/api.py and test_run.py, deepeval/tracing/api.py (metrics).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ def _votes(run: Record, context: Context) -> Iterator[Vote]:
             model = metric.get("evaluationModel")
             worker = f"{metric['name']} by {model}" if model else metric["name"]
             failed = metric.get("error") is not None or metric.get("success") is None
-            answers = {} if failed else {"success": "pass" if metric["success"] else "fail", "score": metric["score"]}
+            answers = (
+                {} if failed else {"success": "pass" if metric["success"] else "fail", "score": metric.get("score")}
+            )
             context.count(metric=worker)
             context.count(**{"test case": case["name"]})
             yield Vote(item=case["name"], worker=worker, answers=answers, fields=fields)

@@ -1,8 +1,13 @@
-"""SageMaker Ground Truth: the payload for consolidation, the workers' responses, the output manifest."""
+"""SageMaker Ground Truth: the payload for consolidation, the workers' responses, the output manifest.
+
+Layout: docs.aws.amazon.com/sagemaker, labelling job output data; aws-samples/aws-sagemaker-ground-truth-recipe,
+aws_sagemaker_ground_truth_sample_lambda/annotation_consolidation_lambda.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from majorant.io.formats.base import Context, Format, Record, Vote, scalar_fields
@@ -11,7 +16,7 @@ from majorant.io.json_values import loads
 KINDS = ("worker", "object")
 
 
-def _answers(content: Any) -> dict[str, Any]:
+def template_answers(content: Any) -> dict[str, Any]:
     """What a template wrote: {"question": {"label": "x"}}, {"question": {"labels": [...]}} or {"question": "x"}."""
     content = loads(content) if isinstance(content, str) else content
     found: dict[str, Any] = {}
@@ -29,17 +34,21 @@ def _consolidation(record: Record, context: Context) -> Iterator[Vote]:
     fields = scalar_fields(record.get("dataObject") or {})
     for given in record["annotations"]:
         context.count(worker=given["workerId"], object=record["datasetObjectId"])
-        answers = _answers(given["annotationData"]["content"])
+        answers = template_answers(given["annotationData"]["content"])
         yield Vote(item=record["datasetObjectId"], worker=given["workerId"], answers=answers, fields=fields)
 
 
 def _responses(record: Record, context: Context) -> Iterator[Vote]:
-    """One file an object: several of them are told apart by their own id, or the file's name."""
-    item = record.get("datasetObjectId") or record.get("humanLoopName") or context.source
+    """One file an object: worker-response/iteration-1/OBJECT/TIME.json, or a file named after it."""
+    path = Path(context.source)
+    place = path.parent.name if path.parent.parent.name.startswith("iteration-") else path.stem
+    item = record.get("datasetObjectId") or record.get("humanLoopName") or place
     for given in record.get("answers") or record["humanAnswers"]:
         context.count(worker=given["workerId"], object=item)
         seconds = given.get("timeSpentInSeconds")
-        yield Vote(item=item, worker=given["workerId"], answers=_answers(given["answerContent"]), seconds=seconds)
+        yield Vote(
+            item=item, worker=given["workerId"], answers=template_answers(given["answerContent"]), seconds=seconds
+        )
 
 
 def _all_workers(record: Record) -> tuple[str, Any] | None:
@@ -55,7 +64,7 @@ def _manifest(record: Record, context: Context) -> Iterator[Vote]:
     item = record.get("source-ref") or record["source"]
     for given in found[1] if found else ():
         context.count(worker=given["workerId"], object=item)
-        yield Vote(item=item, worker=given["workerId"], answers=_answers(given["annotationData"]["content"]))
+        yield Vote(item=item, worker=given["workerId"], answers=template_answers(given["annotationData"]["content"]))
 
 
 def _merged(keys: frozenset[str], first: Record) -> str | None:

@@ -1,12 +1,14 @@
 """Inspect: logs as .json, or as .eval, an archive with a header and a file per sample; each scorer is a judge.
 
 What is judged is a model's answer to a sample, so a log of another model or task holds other items, and a log of the
-same model and task other judges of the same items.  https://inspect.aisi.org.uk/eval-logs.html
+same model and task other judges of the same items.  Layout: UKGovernmentBEIS/inspect_ai, src/inspect_ai/log:
+_recorders/eval.py (archive), _recorders/chunked/format.py (large samples), _log.py and ../scorer/_metric.py (values).
 """
 
 from __future__ import annotations
 
 import math
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +20,10 @@ from majorant.io.json_values import loads
 
 NO_ANSWER = "N"
 ZSTANDARD = 93  # a way of packing archives that Python reads from 3.14 on
+SAMPLE = re.compile(
+    r"samples/.+_epoch_\d+(\.json|/sample\.json)"
+)  # a sample whole, or one whose messages lie beside it
+ATTACHED = "attachment://"  # a long text stands elsewhere in its sample
 
 
 def document(path: Path, name: str) -> dict[str, Any]:
@@ -28,9 +34,7 @@ def document(path: Path, name: str) -> dict[str, Any]:
             if any(info.compress_type == ZSTANDARD for info in archive.infolist()):
                 raise NotImplementedError
             header = loads(archive.read("header.json" if "header.json" in names else "_journal/start.json"))
-            samples = [
-                loads(archive.read(one)) for one in names if one.startswith("samples/") and one.endswith(".json")
-            ]
+            samples = [loads(archive.read(one)) for one in names if SAMPLE.fullmatch(one)]
             return {**header, "samples": samples}
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError):
         raise DataError(f"{name} is an Inspect log that is damaged or cut off. Copy it again.") from None
@@ -48,37 +52,55 @@ def header(log: Record) -> dict[str, Any]:
 
 
 def _scorers(log: Record) -> list[str]:
-    """The scorers by name, those with a grader of their own with its name."""
-    said = log.get("eval") or {}
-    graders = {one["name"]: (one.get("options") or {}).get("model") for one in said.get("scorers") or ()}
-    named = [*graders, *(score["name"] for score in (log.get("results") or {}).get("scores") or ())]
-    for sample in log.get("samples") or ():
-        named += list(sample.get("scores") or {})
-    return list(dict.fromkeys(named))
+    """The scorers by the names that the samples' scores have; where no sample has one, as the log announces them."""
+    scored = [name for sample in log.get("samples") or () for name in _scores(sample, log)]
+    announced = [score["name"] for score in (log.get("results") or {}).get("scores") or ()]
+    return list(dict.fromkeys(scored)) or list(dict.fromkeys([*announced, *_numbered(log)]))
+
+
+def _numbered(log: Record) -> dict[str, Record]:
+    """The announced scorers; the second of the same name is called NAME1 in the scores, as Inspect does it."""
+    found: dict[str, Record] = {}
+    for one in (log.get("eval") or {}).get("scorers") or ():
+        name = base = one["name"].rsplit("/", 1)[-1]  # without the package
+        number = 0
+        while name in found:
+            number += 1
+            name = f"{base}{number}"
+        found[name] = one
+    return found
 
 
 def _graders(log: Record) -> dict[str, str]:
-    said = log.get("eval") or {}
-    role = (said.get("model_roles") or {}).get("grader") or {}
+    """Scorers with the model that grades: their own, or the one that has the role of grader."""
+    role = ((log.get("eval") or {}).get("model_roles") or {}).get("grader") or {}
     found = {}
-    for one in said.get("scorers") or ():
-        model = (one.get("options") or {}).get("model") or (role.get("model") if "graded" in one["name"] else None)
+    for name, one in _numbered(log).items():
+        model = (one.get("options") or {}).get("model") or (role.get("model") if "graded" in name else None)
         if isinstance(model, str):
-            found[one["name"]] = f"{one['name']} by {model}"
+            found[name] = f"{name} by {model}"
     return found
+
+
+def _scores(sample: Record, log: Record) -> Mapping[str, Any]:
+    """The scores by scorer; logs of old hold one, without its name."""
+    if "score" in sample and sample.get("score"):
+        return {next(iter(_numbered(log)), "score"): sample["score"]}
+    scores: Mapping[str, Any] = sample.get("scores") or {}
+    return scores
 
 
 def _votes(log: Record, context: Context) -> Iterator[Vote]:
     """A score is a vote; a sample that failed, an unscored one and "no answer" are abstentions of its scorers."""
     scorers, graders = _scorers(log), _graders(log)
     for sample in log["samples"] or ():
-        scores = sample.get("scores") or {}
+        scores, failed = _scores(sample, log), sample.get("error") or sample.get("invalidation")
         context.count(sample=sample["id"])
-        fields = {"text": _text(sample.get("input")), "epoch": sample.get("epoch"), "target": sample.get("target")}
+        fields = {"text": _text(sample), "epoch": sample.get("epoch"), "target": sample.get("target")}
         fields |= scalar_fields(sample.get("metadata") or {})
         for scorer in scorers:
             context.count(scorer=scorer)
-            answers = _answers((scores.get(scorer) or {}).get("value")) if not sample.get("error") else {}
+            answers = {} if failed else _answers((scores.get(scorer) or {}).get("value"))
             yield Vote(item=sample["id"], worker=graders.get(scorer, scorer), answers=answers, fields=fields)
 
 
@@ -94,13 +116,16 @@ def _is_silent(value: Any) -> bool:
     return value is None or value == NO_ANSWER or (isinstance(value, float) and math.isnan(value))
 
 
-def _text(given: Any) -> str | None:
+def _text(sample: Record) -> str | None:
     """The question; of a conversation, what the user said last."""
+    given = sample.get("input")
     if isinstance(given, list):
         said = [message.get("content") for message in given if message.get("role") == "user"]
         given = said[-1] if said else None
     if isinstance(given, list):
         given = " ".join(part.get("text", "") for part in given if isinstance(part, Mapping))
+    if isinstance(given, str) and given.startswith(ATTACHED):
+        given = (sample.get("attachments") or {}).get(given.removeprefix(ATTACHED))
     return given if isinstance(given, str) else None
 
 

@@ -1,18 +1,24 @@
 """Label Studio: JSON (a task with its annotations), JSON-MIN and CSV (a row per annotation).
 
-https://labelstud.io/guide/export and the converters of label-studio-sdk.
+Layout: HumanSignal/label-studio-sdk, src/label_studio_sdk/converter: converter.py, exports/csv2.py and
+utils.py (prettify_result: one choice is text, several are {"choices": [...]}, other answers [{"rating": 4}]).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from majorant.io.formats.base import Context, Format, Record, TableFormat, Vote, scalar_fields
+from majorant.io.json_values import loads
 
 ANSWERS = {"choices": "choices", "rating": "rating", "number": "number", "pairwise": "selected", "taxonomy": "taxonomy"}
 SHAPES = ("labels", "rectanglelabels", "polygonlabels", "keypointlabels", "brushlabels", "ellipselabels")
-OF_ROW = frozenset(["id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"])
+OF_ROW = frozenset((
+    "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement",
+    "history",
+))  # fmt: skip
 
 
 def _export(task: Record, context: Context) -> Iterator[Vote]:
@@ -74,7 +80,7 @@ def _minimal(row: Record, context: Context) -> Iterator[Vote]:
     """The keys of a row that are no fields of the task are its questions; which they are, nothing in the row says."""
     context.count(annotator=row["annotator"], task=row["id"])
     own = [key for key in row if key not in OF_ROW]
-    answers = {key: _chosen(row[key]) for key in own if _is_answer(row[key])}
+    answers = {key: given for key in own if (given := _chosen(row[key])) is not None}
     if context.question is None:
         answers = {key: answer for key, answer in answers.items() if not _is_text(answer)} or answers
     fields = {key: row[key] for key in own if key not in answers}
@@ -82,12 +88,27 @@ def _minimal(row: Record, context: Context) -> Iterator[Vote]:
 
 
 def _chosen(value: Any) -> Any:
-    """JSON-MIN writes one choice as text, several as {"choices": [...]}."""
-    return list(value["choices"]) if isinstance(value, Mapping) else value
+    """One choice is text, several are {"choices": [...]}, a rating is [{"rating": 4}]; None for boxes and spans.
+
+    >>> _chosen("pos"), _chosen({"choices": ["a", "b"]}), _chosen([{"rating": 4}]), _chosen([{"x": 1, "labels": ["a"]}])
+    ('pos', ['a', 'b'], 4, None)
+    """
+    if isinstance(value, Mapping):
+        return list(value["choices"]) if "choices" in value else None
+    if isinstance(value, list):
+        said = [one.get(key) for one in value for key in ANSWERS.values() if isinstance(one, Mapping) and key in one]
+        return said[0] if len(said) == len(value) == 1 else None
+    return value if isinstance(value, (str, int, float)) else None
 
 
-def _is_answer(value: Any) -> bool:
-    return isinstance(value, (str, int, float)) or (isinstance(value, Mapping) and "choices" in value)
+def _cell(text: str) -> Any:
+    """What a cell of CSV says, where JSON stands in it."""
+    if not text.startswith(("{", "[{")):
+        return text
+    said = _chosen(loads(text))
+    if said is None:
+        raise ValueError(text)
+    return json.dumps(said) if isinstance(said, list) else said
 
 
 def _is_text(value: Any) -> bool:
@@ -104,7 +125,9 @@ MINIMAL = Format(
 
 def _roles(names: Sequence[str]) -> Mapping[str, str]:
     """The question is the column right before the annotator's in files of old, anywhere in new ones: two may remain."""
-    roles = {"item": "id", "worker": "annotator", "seconds": "lead_time", "status": ""}
+    roles = {"item": "id", "worker": "annotator", "status": ""}
+    if "lead_time" in names:
+        roles["seconds"] = "lead_time"
     own = [name for name in names if name not in OF_ROW and name != "text"]
     return {**roles, "label": own[0]} if len(own) == 1 else roles
 
@@ -113,4 +136,5 @@ TABLE = TableFormat(
     name="Label Studio table",
     recognise=lambda keys: {"id", "annotator", "annotation_id"} <= keys,
     roles=_roles,
+    answer=_cell,
 )

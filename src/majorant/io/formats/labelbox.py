@@ -1,4 +1,8 @@
-"""Labelbox: the NDJSON of an export, classifications at the level of the data row."""
+"""Labelbox: the NDJSON of an export, classifications at the level of the data row.
+
+Layout: docs.labelbox.com, export glossary and quality analysis; Labelbox/labelbox-python,
+libs/labelbox/tests/data/annotation_import/conftest.py.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,9 @@ def _votes(record: Record, context: Context) -> Iterator[Vote]:
     item = row.get("global_key") or row.get("external_id") or row["id"]
     fields = {"row_data": row.get("row_data")}
     for project in record["projects"].values():
-        for label in project.get("labels") or ():
+        labels = project.get("labels") or ()
+        benchmarks = {(one.get("performance_details") or {}).get("benchmark_reference_label") for one in labels}
+        for label in labels:  # a label that is measured by the benchmark names it, the benchmark names none
             details = label.get("label_details") or {}
             worker = details.get("created_by") or label["id"]
             context.count(labeler=worker)
@@ -23,9 +29,9 @@ def _votes(record: Record, context: Context) -> Iterator[Vote]:
             yield Vote(
                 item=item,
                 worker=worker,
-                answers={} if label.get("label_kind") == "Skip" or label.get("is_skipped") else _answers(label),
+                answers={} if performed.get("skipped") else _answers(label),
                 seconds=performed.get("seconds_to_create"),
-                is_gold=bool(details.get("is_benchmark_reference") or performed.get("benchmark_reference_label")),
+                is_gold=label["id"] in benchmarks,
                 fields=fields,
             )
 

@@ -1,4 +1,8 @@
-"""lm-evaluation-harness: samples_TASK_DATE.jsonl, what one model answered; several files are several models."""
+"""lm-evaluation-harness: samples_TASK_DATE.jsonl, what one model answered; several files are several models.
+
+Layout: EleutherAI/lm-evaluation-harness, lm_eval/loggers/evaluation_tracker.py (save_results_samples: the target is
+written as text, so the position of a choice is "1").
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ def _votes(sample: Record, context: Context) -> Iterator[Vote]:
     worker = _model(context.source)
     if isinstance(answer, int) and isinstance(target, str) and (choices := _choices(sample)):
         answer = choices[answer]
+        if target not in choices and target.isdigit() and int(target) < len(choices):
+            target = choices[int(target)]
     first = sample["arguments"] if sample.get("arguments") else None
     fields = {"text": _text(first)}
     gold = target[0] if isinstance(target, list) and len(target) == 1 else target

@@ -1,4 +1,7 @@
-"""Prodigy: the lines of db-out."""
+"""Prodigy: the lines of db-out.
+
+Layout: prodi.gy/docs, interfaces (`choice`: options and accept) and named multi-user sessions (_session_id).
+"""
 
 from __future__ import annotations
 

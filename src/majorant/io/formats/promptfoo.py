@@ -1,4 +1,7 @@
-"""promptfoo: `promptfoo eval -o results.json` (or .jsonl); each assertion is a judge of an output."""
+"""promptfoo: `promptfoo eval -o results.json` (or .jsonl); each assertion is a judge of an output.
+
+Layout: promptfoo/promptfoo, src/types/index.ts (EvaluateResult, GradingResult).
+"""
 
 from __future__ import annotations
 

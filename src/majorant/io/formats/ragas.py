@@ -1,4 +1,7 @@
-"""Ragas: the table of an evaluation, a row per sample, a column per metric."""
+"""Ragas: the table of an evaluation, a row per sample, a column per metric.
+
+Layout: explodinggradients/ragas, src/ragas/dataset_schema.py (the samples' columns, EvaluationResult.to_pandas).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Toloka: the table of assignments that a pool downloads."""
+"""Toloka: the table of assignments that a pool downloads.
+
+Layout: Toloka/toloka-kit, src/client/assignment.py (GetAssignmentsTsvParameters).
+"""
 
 from __future__ import annotations
 
