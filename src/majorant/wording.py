@@ -120,6 +120,46 @@ def gain_line(answer: Any) -> str:
     return f"{text} {tie_sentence(answer)}".rstrip()
 
 
+def labels_line(answer: Any) -> str:
+    """What the choice does to the labels, counted in labels, with what the count rests on."""
+    if not answer.differ:
+        return f"No label changes: {answer.other} and majority vote say the same of {count(answer.items, 'item')}."
+    start, gain = f"{answer.differ:,} of {answer.items:,} labels differ", answer.gain
+    if answer.basis in ("bound", "votes") or gain.value is None:
+        return f"{start}; which of them are right is not known yet."
+    scale = answer.items / 100
+    source = {"gold": "by the gold labels", "expert labels": "by the expert's labels"}.get(
+        answer.basis, "if the model holds"
+    )
+    if gain.low is None or gain.low == gain.high:
+        about, between = "" if answer.basis == "gold" else "about ", ""
+    else:  # whole labels, rounded outwards
+        low, high = (round(end * scale, 6) for end in (gain.low, gain.high))
+        about, between = "about ", f" ({more_to_fewer(int(low // 1), int(-(-high // 1)))})"
+    right = more_or_fewer(round(gain.value * scale))
+    return f"{start}; {source}, {answer.other} gets {about}{right} of them right{between}."
+
+
+def more_or_fewer(labels: int) -> str:
+    """A difference in labels.
+
+    >>> more_or_fewer(150), more_or_fewer(-3)
+    ('150 more', '3 fewer')
+    """
+    return f"{abs(labels):,} {'fewer' if labels < 0 else 'more'}"
+
+
+def more_to_fewer(low: int, high: int) -> str:
+    """An interval of differences in labels.
+
+    >>> more_to_fewer(20, 260), more_to_fewer(-20, 260), more_to_fewer(-9, -2)
+    ('20 to 260 more', '20 fewer to 260 more', '9 to 2 fewer')
+    """
+    if low < 0 <= high:
+        return f"{more_or_fewer(low)} to {more_or_fewer(high)}"
+    return f"{abs(low):,} to {more_or_fewer(high)}"
+
+
 def tie_sentence(answer: Any) -> str:
     """The share of the items that majority vote leaves tied, and what a fair draw on them costs."""
     if not answer.tied:

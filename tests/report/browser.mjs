@@ -10,7 +10,7 @@ const require = createRequire(join(modules, "here.js"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-const sizes = { desktop: { width: 1200, height: 900 }, phone: { width: 360, height: 740 } };
+const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } };
 
 async function look(size, colorScheme) {
   const context = await chromium.launchPersistentContext(join(profile, `${size}-${colorScheme}`), {
@@ -37,7 +37,7 @@ async function look(size, colorScheme) {
 
 function measure() {
   const root = document.documentElement;
-  const figures = [...document.querySelectorAll("figure svg")].map((svg) => ({
+  const figures = () => [...document.querySelectorAll("figure svg")].map((svg) => ({
     key: svg.getAttribute("aria-labelledby").split("-")[0],
     title: svg.querySelector("title").textContent,
     description: svg.querySelector("desc").textContent,
@@ -45,20 +45,40 @@ function measure() {
     height: svg.getBoundingClientRect().height,
     smallest: Math.min(...[...svg.querySelectorAll("text")].map((text) => text.getBoundingClientRect().height), 99),
   }));
-  const column = document.querySelector("#workers table.sortable");
-  let order = null;
-  if (column) {
-    column.tHead.rows[0].cells[2].querySelector("button").click();
-    order = [...column.tBodies[0].rows].map((row) => Number(row.cells[2].querySelector("data")?.value ?? NaN));
-  }
-  return {
+  const bottom = (query) => Math.max(...[...document.querySelectorAll(query)].map((one) => one.getBoundingClientRect().bottom));
+  const first = { answer: bottom("h1"), sentence: bottom(".lede"), next: bottom("dl.answer"), numbers: bottom("dl.numbers") };
+  const height = root.scrollHeight;
+  const cut = [...document.querySelectorAll("#workers .scroll, #review .scroll")].filter((one) => one.scrollWidth > one.clientWidth).length;
+  const folds = [...document.querySelectorAll("details")];
+  const folded = folds.filter((one) => !one.open);
+  const marked = () => document.querySelector("nav [aria-current]")?.hash;
+  const link = document.querySelector("nav a[href='#input']");
+  const opened = [document.querySelector("#input details").open];
+  link.click();
+  return new Promise((resolve) => setTimeout(resolve, 100)).then(() => {
+    opened.push(document.querySelector("#input details").open);
+    const nav = document.querySelector("nav").getBoundingClientRect();
+    const index = { top: nav.top, marked: marked() };
+    dispatchEvent(new Event("beforeprint"));
+    const printed = folds.every((one) => one.open);
+    dispatchEvent(new Event("afterprint"));
+    const column = document.querySelector("#workers table.sortable");
+    let order = null;
+    if (column) {
+      const at = [...column.tHead.rows[0].cells].findIndex((cell) => cell.textContent.startsWith("accuracy"));
+      column.tHead.rows[0].cells[at].querySelector("button").click();
+      order = [...column.tBodies[0].rows].map((row) => Number(row.cells[at].querySelector("data")?.value ?? NaN));
+    }
+    for (const one of folds) one.open = true;
+    return { first, height, cut, folded: folded.length, opened, index, printed, order };
+  }).then((seen) => ({
+    ...seen,
     wide: root.scrollWidth > root.clientWidth,
     background: getComputedStyle(document.body).backgroundColor,
     ink: getComputedStyle(document.body).color,
     hacked: window.hacked ?? null,
-    figures,
-    order,
-  };
+    figures: figures(),
+  }));
 }
 
 const found = [];

@@ -16,6 +16,8 @@ pytestmark = pytest.mark.xdist_group("browser")  # one browser, on whichever cor
 HERE = Path(__file__).parent
 MODULES = Path(os.environ.get("MAJORANT_BROWSER", HERE.parents[1] / ".browser")) / "node_modules"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SCREEN = {"desktop": 800, "phone": 740}
+TALLEST = 8000  # pixels, 1280 wide
 SIGHTS = [(size, scheme) for size in ("desktop", "phone") for scheme in ("light", "dark")]
 
 
@@ -62,6 +64,29 @@ def test_the_page_is_quiet_complete_and_accessible(seen, sight):
         assert figure["width"] > 100
         assert figure["height"] > 50
         assert figure["smallest"] >= 8, f"{figure['key']}: letters of {figure['smallest']} pixels"
+
+
+@pytest.mark.parametrize("sight", SIGHTS, ids="-".join)
+def test_the_first_screen_is_the_answer(seen, sight):
+    first, (size, _) = seen[1][sight]["first"], sight
+    shown = ("answer", "sentence", "next", "numbers") if size == "desktop" else ("answer", "sentence", "next")
+    assert max(first[part] for part in shown) <= SCREEN[size], first
+
+
+def test_the_page_is_short_and_its_tables_are_not_cut_off(seen):
+    wide = seen[1]["desktop", "light"]
+    assert wide["height"] <= TALLEST
+    assert not wide["cut"]
+
+
+@pytest.mark.parametrize("sight", SIGHTS, ids="-".join)
+def test_parts_fold_the_index_unfolds_them_and_paper_shows_all(seen, sight):
+    found = seen[1][sight]
+    assert found["folded"] >= 4
+    assert found["opened"] == [False, True]
+    assert found["printed"]
+    assert 0 <= found["index"]["top"] < 60, "the index scrolls away"
+    assert found["index"]["marked"] in ("#path", "#input", "#cite")
 
 
 def test_dark_is_dark_and_tables_sort(seen):

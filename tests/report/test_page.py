@@ -4,15 +4,18 @@ import copy
 import json
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
 import majorant as mj
 from majorant.errors import ConfigError
+from majorant.interval import Estimate
 from majorant.report.facts import FORMS, lookup
 from majorant.report.figures import FIGURES, panels_of
 from majorant.report.html import render
 from majorant.report.text import to_json
+from majorant.wording import labels_line
 from report.samples import HOSTILE, SAMPLES, result, summary
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
@@ -73,7 +76,7 @@ def test_every_number_is_that_of_the_result(page):
 def test_the_parts_stand_in_their_order(page):
     _, html, reader = page
     sections = [attrs["id"] for tag, attrs in reader.elements if tag == "section"]
-    order = ["map", "path", "agreement", "votes", "change", "confidence", "workers", "plan", "review", "assumptions"]
+    order = ["change", "workers", "review", "map", "plan", "confidence", "agreement", "votes", "assumptions", "path"]
     assert sections == [*order, "input", "cite"]
     assert len(reader.ids) == len(set(reader.ids))
     assert len(html.encode()) < LIMIT
@@ -149,6 +152,51 @@ def test_a_million_votes_make_a_page_of_the_same_size():
     assert len(render(grown).encode()) < LIMIT
 
 
+def test_workers_that_stand_out_come_first_with_their_evidence():
+    grown = copy.deepcopy(summary("crowd"))
+    flag = {"flag": "near chance", "evidence": "right on 51 of 100"}
+    grown["workers"]["rows"][7]["flags"] = [flag]
+    grown["workers"]["flagged"] = {"near chance": 1}
+    table = render(grown).partition('<section id="workers">')[2].partition("</table>")[0]
+    assert re.findall(r'<th scope="col"[^>]*>([^<]*)<', table)[:3] == ["worker", "stands out", "accuracy"]
+    first = table.partition("<tbody>")[2].partition("</tr>")[0]
+    assert grown["workers"]["rows"][7]["worker"] in first
+    assert "right on 51 of 100" in first
+
+
+def test_items_to_review_show_their_votes():
+    rows = summary("panel")["review"]["rows"]
+    assert all(sum(part["votes"] for part in one["ballot"]) == one["votes"] for one in rows)
+    assert f'data-at="review.rows.{len(rows) - 1}.ballot.0.votes"' in render(summary("panel"))
+
+
+@pytest.mark.parametrize(
+    ("basis", "gain", "sentence"),
+    [
+        (
+            "gold",
+            (3.0, 0.5, 5.2),
+            "341 of 4,999 labels differ; by the gold labels, EBCC gets about 150 more of them right (24 to 260 more).",
+        ),
+        (
+            "gold",
+            (-1.0, -1.0, -1.0),
+            "341 of 4,999 labels differ; by the gold labels, EBCC gets 50 fewer of them right.",
+        ),
+        (
+            "model",
+            (1.0, -0.5, 2.0),
+            "341 of 4,999 labels differ; if the model holds, EBCC gets about 50 more of them right "
+            "(25 fewer to 100 more).",
+        ),
+        ("votes", (1.0, -0.5, 2.0), "341 of 4,999 labels differ; which of them are right is not known yet."),
+    ],
+)
+def test_the_gain_is_counted_in_labels(basis, gain, sentence):
+    answer = SimpleNamespace(differ=341, items=4999, other="EBCC", basis=basis, gain=Estimate(*gain))
+    assert labels_line(answer) == sentence
+
+
 def test_slices_and_samples_have_their_place():
     grown = copy.deepcopy(summary("two_items"))
     loss = {"value": 0.01, "low": 0.0, "high": 0.02, "reason": ""}
@@ -168,7 +216,7 @@ def test_a_notebook_gets_every_figure(name):
 
 
 def test_a_figure_that_does_not_exist_is_refused():
-    with pytest.raises(ConfigError, match="Choose one of: map, path"):
+    with pytest.raises(ConfigError, match="Choose one of: flow, workers"):
         mj.figure(result("crowd"), "pie")
     with pytest.raises(ConfigError, match="nothing to show"):
         mj.figure(result("crowd"), "dependence")

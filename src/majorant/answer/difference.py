@@ -134,7 +134,7 @@ def gold_lead(site: Site, fit: Fit, apart: Difference, *, alpha: float) -> GoldL
         labels=labels,
         used=len(lead_g),
         wins=float(lead_g[lead_g > 0].sum()),
-        losses=-float(lead_g[lead_g < 0].sum()),
+        losses=float(-lead_g[lead_g < 0].sum() + 0.0),  # never -0
         lead=lead,
         tied_lead=share * float((lead_g * tied_g).sum()) / len(lead_g) if len(lead_g) else 0.0,
         whole=labels == apart.items,

@@ -18,9 +18,10 @@ from majorant.pipeline import Result
 from majorant.report.certificate_summary import certificate_sentence
 from majorant.report.plain import number, plain
 from majorant.slices import Slice
-from majorant.votes import IntArray
+from majorant.votes import IntArray, Votes
 
 MOST_REVIEWED = 20
+MOST_LABELS = 6  # of an item to review
 MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
 TIE, OTHERS = "tie", "others"
 
@@ -31,6 +32,7 @@ def answer_summary(answer: Answer) -> dict[str, Any]:
         **{name: getattr(answer, name) for name in ("action", "rule", "other", "grade", "basis")},
         "headline": answer.headline,
         "gain_sentence": wording.gain_line(answer),
+        "labels_sentence": wording.labels_line(answer),
         "why": answer.why,
         "next": answer.next,
         "command": answer.command,
@@ -123,8 +125,26 @@ def review_summary(reviewed: Reviewed) -> dict[str, Any]:
         "items": len(found.item_p),
         "resource": found.resource,
         "gain": found.gain,
-        "rows": [{name: _cell(value) for name, value in zip(table, row, strict=True)} for row in rows],
+        "rows": [
+            {
+                **{name: _cell(value) for name, value in zip(table, row, strict=True)},
+                "ballot": ballot(reviewed.votes, i),
+            }
+            for i, row in zip(found.item_p, rows, strict=False)
+        ],
     }
+
+
+def ballot(votes: Votes, item: int) -> list[dict[str, Any]]:
+    """The labels that an item was given and how often, the commonest first; the first few of many.
+
+    >>> two = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 0, 1], items="a", workers="xyz", labels=("no", "yes"))
+    >>> ballot(two, 0)
+    [{'label': 'yes', 'votes': 2}, {'label': 'no', 'votes': 1}]
+    """
+    votes_k = np.bincount(votes.label_n[votes.offsets_i[item] : votes.offsets_i[item + 1]], minlength=len(votes.labels))
+    order = [k for k in np.argsort(-votes_k, kind="stable")[:MOST_LABELS] if votes_k[k]]
+    return [{"label": plain(votes.labels[k]), "votes": int(votes_k[k])} for k in order]
 
 
 def _cell(value: Any) -> Any:

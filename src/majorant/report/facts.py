@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from majorant.report.text import printable
-from majorant.wording import percent, points
+from majorant.wording import percent, points, signed
 
 NAMES = (
     "worker",
@@ -31,6 +31,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "count": lambda value: f"{value:,}",
     "ratio": lambda value: f"{value:.2f}",
     "whole": lambda value: f"{100 * value:g} %",
+    "gain": lambda value: signed(value).replace("-", "−"),
     "signed": lambda value: f"{value:+.2f}".replace("-", "−"),
     "fine": lambda value: f"{value:.3g}",
 }

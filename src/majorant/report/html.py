@@ -42,7 +42,7 @@ def render(summary: dict[str, Any]) -> str:
         ]
         for name in FIGURES
     }
-    style, script = _part("style.css"), _part("sort.js")
+    style, script = _part("style.css"), _part("page.js")
     page = _environment().get_template("page.html.j2")
     return page.render(
         s=facts,

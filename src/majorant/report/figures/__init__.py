@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from majorant.report.figures.canvas import Panel
 
 FIGURES = (
+    "flow",
+    "workers",
+    "dependence",
+    "confusion",
     "map",
-    "path",
+    "plan",
+    "confidence",
     "agreement",
     "votes",
-    "flow",
-    "confidence",
-    "workers",
-    "confusion",
-    "dependence",
-    "plan",
+    "path",
 )  # in the order of the page; each is a module with `panels(summary)`
 
 
