@@ -19,6 +19,7 @@ from majorant.io.formats import (
     prodigy,
     promptfoo,
     ragas,
+    scale,
     toloka,
 )
 from majorant.io.formats.base import Format, Record, TableFormat
@@ -40,12 +41,14 @@ FORMATS: tuple[Format, ...] = (
     ground_truth.RESPONSES,
     ground_truth.MANIFEST,
     cvat.IMAGES,
+    scale.TASKS,
 )
 TABLES: tuple[TableFormat, ...] = (
     toloka.ASSIGNMENTS,
     mturk.BATCH,
     label_studio.TABLE,
     ragas.RESULTS,
+    inspect_log.SAMPLES,
 )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.errors import DataError
-from majorant.io.formats.base import Context, Format, Record, Vote, scalar_fields
+from majorant.io.formats.base import Context, Format, Record, TableFormat, Vote, scalar_fields
 from majorant.io.json_values import loads
 
 NO_ANSWER = "N"
@@ -23,6 +23,7 @@ ZSTANDARD = 93  # a way of packing archives that Python reads from 3.14 on
 SAMPLE = re.compile(
     r"samples/.+_epoch_\d+(\.json|/sample\.json)"
 )  # a sample whole, or one whose messages lie beside it
+SCORE = "score_"  # before the names of scorers in a table of samples
 ATTACHED = "attachment://"  # a long text stands elsewhere in its sample
 
 
@@ -146,4 +147,12 @@ LOG = Format(
     kinds=("scorer", "sample"),
     refusal=_empty,
     header=header,
+)
+
+
+SAMPLES = TableFormat(  # samples_df() of inspect_ai.analysis, a column per scorer
+    name="Inspect samples",
+    recognise=lambda keys: {"sample_id", "eval_id", "epoch"} <= keys and any(key.startswith(SCORE) for key in keys),
+    roles=lambda names: {"item": "id" if "id" in names else "sample_id", "gold": ""},
+    workers=lambda names: [name for name in names if name.startswith(SCORE)],
 )
