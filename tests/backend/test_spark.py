@@ -17,6 +17,7 @@ from majorant.answer.workers import assess_workers, worker_table
 from majorant.backend import spark as on_spark
 from majorant.backend.spark import session
 from majorant.backend.spark.engine import SparkEngine
+from majorant.backend.spark.files import read_votes
 from majorant.backend.spark.site import SparkSite
 from majorant.backend.sql import as_patterns, patterns_query, worker_query
 from majorant.claims import inquire as inquire_in_memory
@@ -24,6 +25,7 @@ from majorant.claims import inquire_at
 from majorant.cli import main
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
+from majorant.io import read
 from majorant.kernels import gather, scatter
 from majorant.output import votes_table, write_table
 from majorant.pipeline import check, check_at
@@ -330,6 +332,22 @@ def test_bad_frames_are_refused_in_the_users_words(spark):
     gold = {"item": ["a", "a"], "worker": ["w", "x"], "label": ["yes", "no"], "gold": ["yes", "no"]}
     with pytest.raises(DataError, match="item 'a' has two gold labels"):
         on_spark.encode(small(spark, **gold), on_spark.Columns(gold="gold"))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [pytest.param("inspect.json", {}, marks=pytest.mark.long), ("wide_text.csv", {"workers": "ana,bo,cy"})],
+)
+def test_logs_and_wide_tables_are_laid_out_first(spark, name, settings):
+    file = str(Path(__file__).parents[1] / "io" / "fixtures" / name)
+    here, there = read(file, **settings), read_votes(spark, [file], settings)
+    back = there.take_items(np.arange(there.shape[0]))
+    assert there.shape == here.shape
+    given, expected = (
+        sorted((str(votes.items[i]), votes.workers[j], votes.labels[k]) for i, j, k in codes(votes))
+        for votes in (back, here)
+    )
+    assert given == expected
 
 
 def test_the_command_line(spark, tmp_path, monkeypatch, capsys):

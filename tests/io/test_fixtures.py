@@ -12,9 +12,9 @@ import pytest
 
 import majorant as mj
 from majorant.errors import MajorantError
-from majorant.io import network
+from majorant.io import network, opening
 from majorant.io.columns import Choice
-from majorant.io.formats import FORMATS, recognise
+from majorant.io.formats import FORMATS, TABLES, recognise, recognise_table
 from majorant.io.formats.base import Context
 from majorant.io.formats.layout import write_votes
 
@@ -142,6 +142,31 @@ def test_no_reader_of_another_format_misreads_a_file_in_silence(path, tmp_path):
             if not same_votes(votes):
                 silent.append((ending, format, votes.account.format, ballots(votes)))
     assert not silent
+
+
+TABLE_FILES = [path for path in flat_files() if path.suffix in (".csv", ".tsv", ".xlsx", ".ods", ".parquet")]
+
+
+@pytest.mark.parametrize("path", TABLE_FILES, ids=lambda path: path.name)
+def test_no_reader_of_another_tools_table_misreads_a_table_in_silence(path, monkeypatch):
+    names = _columns(path)
+    own = recognise_table(names)
+    assert sum(tool.recognise(frozenset(names)) for tool in TABLES) <= 1
+    settings = {"workers": "ana,bo,cy"} if path.name == "wide_text.csv" else {}
+    for other in TABLES:
+        if other is own:
+            continue
+        monkeypatch.setattr(opening, "recognise_table", lambda _, other=other: other)
+        try:
+            votes = mj.read(path, **settings)
+        except MajorantError:
+            continue
+        assert same_votes(votes), (other.name, ballots(votes))
+
+
+def _columns(path) -> tuple[str, ...]:
+    with opening.open_rows(path, opening.Opening(choice=Choice.of())) as every:
+        return every[0].names
 
 
 def json_records() -> list[Path]:

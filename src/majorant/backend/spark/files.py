@@ -12,18 +12,19 @@ from majorant.backend.spark.frames import Columns, encode
 from majorant.backend.spark.votes import SparkVotes
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import Choice, find_roles
+from majorant.io.formats import recognise_table
 from majorant.io.joined import values_of
 from majorant.io.json_text import LAID_OUT
-from majorant.io.opening import Opening, open_rows, open_table
+from majorant.io.opening import Opening, open_rows, open_table, opening_of
+from majorant.io.table import Rows
 from majorant.io.values import is_empty, voted
+from majorant.io.wide import detect_wide
 
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 PACKED = (".gz", ".zst", ".bz2")
 NOT_HERE = (
     "gold_file",
     "columns",
-    "wide",
-    "workers",
     "order",
     "threshold",
     "encoding",
@@ -59,16 +60,17 @@ def read_votes(spark: Any, files: Sequence[str], settings: Mapping[str, Any]) ->
 
 
 def _laid_out(spark: Any, files: Sequence[str], settings: Mapping[str, Any]) -> SparkVotes | None:
-    """The votes of a judge log or a tool's export, laid out here and sent to Spark; None for plain tables."""
+    """The votes of a log, an export, a spreadsheet or a wide table, laid out here and sent; None for a row per vote."""
     paths = [Path(file) for file in files]
+    is_wide = bool(settings.get("wide") or settings.get("workers"))
     if not all(path.is_file() for path in paths) or sum(path.stat().st_size for path in paths) > LAID_OUT_BYTES:
+        if is_wide:
+            raise ConfigError("a wide table of this size does not go with Spark. Write a row per vote as Parquet.")
         return None
-    words = {role: settings.get(role) for role in ("item", "worker", "label", "gold", "status")}
-    how = Opening(
-        choice=Choice.of(None, **words, seconds=""), several=bool(settings.get("several")), sheet=settings.get("sheet")
-    )
+    told = {name: value for name, value in settings.items() if name not in ("by", "seconds", "encoding", "columns")}
+    how = opening_of({**told, "seconds": ""})
     with open_rows(list(files), how) as every:
-        if not all(rows.unit == LAID_OUT or rows.format.startswith("spreadsheet") for rows in every):
+        if not is_wide and not how.several and all(_is_plain(rows, how) for rows in every):
             return None
     import pyarrow as pa
 
@@ -90,6 +92,16 @@ def _laid_out(spark: Any, files: Sequence[str], settings: Mapping[str, Any]) -> 
         max_classes=settings.get("max_classes", 1_000),
         source=f"{table.source}, {table.format}",
     )
+
+
+def _is_plain(rows: Rows, how: Opening) -> bool:
+    """Whether a file is a table with a row per vote, as Spark reads them."""
+    if rows.unit == LAID_OUT or rows.format.startswith("spreadsheet") or recognise_table(rows.names) is not None:
+        return False
+    try:
+        return bool(find_roles(rows.names, how.choice, rows.source))
+    except DataError:
+        return detect_wide(rows, how.choice) is None
 
 
 def _decoded(cell: Any) -> Any:

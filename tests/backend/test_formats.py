@@ -1,0 +1,38 @@
+"""The formats of other tools where votes are worked on elsewhere: the same votes as in memory, or one sentence."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import majorant
+from majorant.backend.prepare import prepare
+from majorant.errors import ConfigError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "io"))
+from test_fixtures import CASES, HERE, ballots
+
+MEMORY = 1_000_000_000
+
+
+KINDS = (  # one of each way of reading
+    "inspect.eval", "inspect_*.eval", "promptfoo.json", "lm_eval/*/samples_*.jsonl", "label_studio_rating.csv",
+    "argilla_flat.jsonl", "doccano/*.jsonl", "toloka.tsv", "mturk_json.csv", "cvat/*.xml", "wide.csv", "wide_text.csv",
+    "r_wide.csv", "ragas.csv", "wide.xlsx", "long.ods",
+)  # fmt: skip
+FEW = [(name, settings) for name, settings, *_ in CASES if name in KINDS]
+
+
+@pytest.mark.parametrize(("name", "settings"), FEW, ids=[name for name, _ in FEW])
+def test_sorted_files_hold_the_votes_that_memory_does(name, settings, tmp_path):
+    votes = majorant.read(HERE / name, **settings)
+    if votes.account.format.endswith(", wide"):
+        with pytest.raises(ConfigError, match="a wide table is read in memory"):
+            prepare(str(HERE / name), tmp_path / "work", memory=MEMORY, **settings)
+        return
+    stored = prepare(str(HERE / name), tmp_path / "work", memory=MEMORY, **settings)
+    again = stored.take_items(np.arange(len(stored.items)))
+    assert ballots(again) == ballots(votes)
+    assert (again.items, again.workers, again.labels) == (votes.items, votes.workers, votes.labels)
+    assert again.account.format == votes.account.format
