@@ -17,7 +17,14 @@ Every public name of `import majorant as mj`: how it is called, what it does and
 run. Made from the docstrings by `python docs/make_reference.py`; `help(mj.check)` says the same. Where a signature ends
 in `**reading`, all arguments of [`read`](#read) are taken as well.
 """
-METHODS = """Methods by name; `mj.ESTIMATORS[name]().fit(votes)` returns a `Fit`.
+METHODS = """Methods by name; `mj.ESTIMATORS[name]().fit(votes)` returns a `Fit` and takes whatever `read` takes.
+
+```python
+>>> import majorant as mj
+>>> mj.ESTIMATORS["dawid-skene"](max_iter=50).fit([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no")]).labels()
+['yes', 'no']
+
+```
 
 | name | what it does |
 |---|---|

@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "tally": "votes kernels blocks merge",
     "agreement": "io tally votes",
     "simulate": "votes account theory",
-    "estimate": "theory votes tally blocks kernels merge atomic",
+    "estimate": "theory io votes tally blocks kernels merge atomic",
     "certify": "theory tally estimate.fit votes merge",
     "gold": "blocks io kernels lots merge output site tally estimate votes",
     "lots": "votes",

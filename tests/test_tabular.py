@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import majorant as mj
+from majorant.answer.labels import label_table
 from majorant.estimate import ESTIMATORS
 
 ROWS = [(f"q{item}", worker, "yes" if (7 * item + 3 * worker) % 4 else "no") for item in range(30) for worker in b"abc"]
@@ -35,6 +36,14 @@ def test_ids_are_those_of_the_user(result):
     assert result.slices.to_pandas()["slice"].tolist() == list(result.votes.slices)
 
 
+def test_labels_have_the_columns_of_their_file(result):
+    table = label_table(result.votes, result.labels.fit)
+    frame = result.labels.to_pandas()
+    assert list(frame.columns)[: len(table)] == list(table)
+    assert frame["changed"].tolist() == list(table["changed"])
+    assert [name for name in frame.columns if name not in table] == ["p(no)", "p(yes)"]
+
+
 @pytest.mark.parametrize("method", [name for name, one in ESTIMATORS.items() if not one.needs])
 def test_every_method_names_its_items(method):
     fit = mj.aggregate(FRAME, method)
@@ -44,8 +53,17 @@ def test_every_method_names_its_items(method):
 
 def test_an_update_names_the_items_of_the_new_votes():
     first = mj.aggregate(FRAME[FRAME.task.isin(["q0", "q1", "q2", "q3"])], "dawid-skene")
-    later = mj.update(first.state(), mj.read(FRAME[FRAME.task.isin(["q3", "q9"])]))
+    later = mj.update(first.state(), FRAME[FRAME.task.isin(["q3", "q9"])])
     assert later.to_dict()["item"] == ["q3", "q9"]
+
+
+@pytest.mark.parametrize("method", [name for name, one in ESTIMATORS.items() if not one.needs])
+def test_an_estimator_reads_what_read_does(method):
+    estimator = ESTIMATORS[method]
+    how = {"rng": 0} if estimator.stochastic else {}
+    assert estimator().fit(FRAME, **how).to_dict() == estimator().fit(mj.read(FRAME), **how).to_dict()
+    with pytest.raises(mj.ConfigError, match="cannot read votes from int"):
+        estimator().fit(7, **how)
 
 
 @pytest.mark.parametrize(

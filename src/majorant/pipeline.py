@@ -64,6 +64,11 @@ class Result:
     What adds up over items is of all votes, wherever they lie: `counts`, `outcome`, `fit`, `workers`, `reviewed`, and
     what the certificate and the agreement say of counts.  The rest is of `votes`: all of them, or a random sample of
     the items where all do not belong into memory.
+
+    >>> import majorant as mj
+    >>> result = mj.check([(f"q{i}", f"w{j}", (i + (j == i % 5)) % 2) for i in range(40) for j in range(3)])
+    >>> result.answer.action, result.rule, len(result.labels.to_dict()["item"])
+    ('keep', 'majority', 40)
     """
 
     site: Site

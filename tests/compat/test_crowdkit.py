@@ -55,6 +55,7 @@ def test_labels_are_those_of_crowd_kit(n_labels, seed, name):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # crowd-kit's, of newer pandas
 @pytest.mark.parametrize(("n_labels", "seed", "name"), PAIRS)
 def test_labels_are_those_of_the_crowd_kit_that_is_installed(n_labels, seed, name):
     pytest.importorskip("crowdkit")
@@ -129,6 +130,38 @@ def test_skills_weigh_votes():
     assert (
         ours.MajorityVote(default_skill=2.0, on_missing_skill="value").fit_predict(data, skills[["u", "v"]])["a"] == "y"
     )
+
+
+class TestCallsInTheDocumentation:
+    """The calls that crowd-kit's own documentation shows, on votes 0 and 1 as there; its data set needs the network."""
+
+    data = frame(2, 0).assign(label=lambda votes: (votes["label"] == "l1").astype(int))
+
+    @pytest.mark.parametrize(
+        ("name", "settings"),
+        [("DawidSkene", (100,)), ("OneCoinDawidSkene", (100,)), ("KOS", (10,)), *((name, ()) for name in ours.__all__)],
+    )
+    def test_labels_are_most_often_those_of_the_majority(self, name, settings):
+        result = getattr(ours, name)(*settings).fit_predict(self.data)
+        votes = self.data.groupby("task")["label"].mean()
+        assert ((votes > 0.5) == (result == 1)).mean() > 0.85
+
+    def test_true_labels_are_kept(self):
+        truth = ours.MajorityVote().fit_predict(self.data)
+        result = ours.DawidSkene(100).fit_predict(self.data, 1 - truth[:20])
+        assert (result[:20] == 1 - truth[:20]).all()
+
+    def test_history_of_two_workers_is_added(self):
+        rows = pd.MultiIndex.from_arrays([["w0", "w0", "w1", "w1"], [0, 1, 0, 1]], names=["worker", "label"])
+        history = pd.DataFrame(data=[[9, 1], [1, 9], [9, 1], [1, 9]], index=rows, columns=[0, 1])
+        result = ours.DawidSkene(100, initial_error_strategy="addition").fit_predict(self.data, initial_error=history)
+        assert (result == ours.DawidSkene(100).fit_predict(self.data)).mean() > 0.9
+
+    def test_skills_weigh_votes(self):
+        rows = [("t1", "p1", 0), ("t1", "p2", 0), ("t1", "p3", 1), ("t2", "p1", 1), ("t2", "p2", 0), ("t2", "p3", 1)]
+        data = pd.DataFrame(rows, columns=["task", "worker", "label"])
+        skills = pd.Series({"p1": 0.5, "p2": 0.7, "p3": 0.4})
+        assert ours.MajorityVote().fit_predict(data, skills).to_dict() == {"t1": 0, "t2": 1}
 
 
 @pytest.mark.parametrize("name", ours.__all__)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from majorant.answer.candidates import n_gold
 from majorant.answer.choice import ENOUGH_GOLD
 from majorant.answer.echo import again, ballots, listen
+from majorant.answer.labels import changes, label_columns
 from majorant.answer.reliability import Reliability, reliability
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
@@ -48,14 +49,17 @@ class Labels(Tabular):
     reliability: Reliability
     source: Literal["gold", "votes"] | None
     echo: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
+    change_i: NDArray[np.int8]  # against majority vote: a place in CHANGES
 
     @property
     def _label_type(self) -> Any:
         return self.fit._label_type
 
     def table(self) -> dict[str, Any]:
-        """The label of each item with its calibrated confidence: see `Fit.table`."""
-        return self.fit.table()
+        """The columns of `labels.csv`, and with few classes the calibrated p(LABEL) of each; a row for each item."""
+        probabilities = self.fit.table()
+        columns = {"item": probabilities["item"], **label_columns(self.fit, self.change_i, self.fit.codes())}
+        return columns | {name: column for name, column in probabilities.items() if name not in columns}
 
 
 class Temper(NamedTuple):
@@ -90,8 +94,10 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
     >>> labels.source, bool(.92 < labels.fit.posterior.max(axis=1).mean() < .96)
     ('votes', True)
     """
+    change_i = changes(votes, fit)
     if len(votes.labels) < 2 or not votes.n_votes:
-        return Labels(fit=fit, temper=None, reliability=reliability(votes, fit), source=None, echo=None)
+        judged = reliability(votes, fit)
+        return Labels(fit=fit, temper=None, reliability=judged, source=None, echo=None, change_i=change_i)
     echo: float | None = None
     source: Literal["gold", "votes"] = "gold"
     if n_gold(votes) >= ENOUGH_GOLD:
@@ -100,7 +106,8 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
         lesson = _learn(votes, fit, refit, as_generator(rng))
         learned, source, echo = Temper(*temper(lesson.score_sk, lesson.believed_sk)), "votes", lesson.echo
     calibrated = as_calibrated(learned, votes, fit)
-    return Labels(fit=calibrated, temper=learned, reliability=reliability(votes, calibrated), source=source, echo=echo)
+    judged = reliability(votes, calibrated)
+    return Labels(fit=calibrated, temper=learned, reliability=judged, source=source, echo=echo, change_i=change_i)
 
 
 def _learn_from_gold(votes: Votes, fit: Fit) -> Temper:

@@ -24,21 +24,24 @@ def label_table(votes: Votes, fit: Fit, *, ties: Ties = "flag", rng: int | np.ra
     `changed` is "yes" where majority vote gives another label, "tie settled" where majority vote is tied and the fit is
     not, "tie opened" where it is the other way round, else "no".
     """
-    label_i = fit.codes(ties, rng)
+    return {"item": list(votes.items), **label_columns(fit, changes(votes, fit), fit.codes(ties, rng))}
+
+
+def label_columns(fit: Fit, change_i: NDArray[np.int8], label_i: NDArray[np.int32]) -> dict[str, Any]:
+    """The columns of the table behind the items' names, for the labels with these codes."""
     first_i, second_i = two_best(fit.posterior, label_i)
     rows = np.arange(len(label_i))
     confidence_i, next_i = fit.posterior[rows, first_i], fit.posterior[rows, second_i]
     next_i = np.where(second_i == first_i, 0.0, next_i)  # a single class has no runner-up
     voted_i = fit.votes_i > 0
     return {
-        "item": list(votes.items),
         "label": Named(label_i, fit.label_values),
         "confidence": np.where(voted_i, confidence_i.round(DIGITS), np.nan),
         "runner_up": Named(np.where(voted_i & (next_i > 0), second_i, NO_LABEL), fit.label_values),
         "margin": np.where(voted_i, (confidence_i - next_i).round(DIGITS), np.nan),
         "votes": fit.votes_i,
         "tied": fit.tied_i,
-        "changed": Named(changes(votes, fit), CHANGES),
+        "changed": Named(change_i, CHANGES),
     }
 
 

@@ -10,7 +10,7 @@ import click
 
 from majorant.cli.cluster import Cluster, cluster_options
 from majorant.cli.memory import Large, memory_options
-from majorant.cli.options import Grouped, common_options, level_option
+from majorant.cli.options import Grouped, common_options, level_option, placed
 from majorant.cli.progress import at_work
 from majorant.cli.site import opened
 from majorant.cli.source import DATASET, Source, input_options
@@ -102,7 +102,7 @@ class _NameLists(Grouped):
     show_default=True,
     help="What the file of items is for.",
 )
-@click.option("--out", metavar="FILE", help="Where the items go; the design goes beside it.  [to_label.csv]")
+@click.option("--out", help="Where the items go, a file or a folder; the design goes beside it.  [to_label.csv]")
 @memory_options
 @cluster_options
 @level_option
@@ -118,7 +118,8 @@ def ask(source: Source, large: Large | None, cluster: Cluster | None, **options:
         raise ConfigError("--accuracy, --correct and --question are different questions: choose one.")
     if large is not None and cluster is not None:
         raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
-    out = Path(options["out"] or f"to_label{ENDINGS[options['tool']]}")
+    usual = f"to_label{ENDINGS[options['tool']]}"
+    out = Path(placed(options["out"] or usual, usual))
     local = opened(source, large, out=str(out))
     with local if cluster is None else cluster.site(source) as site:
         if options["more"] is not None:

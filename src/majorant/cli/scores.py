@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option
+from majorant.cli.options import Grouped, common_options, level_option, placed
 from majorant.cli.source import Source, input_options
 
 
 @click.command(cls=Grouped)
 @input_options
-@click.option("--out", metavar="FILE", help="Also write item, mean, median, majority and votes: CSV, or Parquet.")
+@click.option("--out", help="Also write item, mean, median, majority and votes: a CSV or Parquet file, or a folder.")
 @level_option
 @common_options
 def scores(source: Source, out: str | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
@@ -27,6 +27,7 @@ def scores(source: Source, out: str | None, level: float, seed: int, as_json: bo
     found = measure(votes, rng=seed, level=level)
     facts = {"input": account_summary(votes.account), "scores": score_summary(found)}
     if out is not None:
+        out = placed(out, "scores.csv")
         write_files({Path(out): score_table(found)})
     if as_json:
         click.echo(to_json(facts), nl=False)

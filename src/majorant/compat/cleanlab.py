@@ -1,4 +1,4 @@
-"""cleanlab's shapes: a matrix of votes in, its tables of consensus and annotators out.  Needs pandas."""
+"""cleanlab's shapes: a matrix of votes in, its tables of consensus, labels and annotators out.  Needs pandas."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from majorant.answer.workers import assess_workers
+from majorant.estimate.fit import Fit
 from majorant.io import from_matrix
 from majorant.pipeline import aggregate
 from majorant.tally import counts
+from majorant.votes import Votes
 
 
 def get_label_quality_multiannotator(
@@ -17,31 +19,39 @@ def get_label_quality_multiannotator(
     pred_probs: Any = None,  # noqa: ARG001
     *,
     method: str = "dawid-skene",
+    return_detailed_quality: bool = True,
+    return_annotator_stats: bool = True,
     rng: int = 0,
 ) -> dict[str, Any]:
-    """The tables `label_quality` and `annotator_stats` under cleanlab's column names, by a fit of ours.
+    """Three tables in the shapes of cleanlab 2 by a fit of ours: of consensus labels, of votes, of annotators.
 
     A row for each item, a column for each annotator, NaN for no vote; labels may be of any type.  The quality of a
-    consensus is its probability under `method`, that of an annotator the expected share of right votes.  Votes alone
-    decide: `pred_probs`, which cleanlab needs, is not used.
+    label is its probability under `method`, that of an annotator the expected share of right votes, and their worst
+    class the label whose votes are most often against the consensus.  Votes alone decide: `pred_probs`, which
+    cleanlab needs, is not used.
 
     >>> found = get_label_quality_multiannotator([[1, 1, 0], [0, 0, None], [1, None, 1]], method="majority")
     >>> found["label_quality"]["consensus_label"].tolist(), found["label_quality"]["num_annotations"].tolist()
     ([1, 0, 1], [3, 2, 2])
     """
-    import pandas as pd
-
     votes = from_matrix(labels_multiannotator)
     fit = aggregate(votes, method, rng=rng)
+    found = {"label_quality": _label_quality(votes, fit)}
+    if return_detailed_quality:
+        found["detailed_label_quality"] = _detailed_label_quality(votes, fit)
+    if return_annotator_stats:
+        found["annotator_stats"] = _annotator_stats(votes, fit)
+    return found
+
+
+def _label_quality(votes: Votes, fit: Fit) -> Any:
+    import pandas as pd
+
     code_i = fit.codes("first")
     rows = np.arange(len(code_i))
     with np.errstate(invalid="ignore", divide="ignore"):
         agreement_i = counts(votes)[rows, code_i] / votes.votes_i
-    workers = assess_workers(votes, fit)
-    right_n = code_i[votes.item_n] == votes.label_n
-    n_workers = len(votes.workers)
-    right_j = np.bincount(votes.worker_n, weights=right_n, minlength=n_workers) / np.maximum(workers.votes_j, 1)
-    label_quality = pd.DataFrame(
+    return pd.DataFrame(
         {
             "consensus_label": fit.labels("first"),
             "consensus_quality_score": np.where(code_i < 0, np.nan, fit.posterior[rows, code_i]),
@@ -50,12 +60,37 @@ def get_label_quality_multiannotator(
         },
         index=list(votes.items),
     )
-    annotator_stats = pd.DataFrame(
+
+
+def _detailed_label_quality(votes: Votes, fit: Fit) -> Any:
+    """The probability of each vote, in the shape of the matrix."""
+    import pandas as pd
+
+    quality_ij = np.full((len(votes.items), len(votes.workers)), np.nan)
+    quality_ij[votes.item_n, votes.worker_n] = fit.posterior[votes.item_n, votes.label_n]
+    return pd.DataFrame(quality_ij, index=list(votes.items), columns=list(votes.workers)).add_prefix(
+        "quality_annotator_"
+    )
+
+
+def _annotator_stats(votes: Votes, fit: Fit) -> Any:
+    """A row for each annotator, the worst first."""
+    import pandas as pd
+
+    workers = assess_workers(votes, fit)
+    n_workers, n_classes = len(votes.workers), len(votes.labels)
+    wrong_n = fit.codes("first")[votes.item_n] != votes.label_n
+    cell_n = votes.worker_n.astype(np.int64) * n_classes + votes.label_n
+    wrong_jk = np.bincount(cell_n, weights=wrong_n, minlength=n_workers * n_classes).reshape(n_workers, n_classes)
+    given_jk = np.bincount(cell_n, minlength=n_workers * n_classes).reshape(n_workers, n_classes)
+    wrong_share_jk = np.where(given_jk > 0, wrong_jk / np.maximum(given_jk, 1), -1.0)
+    worst_jk = wrong_share_jk == wrong_share_jk.max(axis=1, keepdims=True)
+    return pd.DataFrame(
         {
             "annotator_quality": workers.accuracy_j,
-            "agreement_with_consensus": right_j,
+            "agreement_with_consensus": 1 - wrong_jk.sum(axis=1) / np.maximum(workers.votes_j, 1),
+            "worst_class": [votes.labels[k] for k in np.where(worst_jk, given_jk, -1).argmax(axis=1)],
             "num_examples_labeled": workers.votes_j,
         },
         index=list(votes.workers),
-    )
-    return {"label_quality": label_quality, "annotator_stats": annotator_stats}
+    ).sort_values("annotator_quality", kind="stable")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
 from majorant.frozen import lock
+from majorant.io import as_votes
 from majorant.kernels import FloatArray
 from majorant.randomness import as_generator
 from majorant.tabular import Named, Names, Tabular, some_names
@@ -45,7 +48,26 @@ class Estimator(Protocol):
 
     @property
     def fit(self) -> Callable[..., Fit]:
-        """fit(votes, *, weights=None, ...): the answer for these votes, where item i counts weights[i] times."""
+        """fit(votes, *, weights=None, ...): the answer for these votes, where item i counts weights[i] times.
+
+        Votes may be whatever `mj.read` takes.
+        """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        fit = vars(cls).get("fit")
+        if isinstance(fit, FunctionType):
+            cls.fit = _reading(fit)  # type: ignore[method-assign]
+
+
+def _reading(fit: FunctionType) -> Any:
+    """The method `fit` for anything that can be read; votes that an engine passes through lie elsewhere."""
+
+    @wraps(fit)
+    def fit_read(self: Any, votes: Any, **how: Any) -> Any:
+        return fit(self, votes if how.get("engine") is not None else as_votes(votes), **how)
+
+    return fit_read
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
+from majorant.io import Reading, as_votes
 from majorant.kernels import FloatArray
 from majorant.merge import take_items
 from majorant.votes import Votes
@@ -56,20 +57,22 @@ class State:
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
 
 
-def update(state: State, new_votes: Votes) -> Fit:
+def update(state: State, new_votes: Any, **reading: Unpack[Reading]) -> Fit:
     """The labels of the items of new votes, and through `.state()` the state after them; `state` stays as it is.
 
+    `new_votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
     Items, workers and labels are matched by their own values and may be new.  Dawid-Skene, one-coin and iBCC remember
     the votes, so an item that comes back is judged by all its votes; a repeated vote is treated as the reading of the
     new votes says (`repeats`).  LA does not remember items: one that comes back is judged by its new votes alone.
 
     >>> import majorant as mj
     >>> fit = mj.aggregate([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no"), ("b", "v", "no")], "dawid-skene")
-    >>> update(fit.state(), mj.read([("c", "u", "no"), ("c", "v", "no")])).to_dict()["label"]
+    >>> update(fit.state(), [("c", "u", "no"), ("c", "v", "no")]).to_dict()["label"]
     ['no']
     """
-    answer: Fit = online_method(state.method, state.settings).fit(new_votes, state=state)
-    return replace(answer, names=new_votes.names)
+    votes = as_votes(new_votes, **reading)
+    answer: Fit = online_method(state.method, state.settings).fit(votes, state=state)
+    return replace(answer, names=votes.names)
 
 
 def fit_online(votes: Votes, method: str, state: State | None) -> Fit:
@@ -95,7 +98,7 @@ def polish(state: State) -> Fit:
 
     >>> import majorant as mj
     >>> fit = mj.aggregate([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no"), ("b", "v", "no")], "dawid-skene")
-    >>> later = update(fit.state(), mj.read([("c", "u", "no"), ("c", "v", "no")]))
+    >>> later = update(fit.state(), [("c", "u", "no"), ("c", "v", "no")])
     >>> polish(later.state()).to_dict()["item"]
     ['a', 'b', 'c']
     """
