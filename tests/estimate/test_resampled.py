@@ -35,8 +35,9 @@ def crowd(n_classes, n_items=400):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_each_fit_is_the_estimators(n_classes, newton, monkeypatch):
     monkeypatch.setattr("majorant.estimate.chord.CLOSE", 1e-6)
-    monkeypatch.setattr("majorant.estimate.resampled.PRECISION", 1e-6)
-    monkeypatch.setattr("majorant.estimate.resampled.MAX_ITER", 3_000)
+    for many in ("", "_OF_MANY"):
+        monkeypatch.setattr(f"majorant.estimate.resampled.PRECISION{many}", 1e-6)
+        monkeypatch.setattr(f"majorant.estimate.resampled.MAX_ITER{many}", 3_000)
     monkeypatch.setattr("majorant.estimate.resampled.MOST_PARAMETERS", 1_000 if newton else 0)
     votes = crowd(n_classes)
     fit = DawidSkene(tol=1e-9).fit(votes)
@@ -95,6 +96,24 @@ def test_single_precision_is_close_enough(monkeypatch):
     for a, b in ((found.confusion, exact.confusion), (found.prior_bk, exact.prior_bk)):
         assert not np.array_equal(a, b)
         assert np.sqrt(((a - b) ** 2 / b.var(axis=0)).mean()) < 0.01
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_few_steps_for_very_many_workers_leave_the_spread_as_it_is(n_classes, monkeypatch):
+    crew = one_coin_crew(np.random.default_rng(2).uniform(0.55, 0.95, 40), n_classes)
+    votes = simulate(np.full(n_classes, 1 / n_classes), crew, 1_500, 5, rng=1).votes
+    fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(1_500), 60)
+    monkeypatch.setattr("majorant.estimate.resampled.MOST_PARAMETERS", 0)
+    few = refit_dawid_skene(votes, weight_bi, fit).confusion
+    monkeypatch.setattr("majorant.estimate.resampled.PRECISION_OF_MANY", 1e-5)
+    monkeypatch.setattr("majorant.estimate.resampled.MAX_ITER_OF_MANY", 3_000)
+    end = refit_dawid_skene(votes, weight_bi, fit).confusion
+    deviation = end.std(axis=0)
+    off = np.sqrt((((few - end) / np.maximum(deviation, 1e-3)) ** 2).mean())
+    spread = np.median(few.std(axis=0) / np.maximum(deviation, 1e-9))
+    print(f"{n_classes} classes: off by {off:.3f} deviations, spread {spread:.3f} of the full one")
+    assert off < 0.15
+    assert 0.98 < spread < 1.02
 
 
 def test_a_shared_matrix_is_that_of_one_worker_who_gave_all_votes():

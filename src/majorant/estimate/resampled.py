@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -14,10 +16,15 @@ from majorant.threads import in_order, thread_count
 from majorant.votes import Votes
 
 AT_ONCE = 200  # weightings that a thread works on
+ENTRIES_AT_ONCE = 1_000_000  # of their confusion matrices together: more do not stay in the cache
 WORTH_THREADS = 200_000  # items x weightings; fewer take less time than it takes to start a thread
 LONGEST_LEAP = 16.0
 PRECISION = 5e-4  # EM ends when no parameter moves by more than this over the root of a cell's votes
 MAX_ITER = 600
+PRECISION_OF_MANY = (
+    0.01  # standard errors, root mean square, beyond MOST_PARAMETERS: what is left is a twentieth of one,
+)
+MAX_ITER_OF_MANY = 30  # and the spread of the replicates is that of fits run to the end within a hundredth
 
 
 def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing: float = 0.01) -> Refits:
@@ -26,7 +33,8 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
     One confusion matrix per worker, or one for all if `start` has one.  `start` should be the fit of the same votes
     to their mean weights, or close: most fits then take a few steps of Newton's method with its information (chord.py),
     and only where these do not settle EM goes the whole way.  The fits agree with those of the estimator to a small
-    part of a standard error, unless the likelihood has another maximum nearer to `start`.
+    part of a standard error, unless the likelihood has another maximum nearer to `start`.  Of very many workers the
+    information is too large: EM goes a bounded number of steps, with a leap of its own for each worker.
 
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
@@ -46,7 +54,7 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
     if params.confusion.size <= MOST_PARAMETERS:
         near = chord(matrices, weight_bi.mean(axis=0), start.posterior, params, smoothing)
     threads = thread_count() if weight_bi.size > WORTH_THREADS else 1
-    size = max(1, min(AT_ONCE, -(-len(weight_bi) // threads)))
+    size = max(1, min(AT_ONCE, -(-len(weight_bi) // threads), ENTRIES_AT_ONCE // params.confusion.size))
     parts = [weight_bi[first : first + size] for first in range(0, len(weight_bi), size)]
     found = list(in_order(lambda part_bi: _fit_all(matrices, part_bi, params, near, smoothing), parts, threads))
     confusion = np.concatenate([one.confusion for one, _ in found], axis=3).transpose(3, 0, 2, 1)
@@ -81,14 +89,19 @@ def _settle(said: Said, weighting: Weighting, start: Params, smoothing: float) -
     n_weightings = len(weighting.items_b)
     params = Params(*(np.repeat(part, n_weightings, axis=-1) for part in start))
     done = Params(*(part.copy() for part in params))
-    tol = PRECISION / np.sqrt(max(1.0, float(weighting.votes_cb.max(initial=1.0))))
+    if many := start.confusion.size > MOST_PARAMETERS:
+        tol, max_iter, leap = PRECISION_OF_MANY, MAX_ITER_OF_MANY, _leap_of_each_worker
+    else:
+        tol = PRECISION / np.sqrt(max(1.0, float(weighting.votes_cb.max(initial=1.0))))
+        max_iter, leap = MAX_ITER, _leap
+    information = _information(weighting, start) if many else None
     active = np.arange(n_weightings)
     moved_b = np.full(n_weightings, np.inf)
     plain_b = np.zeros(n_weightings, dtype=bool)  # where a leap has led away: go on without
-    for _ in range(MAX_ITER // 3):
+    for _ in range(max_iter // 3):
         first = em_step(said, weighting, params, smoothing)
         second = em_step(said, weighting, first, smoothing)
-        change_b = _largest(second, first)
+        change_b = _largest(second, first) if information is None else _movement(second, first, information)
         plain_b |= change_b > 2 * moved_b
         moved_b = change_b
         done.confusion[..., active], done.prior[:, active] = second
@@ -100,7 +113,7 @@ def _settle(said: Said, weighting: Weighting, start: Params, smoothing: float) -
             active, moved_b, plain_b = active[moving_b], moved_b[moving_b], plain_b[moving_b]
             weighting = some(weighting, moving_b)
         three = tuple(columns(one, moving_b) for one in (params, first, second))
-        params = em_step(said, weighting, _leap(three, plain_b), smoothing)
+        params = em_step(said, weighting, leap(three, plain_b), smoothing)
     converged_b = np.ones(n_weightings, dtype=bool)
     converged_b[active] = False
     return done, converged_b
@@ -122,3 +135,47 @@ def _leap(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
 def _largest(one: Params, two: Params) -> FloatArray:
     n = one.prior.shape[1]
     return np.asarray(np.max([np.abs(a - b).reshape(-1, n).max(axis=0) for a, b in zip(one, two, strict=True)], axis=0))
+
+
+def _leap_of_each_worker(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
+    """The same with a length for each worker, and one for the classes; only rows that it leads outside stay behind."""
+    confusion, prior = ([params[n] for params in three] for n in (0, 1))
+    return Params(_leap_by(confusion, plain_b, (1, 2), row=1), _leap_by(prior, plain_b, (0,), row=0))
+
+
+def _leap_by(
+    three: Sequence[FloatArray], plain_b: NDArray[np.bool_], together: tuple[int, ...], *, row: int
+) -> FloatArray:
+    old, first, second = three
+    rise = first - old
+    bend = second - first
+    bend -= rise
+    rise_1, bend_1 = (np.sqrt((part**2).sum(axis=together, keepdims=True)) for part in (rise, bend))
+    length = np.clip(rise_1 / np.maximum(bend_1, np.finfo(float).tiny), 1.0, LONGEST_LEAP)
+    bend *= length**2
+    rise *= 2 * length
+    bend += rise
+    bend += old
+    outside = plain_b | (bend <= 0).any(axis=row, keepdims=True)
+    return np.where(outside, second, bend)
+
+
+def _information(weighting: Weighting, start: Params) -> FloatArray:
+    """One over the variance of each confusion's shares, (J, L, K, 1), as if the labels were seen.
+
+    However small a share is, it is not known better than to one vote.
+    """
+    confusion = start.confusion
+    votes_jl = weighting.votes_cb.mean(axis=1).reshape(confusion.shape[:2])
+    joint_jlk = confusion[..., 0] * start.prior[:, 0]
+    votes_jk = np.einsum("jl,jlk->jk", votes_jl, joint_jlk / joint_jlk.sum(axis=2, keepdims=True)) + 1.0
+    vote = 1 / votes_jk[:, None, :, None]
+    return np.asarray(1 / (confusion * (1 - confusion) * vote + vote**2))
+
+
+def _movement(one: Params, two: Params, information: FloatArray) -> FloatArray:
+    """How far each weighting's confusions lie apart, in standard errors (root mean square)."""
+    apart = one.confusion - two.confusion
+    apart *= apart
+    apart *= information
+    return np.asarray(np.sqrt(apart.mean(axis=(0, 1, 2))))

@@ -19,6 +19,7 @@ from majorant.votes import Votes
 
 T = TypeVar("T", bound=tuple[Any, ...])
 ITEMS_PER_BLOCK = 1_024
+VOTES_PER_COLUMN = 4  # of a block, at least: the sums by (worker, label) of a block are dense
 MANY = 1_000_000  # items x weightings from which single precision is used; see `Said`
 NO_ODDS = 80.0  # log-odds beyond which nothing changes, and short of which exp does not overflow
 
@@ -69,7 +70,8 @@ def said(votes: Votes, n_weightings: int, *, shared: bool) -> Said:
         entries = (np.ones(last - first, dtype), column_n[first:last], offsets_i)
         return csr_array(entries, shape=(stop - start, n_columns))
 
-    edges = [*range(0, n_items, ITEMS_PER_BLOCK), n_items]
+    enough = int(VOTES_PER_COLUMN * n_columns * n_items / max(1, votes.n_votes))
+    edges = [*range(0, n_items, max(ITEMS_PER_BLOCK, enough)), n_items]
     blocks = [matrix(start, stop, dtype) for start, stop in pairwise(edges)]
     return Said(matrix(0, n_items, float), tuple((block, block.T) for block in blocks))
 
