@@ -280,6 +280,16 @@ def next_move(answer: Any, command: str) -> str:
     return f"{start}{rest}: {command}"
 
 
+def map_reason(failed: Sequence[str]) -> str:
+    """Why the map does not hold for these votes.
+
+    >>> map_reason(["independent votes"])
+    'These votes contradict what the map assumes (independent votes): it shows what would hold otherwise.'
+    """
+    which = f" ({one_of(failed)})" if failed else ""
+    return f"These votes contradict what the map assumes{which}: it shows what would hold otherwise."
+
+
 # --- asking an expert
 
 

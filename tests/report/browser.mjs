@@ -1,11 +1,11 @@
 // Opens a page in Chromium at two widths and in two schemes, and prints what it saw as JSON.
-// node browser.mjs NODE_MODULES CHROMIUM PROFILE PAGE [SCREENSHOTS]
+// node browser.mjs NODE_MODULES CHROMIUM PROFILE PAGE MODELS [SCREENSHOTS]
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [modules, executablePath, profile, page, screenshots] = process.argv.slice(2);
+const [modules, executablePath, profile, page, models, screenshots] = process.argv.slice(2);
 const require = createRequire(join(modules, "here.js"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -23,6 +23,17 @@ async function look(size, colorScheme) {
   tab.on("request", (request) => seen.requests.push(request.url()));
   const address = pathToFileURL(page).href;
   await tab.goto(address);
+  seen.map = await tab.evaluate(() => ({ ...document.querySelector("[data-majorant-map]")?.dataset }));
+  await tab.locator("[data-majorant-map] input").first().press("ArrowRight");
+  await tab.waitForTimeout(400);
+  seen.moved = await tab.evaluate(() => ({
+    ...document.querySelector("[data-majorant-map]").dataset,
+    spoken: document.querySelector(".mj-said").textContent,
+    inked: document.querySelector(".mj-map canvas").getContext("2d").getImageData(0, 0, 400, 400).data.some((value) => value > 0),
+  }));
+  seen.grid = await tab.evaluate((models) => models.map(({ prior, confusion, votes }) => ({
+    margin: majorantMap.margin(prior, confusion, votes).margin, ...majorantMap.accuracy(prior, confusion, votes),
+  })), JSON.parse(readFileSync(models, "utf8")));
   Object.assign(seen, await tab.evaluate(measure));
   seen.outside = seen.requests.filter((url) => url !== address);
   await tab.evaluate(axe);
@@ -55,7 +66,7 @@ function measure() {
   const link = document.querySelector("nav a[href='#input']");
   const opened = [document.querySelector("#input details").open];
   link.click();
-  return new Promise((resolve) => setTimeout(resolve, 100)).then(() => {
+  return new Promise((resolve) => setTimeout(resolve, 250)).then(() => {
     opened.push(document.querySelector("#input details").open);
     const nav = document.querySelector("nav").getBoundingClientRect();
     const index = { top: nav.top, marked: marked() };

@@ -11,6 +11,7 @@ import pytest
 from majorant.report.figures import FIGURES, panels_of
 from majorant.report.html import write_report
 from report.samples import summary
+from report.test_live_map import models, same
 
 pytestmark = pytest.mark.xdist_group("browser")  # one browser, on whichever core
 HERE = Path(__file__).parent
@@ -28,8 +29,9 @@ def look(name, folder):
     if shutil.which("node") is None or not MODULES.is_dir():
         pytest.skip("no node, or no playwright-core and axe-core in .browser; make browser installs them")
     page = write_report(summary(name), folder / "page.html")
+    (folder / "models.json").write_text(json.dumps(models()))
     done = subprocess.run(
-        ["node", HERE / "browser.mjs", MODULES.parent, CHROMIUM, folder / "profile", page],
+        ["node", HERE / "browser.mjs", MODULES.parent, CHROMIUM, folder / "profile", page, folder / "models.json"],
         capture_output=True,
         text=True,
         timeout=300,
@@ -87,6 +89,19 @@ def test_parts_fold_the_index_unfolds_them_and_paper_shows_all(seen, sight):
     assert found["printed"]
     assert 0 <= found["index"]["top"] < 60, "the index scrolls away"
     assert found["index"]["marked"] in ("#path", "#input", "#cite")
+
+
+def test_the_live_map_says_what_the_theory_says_and_follows_the_keyboard(seen):
+    name, sights = seen
+    for found in sights.values():
+        assert all(same(one, model) for one, model in zip(found["grid"], models(), strict=True))
+        assert found["moved"]["inked"]
+        if summary(name)["map"]:
+            point = summary(name)["map"][0]["model"]
+            for shown, votes in ((found["map"], point["votes"]), (found["moved"], point["votes"] + 1)):
+                numbers = {key: float(shown[key]) for key in ("margin", "majority", "best", "loss")}
+                assert same(numbers, {**point, "votes": votes})
+            assert found["moved"]["spoken"].startswith(f"{point['votes'] + 1} votes per item, if votes are independent")
 
 
 def test_dark_is_dark_and_tables_sort(seen):

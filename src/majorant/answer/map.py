@@ -35,6 +35,7 @@ class MapPanel:
     """A plane of two quantities: majority is optimal inside the closed line `optimal`.
 
     `point` is where these votes lie, `region` the edge of what they allow at the level, None where it is not known.
+    The point stands for a model of voters alike: `prior` (K), `confusion` (K, K) and the usual number of votes.
     """
 
     title: str
@@ -45,6 +46,9 @@ class MapPanel:
     point_margin: float
     region: Line | None
     note: str
+    prior: tuple[float, ...]
+    confusion: tuple[tuple[float, ...], ...]
+    n_votes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,6 +152,9 @@ def _two_panels(
                 point_margin=float(margin),
                 region=region,
                 note=_note(place, model, nu, t00, t11),
+                prior=(float(nu), float(1 - nu)),
+                confusion=((float(t00), float(1 - t00)), (float(1 - t11), float(t11))),
+                n_votes=place.n_votes,
             )
         )
     return tuple(panels)
@@ -238,6 +245,7 @@ def _many_classes(votes: Votes, fit: Fit) -> MapPanel:
     limit = np.array([_noise_limit(share, others) for share in x])
     share, noise = float(prior_k[first]), float(1 - prior_k @ np.diag(confusion_kl))
     noise = float(np.clip(noise, FLOOR, 1 - FLOOR))
+    shown_kl = confusion_kl.clip(FLOOR)
     return MapPanel(
         title="Class balance against noise",
         x_name=f"share of {votes.labels[first]}, the commonest class",
@@ -248,6 +256,9 @@ def _many_classes(votes: Votes, fit: Fit) -> MapPanel:
         region=None,
         note=f"{_usual(votes)} votes per item; drawn as if every wrong label were equally likely, "
         "which the verdict does not assume",
+        prior=tuple((prior_k.clip(FLOOR) / prior_k.clip(FLOOR).sum()).tolist()),
+        confusion=tuple(map(tuple, (shown_kl / shown_kl.sum(axis=1, keepdims=True)).tolist())),
+        n_votes=_usual(votes),
     )
 
 

@@ -15,6 +15,7 @@ from majorant.output import write_files
 from majorant.report.facts import chip, clip, estimate, fact, lookup
 from majorant.report.figures.palette import LIGHT, css_variables, scheme
 from majorant.report.figures.words import clipped
+from majorant.report.live_map import TEMPLATES, live_map
 from majorant.report.text import printable
 from majorant.wording import at_most
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-TEMPLATES = Path(__file__).parent / "templates"
 # What a hostile name must not be able to end or begin, and what older readers take for line ends.
 INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -42,7 +42,7 @@ def render(summary: dict[str, Any]) -> str:
         ]
         for name in FIGURES
     }
-    style, script = _part("style.css"), _part("page.js")
+    style, script = _part("style.css") + _part("map.css"), _part("page.js") + _part("map.js")
     page = _environment().get_template("page.html.j2")
     return page.render(
         s=facts,
@@ -53,6 +53,7 @@ def render(summary: dict[str, Any]) -> str:
         style=Markup(scheme() + style),
         script=Markup(script),
         script_hash=_hash(script),
+        live_map=live_map(facts),
         data=_embedded(facts),
     )
 

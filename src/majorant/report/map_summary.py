@@ -21,6 +21,11 @@ def map_summary(panels: Sequence[MapPanel]) -> list[dict[str, Any]]:
             "point": list(panel.point),
             "point_margin": finite(panel.point_margin),
             "note": panel.note,
+            "model": {
+                "prior": list(panel.prior),
+                "confusion": [list(row) for row in panel.confusion],
+                "votes": panel.n_votes,
+            },
             "optimal": _line(panel.optimal),
             "region": None if panel.region is None else _line(panel.region),
         }

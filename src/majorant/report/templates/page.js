@@ -31,8 +31,10 @@ function sortBy(table, heads, head) {
 // The index unfolds what it leads to, and marks the part that is being read.
 const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
 const unfold = () => {
-  const fold = document.getElementById(location.hash.slice(1))?.querySelector("details.part");
-  if (fold) fold.open = true;
+  const part = document.getElementById(location.hash.slice(1)), fold = part?.querySelector("details.part");
+  if (!fold || fold.open) return;
+  fold.open = true;
+  part.scrollIntoView();
 };
 for (const link of links.values()) link.addEventListener("click", () => setTimeout(unfold));
 window.addEventListener("hashchange", unfold);
