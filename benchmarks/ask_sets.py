@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from advice import find, load
 from majorant.answer.candidates import fit_method
-from majorant.answer.combine import combine
+from majorant.answer.combine import COMBINATION, combine, members_for
 
 MEMBERS = ("one-coin", "hierarchical", "ebcc")
 METHODS = (*MEMBERS, "majority", "dawid-skene", "glad", "mace")
-MEAN = "mean of three"  # the label-free choice of RACE.md: members count alike
+MEAN = "mean of three"  # the label-free choice of the study that the designs come from
 NAMES = {"d_jn-product": "D-Product", "s5_adult_content": "adult"}
 ORDER = ["CF", "CF_amt", "MS", "SP", "SP_amt", "ZenCrowd_in", "ZenCrowd_us", "D-Product"]
 ORDER += ["d_sentiment", "adult", "fact_eval"]
@@ -35,7 +35,7 @@ class Population:
     name: str
     truth_i: NDArray[np.int64]
     counts_ik: NDArray[np.int64]
-    posterior_rik: dict[str, NDArray[np.float64]]  # by rule, MEAN included
+    posterior_rik: dict[str, NDArray[np.float64]]  # by rule, MEAN and the combination included
 
     def answers(self, rule: str, rng: np.random.Generator) -> NDArray[np.int64]:
         """The class that the rule gives each item; ties are broken once, at random, as in a file of labels."""
@@ -60,7 +60,7 @@ def _population(name: str, path: Path, truth: Path | None) -> Population:
         kept.parent.mkdir(parents=True, exist_ok=True)
         np.savez(kept, **_fits(path, truth))
     with np.load(kept) as arrays:
-        posterior_rik = {rule: arrays[rule] for rule in (*METHODS, MEAN)}
+        posterior_rik = {rule: arrays[rule] for rule in (*METHODS, MEAN, COMBINATION)}
         return Population(name, arrays["truth"], arrays["counts"], posterior_rik)
 
 
@@ -68,7 +68,8 @@ def _fits(path: Path, truth: Path | None) -> dict[str, NDArray[np.float64]]:
     votes = load(path, truth)
     blind = replace(votes, gold_i=None)
     fits = {method: fit_method(method, blind, 0) for method in METHODS}
-    fits[MEAN] = combine({method: fits[method] for method in MEMBERS}, dict.fromkeys(MEMBERS, 1 / len(MEMBERS)))
+    fits[MEAN] = combine({method: fits[method] for method in MEMBERS})
+    fits[COMBINATION] = combine({method: fits[method] for method in members_for(blind)})
     assert votes.gold_i is not None
     rows = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     n_items, _, n_classes = votes.shape
@@ -82,7 +83,7 @@ if __name__ == "__main__":
     for population in populations(sys.argv[1:]):
         shares = {
             rule: (population.answers(rule, np.random.default_rng(0)) == population.truth_i).mean()
-            for rule in (*METHODS, MEAN)
+            for rule in (*METHODS, MEAN, COMBINATION)
         }
         print(
             population.name,

@@ -293,12 +293,12 @@ def map_reason(failed: Sequence[str]) -> str:
 # --- asking an expert
 
 
-def at_stake(rules: Sequence[str], differ: int, n_items: int, tolerance: float) -> str:
-    """What can lie between rules at most: they are equally right where they say the same.
+def at_stake(rules: Sequence[str], differ: int, n_items: int, stake: float, tolerance: float) -> str:
+    """What can lie between rules at most: they are equally right where they say the same, a tie being a fair draw.
 
-    >>> at_stake(["majority", "auto"], 72, 800, .01)
-    'majority and auto differ on 72 of 800 items (9.0 %), so at most 9.0 points are at stake.'
-    >>> at_stake(["majority", "auto"], 5, 500, .01)
+    >>> at_stake(["majority", "auto"], 72, 800, .085, .01)
+    'majority and auto differ on 72 of 800 items (9.0 %), so at most 8.5 points are at stake.'
+    >>> at_stake(["majority", "auto"], 5, 500, .01, .01)
     'majority and auto differ on 5 of 500 items (1.0 %): whichever you use, accuracy changes by at most 1.0 points.'
     """
     if not differ:
@@ -306,8 +306,8 @@ def at_stake(rules: Sequence[str], differ: int, n_items: int, tolerance: float) 
     share = f"{one_of(rules)} differ on {differ:,} of {count(n_items, 'item')} ({percent(differ / n_items)})"
     if len(rules) > 2:
         return f"{share}; on the others the choice does not matter."
-    most = at_most(100 * differ / n_items)
-    if differ <= tolerance * n_items:
+    most = at_most(100 * stake)
+    if stake <= tolerance:
         return f"{share}: whichever you use, accuracy changes by at most {most} points."
     return f"{share}, so at most {most} points are at stake."
 
@@ -346,7 +346,8 @@ def _two_rules(outcome: Any) -> str:
     where = "this file" if outcome.kind == "rules" else f"the {outcome.n_items:,} items that taught it nothing"
     gains = f"{other} gains {low} to {high} points over {present} on {where} ({_level(outcome)})"
     if not outcome.labels and outcome.decided:
-        return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, outcome.tolerance)
+        stake = outcome.facts["stake"]
+        return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, stake, outcome.tolerance)
     if not outcome.decided:
         return f"Open after {count(outcome.labels, 'label')}: {gains}. {counted}. {_more(outcome)}"
     if outcome.verdict == "same":
@@ -457,6 +458,7 @@ def ask_lines(
     rules: Sequence[str],
     items: int,
     differ: int,
+    stake: float | None,
     tolerance: float,
     expected: int | None,
     asked: int,
@@ -466,7 +468,7 @@ def ask_lines(
 ) -> list[str]:
     """What is asked and why, how many labels it will take, and what to do with the files."""
     if question in ("rules", "correct"):
-        first = at_stake(rules, differ, items, tolerance)
+        first = at_stake(rules, differ, items, stake or 0.0, tolerance)
     elif question == "learn":
         first = (
             f"Does the crowd lean to a class? Labels of {count(asked, 'item')}, drawn from all {items:,}, teach a "

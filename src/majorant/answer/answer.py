@@ -135,7 +135,7 @@ def weigh(
         grade=grade,
         basis=basis,
         items=apart.items,
-        differ=expert.n_differ if expert is not None and told else apart.differ,
+        differ=apart.differ,
         stake=100 * apart.stake,
         tied=apart.tied,
         tie_gain=_tie_gain(basis, expected, gold),
@@ -171,9 +171,7 @@ def _ask(other: str, apart: Difference, planned: Callable[[], int], expert: Outc
         labels = planned()
         return Ask(between=(MAJORITY, other), items=apart.differ, labels=labels, first=min(labels, FIRST_BATCH))
     more = expert.more
-    return Ask(
-        between=(MAJORITY, other), items=expert.n_differ, labels=more, first=min(more, FIRST_BATCH), design=design
-    )
+    return Ask(between=(MAJORITY, other), items=apart.differ, labels=more, first=min(more, FIRST_BATCH), design=design)
 
 
 def with_sentences(facts: Answer, source: str) -> Answer:

@@ -11,6 +11,7 @@ counts as 0, whatever made it unknown.  K- bets on 1 - y against 1 - m.  Proofs:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,23 +25,26 @@ ROUNDING = 1e-9  # a sum counts as above a candidate's only beyond this, relativ
 HALVINGS = 45
 
 
-def log_capital(y: ArrayLike, n: int, mean: ArrayLike) -> FloatArray:
+def log_capital(y: ArrayLike, n: ArrayLike, mean: ArrayLike) -> FloatArray:
     """log K+ after each draw: the capital of betting that the mean of the n numbers is above `mean`.
 
-    `y` (..., T) are the draws so far, in their order; `mean` (...) the candidates, of any shape that goes with the
-    leading axes of `y`.  Infinite where the draws alone exceed n times the mean.  Nothing is assumed but a uniformly
-    random order.  Against a mean below the candidate: `log_capital(1 - y, n, 1 - mean)`.
+    `y` (..., T) are the draws so far, in their order; `n` (...) and `mean` (...), the candidates, are of any shape that
+    goes with the leading axes of `y`.  Infinite where the draws alone exceed n times the mean.  Nothing is assumed but
+    a uniformly random order.  Against a mean below the candidate: `log_capital(1 - y, n, 1 - mean)`.
 
     >>> log_capital([1, 1, 1, 0], 10, .5).round(2).tolist()
     [0.41, 0.93, 1.64, 0.52]
     """
-    return _mixture(_log_shares(np.asarray(y, dtype=float), n, np.asarray(mean, dtype=float)))
+    return _mixture(_log_shares(np.asarray(y, dtype=float), np.asarray(n), np.asarray(mean, dtype=float)))
 
 
-def evidence_above(y: ArrayLike, n: int, mean: ArrayLike) -> FloatArray:
-    """The largest log K+ so far, at least 0; at log(1 / a) "the mean is at most `mean`" is refuted at level a."""
+def evidence_above(y: ArrayLike, n: ArrayLike, mean: ArrayLike) -> FloatArray:
+    """The largest log K+ so far, at least 0; at log(1 / a) "the mean is at most `mean`" is refuted at level a.
+
+    A draw of 0 lowers every capital: rows of several lengths may be filled up with zeros, even beyond their n.
+    """
     y_t = np.asarray(y, dtype=float)
-    shape = np.broadcast_shapes(y_t.shape[:-1], np.shape(mean))
+    shape = np.broadcast_shapes(y_t.shape[:-1], np.shape(n), np.shape(mean))
     return np.max(log_capital(y_t, n, mean), axis=-1, initial=0.0) if y_t.shape[-1] else np.zeros(shape)
 
 
@@ -129,8 +133,8 @@ class Betting:
         # What is left is a uniformly random order of `left` numbers, whose mean the candidate and the draws tell.
         up_m = (self.n * self.mean_m - self.total_low) / left
         down_m = (self.n * (1 - self.mean_m) - (self.seen - self.total_high)) / left
-        up_fmt = self.up_fm[..., None] + _log_shares(low_t, left, up_m)
-        down_fmt = self.down_fm[..., None] + _log_shares(1 - high_t, left, down_m)
+        up_fmt = self.up_fm[..., None] + _log_shares(low_t, np.asarray(left), up_m)
+        down_fmt = self.down_fm[..., None] + _log_shares(1 - high_t, np.asarray(left), down_m)
         above_mt, below_mt = _mixture(up_fmt), _mixture(down_fmt)
         return Betting(
             n=self.n,
@@ -147,12 +151,12 @@ class Betting:
         )
 
 
-def _log_shares(y_t: FloatArray, n: int, mean: FloatArray) -> FloatArray:
+def _log_shares(y_t: FloatArray, n: NDArray[Any], mean: FloatArray) -> FloatArray:
     """(8, ..., T): log capital of each share after each draw, infinite once the draws exceed n times the mean."""
-    total, steps = n * mean[..., None], y_t.shape[-1]
+    total, steps = (n * mean)[..., None], y_t.shape[-1]
     sum_t = np.cumsum(y_t, axis=-1)
     before_t = sum_t - y_t
-    left_mean_t = (total - before_t) / (n - np.arange(steps))
+    left_mean_t = (total - before_t) / np.maximum(n[..., None] - np.arange(steps), 1)
     # Where nothing can be left, y = 0 is certain; a y above 0 makes the candidate impossible, which is marked below.
     y_t, left_mean_t = np.broadcast_arrays(y_t, left_mean_t)
     with np.errstate(over="ignore"):  # next to nothing is left: any draw above 0 is worth all the money in the world

@@ -39,10 +39,13 @@ SAMPLED = 256  # items whose names go into the digest of the votes
 class Frozen(NamedTuple):
     """What rules say of the items on which they differ, by the items' codes, which rise; and how many items there are.
 
-    The last two are what a model of the votes expects, for planning: the mean of x and of |x| where q and r differ.
+    Ties are drawn here, but for what is said before any label: `apart` and `stake_qr` take a tie for a fair draw.  The
+    last two are what a model of the votes expects, for planning: the mean of x and of |x| where q and r differ.
     """
 
     n_items: int  # with votes
+    apart: int  # items of which any two rules say different things
+    stake_qr: FloatArray  # by how many items, at most, q and r can be apart
     item_d: Codes
     label_rd: Codes
     differ_qr: Codes
@@ -90,6 +93,8 @@ def _race(
         label_rd=frozen.label_rd[:, order],
         differ_qr=frozen.differ_qr,
         n_items=frozen.n_items,
+        apart=frozen.apart,
+        stake_qr=frozen.stake_qr,
         favourite=rules.index(favourite) if favourite is not None else len(rules) - 1,
         tolerance=tolerance,
         level=level,
@@ -121,7 +126,8 @@ def freeze(site: Site, fits: Mapping[str, Fit], seed: int) -> Frozen:
     with np.errstate(invalid="ignore"):
         lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / differ_qr
         decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / differ_qr
-    return Frozen(n_items, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
+    apart, stake_qr = sum(part.apart for part in parts), np.sum([part.stake_qr for part in parts], axis=0)
+    return Frozen(n_items, apart, stake_qr, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
 
 
 def draw_close_calls(
@@ -204,6 +210,8 @@ class _Found(NamedTuple):
     """What a part of the items holds: those on which rules differ, and those on which a rule is tied."""
 
     n_items: int
+    apart: int
+    stake_qr: FloatArray
     item_d: Codes
     label_rd: Codes
     belief_rd: FloatArray  # what the models believe of each rule's label
@@ -220,11 +228,19 @@ def _of_part(fits: tuple[Fit, ...], models: list[int], part: Part) -> _Found:
     label_ri = best_rik.argmax(axis=2)
     d = np.flatnonzero(voted_i & ~tied_i & (label_ri != label_ri[0]).any(axis=0))
     t = np.flatnonzero(voted_i & tied_i)
-    belief_rd = belief_ik[d, label_ri[:, d]]
+    chance_rvk = best_rik[:, voted_i] / best_rik[:, voted_i].sum(axis=2, keepdims=True)
     start = part.start
     return _Found(
-        int(voted_i.sum()), d + start, label_ri[:, d], belief_rd, t + start, best_rik[:, t], belief_ik[t]
-    )  # fmt: skip
+        n_items=int(voted_i.sum()),
+        apart=int((chance_rvk != chance_rvk[0]).any(axis=(0, 2)).sum()),
+        stake_qr=np.array([[np.abs(q_vk - r_vk).max(axis=1).sum() for r_vk in chance_rvk] for q_vk in chance_rvk]),
+        item_d=d + start,
+        label_rd=label_ri[:, d],
+        belief_rd=belief_ik[d, label_ri[:, d]],
+        item_t=t + start,
+        best_rtk=best_rik[:, t],
+        belief_tk=belief_ik[t],
+    )
 
 
 def _broken(best_rtk: NDArray[np.bool_], lot_t: NDArray[np.uint64]) -> Codes:

@@ -28,6 +28,7 @@ FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 ROUNDING = 1e-9
 UNPLANNED = 40  # labels, where nothing tells how far two rules are apart
+MOST_AT_ONCE = 1 << 16  # draws of pairs that are judged together
 FEW, LEAST_MORE = 8, 5  # below so many labels the plan is the model's; fewer than five more are not worth a session
 
 
@@ -65,6 +66,8 @@ class Race:
     label_rd: Codes  # class codes; positions are those of the order
     differ_qr: Codes  # on how many of the N items two rules differ; the order may hold the first of them only
     n_items: int
+    apart: int | None = None  # items of which rules say different things, a tie being a fair draw; None: as `differ_qr`
+    stake_qr: FloatArray | None = None  # by how many items, at most, two rules can be apart in that sense
     favourite: int = 0
     tolerance: float = 0.01
     level: float = 0.95
@@ -88,8 +91,19 @@ class Race:
 
     @property
     def n_differ(self) -> int:
-        """On how many of all items any two rules differ, as far as the order tells."""
-        return max(self.size, int(self.differ_qr.max(initial=0)))
+        """On how many of all items any two rules differ, as far as the order tells: what is said before any label."""
+        return self.apart if self.apart is not None else max(self.size, int(self.differ_qr.max(initial=0)))
+
+    @property
+    def _most_qr(self) -> FloatArray:
+        """By how many items two rules can be apart, whether ties are drawn as they were or fairly."""
+        return np.asarray(self.differ_qr, float) if self.stake_qr is None else np.maximum(self.differ_qr, self.stake_qr)
+
+    @property
+    def stake(self) -> float:
+        """The most that can lie between two of the rules, as a share of the items, a tie being a fair draw."""
+        most_qr = self.differ_qr if self.stake_qr is None else self.stake_qr
+        return float(np.max(most_qr, initial=0)) / self.n_items
 
     @property
     def same_as(self) -> dict[str, str]:
@@ -112,7 +126,7 @@ class Race:
     @property
     def _near_qr(self) -> Mask:
         """Pairs that are within the tolerance without any label: they differ on too few items."""
-        return self.differ_qr <= self.tolerance * self.n_items * (1 + ROUNDING)
+        return np.asarray(self._most_qr <= self.tolerance * self.n_items * (1 + ROUNDING))
 
     @property
     def _price_r(self) -> FloatArray:
@@ -190,6 +204,7 @@ class Race:
             facts={
                 "not_told_apart": tuple(self.rules[r] for r in self._runners if standing.alive_r[r] and r != leader),
                 "same_as": self.same_as,
+                "stake": self.stake,
             },
         )
 
@@ -199,16 +214,17 @@ class Race:
         near_qr, price_r = self._near_qr, self._price_r
         beats_qr, within_qr = np.zeros((size, size), dtype=bool), near_qr.copy()
         estimate_qr, decisive_qr = np.full((size, size), np.nan), np.full((size, size), np.nan)
-        for q in runners:
-            for r in runners:
-                if q < r:
-                    y_t, n = self._draws(answer_d, q, r), int(self.differ_qr[q, r])
-                    for one, other, own_t in ((q, r, y_t), (r, q, 1 - y_t)):
-                        estimate_qr[one, other], decisive_qr[one, other] = _mean_of_prefix(own_t)
-                        if not near_qr[one, other]:
-                            price = float(price_r[other])
-                            beats_qr[one, other] = _leads(own_t, n, 0.5, price)
-                            within_qr[one, other] |= beats_qr[one, other] or _leads(own_t, n, self._edge(n), price)
+        pairs = [(q, r) for q in runners for r in runners if q < r]
+        draws = [self._draws(answer_d, q, r) for q, r in pairs]
+        evidence = self._evidence(pairs, draws)
+        for (q, r), y_t, found in zip(pairs, draws, evidence, strict=True):
+            n = int(self.differ_qr[q, r])
+            for one, other, own_t, (ahead, near) in ((q, r, y_t, found[0]), (r, q, 1 - y_t, found[1])):
+                estimate_qr[one, other], decisive_qr[one, other] = _mean_of_prefix(own_t)
+                if not near_qr[one, other]:
+                    price = float(price_r[other])
+                    beats_qr[one, other] = _leads(own_t, n, 0.5, ahead >= price)
+                    within_qr[one, other] |= beats_qr[one, other] or _leads(own_t, n, self._edge(n), near >= price)
         alive_r: Mask = np.logical_not(np.any(beats_qr, axis=0, keepdims=True))[0]
         alive_r[[r for r in range(size) if r not in runners]] = False
         favourite = self._first_choice
@@ -224,7 +240,22 @@ class Race:
 
     def _edge(self, n: int) -> float:
         """The mean of y at which the lead is minus the tolerance."""
-        return 0.5 * (1 - self.tolerance * self.n_items / n)
+        return 0.5 * (1 - self.tolerance * self.n_items / max(n, 1))
+
+    def _evidence(self, pairs: list[tuple[int, int]], draws: list[FloatArray]) -> FloatArray:
+        """(pairs, 2, 2): for each pair, and the same the other way round, that one leads, and that it leads by more
+        than minus the tolerance; what is not known is the worst case.
+        """
+        n_p = np.array([self.differ_qr[pair] for pair in pairs], dtype=np.int64)
+        mean_pc = np.array([[0.5, self._edge(int(n))] for n in n_p]).reshape(-1, 2)
+        worst_pst = np.zeros((len(pairs), 2, max(map(len, draws), default=0)))
+        for worst_st, y_t in zip(worst_pst, draws, strict=True):
+            known_t = np.isfinite(y_t)
+            worst_st[:, : len(y_t)] = np.where(known_t, (y_t, 1 - y_t), 0.0)
+        at_once = max(1, MOST_AT_ONCE // max(worst_pst[:1].size, 1))
+        parts = [slice(start, start + at_once) for start in range(0, len(pairs), at_once)]
+        found = [evidence_above(worst_pst[part, :, None], n_p[part, None, None], mean_pc[part, None]) for part in parts]
+        return np.concatenate(found) if found else np.zeros((0, 2, 2))
 
     def _draws(self, answer_d: Codes, q: int, r: int) -> FloatArray:
         """(1 + x) / 2 up to the last answer where q and r differ, NaN where there is none."""
@@ -274,6 +305,8 @@ class Race:
             "labels": self.label_rd.tolist(),
             "differ": self.differ_qr.tolist(),
             "items": self.n_items,
+            "apart": self.apart,
+            "stake": _plain(self.stake_qr),
             "favourite": self.favourite,
             "tolerance": self.tolerance,
             "level": self.level,
@@ -289,6 +322,8 @@ class Race:
             label_rd=np.array(content["labels"], dtype=np.int64).reshape(len(content["rules"]), -1),
             differ_qr=np.array(content["differ"], dtype=np.int64),
             n_items=int(content["items"]),
+            apart=content.get("apart"),
+            stake_qr=_array(content.get("stake")),
             favourite=int(content["favourite"]),
             tolerance=float(content["tolerance"]),
             level=float(content["level"]),
@@ -316,15 +351,15 @@ class Standing:
         return "same" if self.within_qr[0, 1] and self.within_qr[1, 0] else OPEN
 
 
-def _leads(y_t: FloatArray, n: int, mean: float, price: float) -> bool:
-    """Whether the mean of the n values is above `mean`: by evidence of that price, or for certain.
+def _leads(y_t: FloatArray, n: int, mean: float, shown: bool) -> bool:
+    """Whether the mean of the n values is above `mean`: by evidence, where that is `shown`, or for certain.
 
     -inf and inf mark items that were not asked, NaN those that the expert skipped: all count as the worst case.
     """
     worst_t = np.where(np.isfinite(y_t), y_t, 0.0)
     most = float(np.where(np.isfinite(y_t), y_t, 1.0).sum()) + n - len(y_t)
     certain = mean < 0.5 and float(worst_t.sum()) >= n * mean - ROUNDING * n  # a lead of minus the tolerance will do
-    return certain or (most > n * mean + ROUNDING * n and float(evidence_above(worst_t, n, mean)) >= price)
+    return certain or (shown and most > n * mean + ROUNDING * n)
 
 
 def _unknown_as_nan(y_t: FloatArray) -> FloatArray:
