@@ -1,6 +1,6 @@
 """How many expert labels settle a question on public sets, how often wrongly, and what does a correction gain?
 
-python benchmarks/ask.py [pair|race|leader|close-calls|accuracy|correct|ceiling] [REPEATS] [SET ...]    minutes to hours
+python benchmarks/ask.py [pair|race|close-calls|accuracy|plan|leader|correct|ceiling] [REPEATS] [SET ...]    minutes to hours
 
 MAJORANT_DATA names the folder of the sets.  The population of a set is its items with gold; labels are revealed from
 gold one by one, as the design asks for them.  Beside our medians stand those of the study that the designs come from
@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import board
-from ask_sets import MEAN, METHODS, Population, populations
+from ask_sets import BELIEF, MEAN, METHODS, Population, populations
+from majorant.answer.combine import COMBINATION
 from majorant.gold.accuracy import bound_accuracy, planned_labels
 from majorant.gold.close_calls import BEATEN, GOOD_ENOUGH, CloseCalls, close_calls
 from majorant.gold.correct import LABELS, MEMBERS, learn, relabel
+from majorant.gold.draw import expected_leads
 from majorant.gold.question import OPEN, UNASKED
 from majorant.gold.race import Race
 
@@ -38,11 +40,12 @@ STUDY = {  # medians, for those sets, adult and fact_eval
 
 
 def pair(population: Population, seed: int) -> tuple[int, str, bool]:
-    """Labels, verdict and whether it is wrong, for majority against the label-free choice."""
-    rng = np.random.default_rng(seed)
+    """Labels, verdict and whether it is wrong, for majority against the study's label-free choice."""
     rule = "dawid-skene" if population.name == "fact_eval" else MEAN
-    race, truth_d = _race(population, ("majority", rule), rng)
+    return _settle(*_race(population, ("majority", rule), np.random.default_rng(seed)))
 
+
+def _settle(race: Race, truth_d: Ints) -> tuple[int, str, bool]:
     def verdict(n: int) -> str:
         return race.standing(np.where(np.arange(race.size) < n, truth_d, UNASKED)).of_two()
 
@@ -57,8 +60,17 @@ def _race(population: Population, rules: tuple[str, ...], rng: np.random.Generat
     label_ri = np.array([population.answers(rule, rng) for rule in rules])
     order = rng.permutation(np.flatnonzero((label_ri != label_ri[0]).any(axis=0)))
     favourite = rules.index(MEAN) if MEAN in rules else 0
-    race = Race.of(rules, label_ri[:, order], n_items=label_ri.shape[1], favourite=favourite, tolerance=WITHIN)
+    belief_rd = population.posterior_rik[BELIEF][order, label_ri[:, order]]
+    lead_qr, decisive_qr = expected_leads(label_ri[:, order], belief_rd)
+    plan = {"lead_qr": lead_qr, "decisive_qr": decisive_qr, "tolerance": WITHIN}
+    race = Race.of(rules, label_ri[:, order], n_items=label_ri.shape[1], favourite=favourite, **plan)
     return race, population.truth_i[order]
+
+
+def plan(population: Population, rules: tuple[str, str], seed: int) -> tuple[int, int]:
+    """Labels planned before the first, and labels needed."""
+    pair, truth_d = _race(population, rules, np.random.default_rng(seed))
+    return pair.expected(), _settle(pair, truth_d)[0]
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
@@ -168,6 +180,7 @@ def _members(population: Population) -> NDArray[np.float64]:
 
 
 COUNTED = {"pair": pair, "race": race, "close-calls": calls, "accuracy": accuracy}
+PLAN = "plan"
 GAINS = {
     "leader": (leader, ("label-free", "25 labels", "50", "100")),
     "correct": (correct, ("learned", "adopted if it leads", "if proved", "file", "labels alone", "labels used")),
@@ -198,6 +211,22 @@ def count(part: str, repeats: int, names: Sequence[str]) -> None:
     board.at_most(f"wrong decisions, {part}", f"{errors} of {runs}", "5 %", errors / runs / 0.05, 1)
 
 
+def plans(part: str, repeats: int, names: Sequence[str]) -> None:
+    """Labels planned by what the models believe, beside those needed, for majority against the combination."""
+    print(f"{part}, {repeats} repeats\n{'set':14}{'differ':>8}{'planned':>9}{'needed':>8}{'90th':>7}{'ratio':>7}")
+    near, rows = 0, 0
+    for population in populations(list(names)):
+        found = np.array([plan(population, ("majority", COMBINATION), seed) for seed in range(repeats)])
+        (planned, needed), late = np.median(found, axis=0), np.quantile(found[:, 1], 0.9)
+        ratio = (planned + 1) / (needed + 1)
+        near, rows = near + (0.5 <= ratio <= 2), rows + 1
+        differ = _race(population, ("majority", COMBINATION), np.random.default_rng(0))[0].n_differ
+        print(f"{population.name:14}{differ:8}{planned:9.0f}{needed:8.0f}{late:7.0f}{ratio:7.2f}", flush=True)
+    board.at_least(
+        "sets with labels planned within a factor 2", f"{near} of {rows}", "half of them", 2 * near / rows, 1
+    )
+
+
 def gains(part: str, repeats: int, names: Sequence[str]) -> None:
     """Means over repeats, in points."""
     measure, heads = GAINS[part]
@@ -218,10 +247,11 @@ def gains(part: str, repeats: int, names: Sequence[str]) -> None:
 def main() -> None:
     """One part, or all with few repeats."""
     arguments = sys.argv[1:]
-    parts = [arguments.pop(0)] if arguments and arguments[0] in {*COUNTED, *GAINS} else [*COUNTED, *GAINS]
+    known = [*COUNTED, PLAN, *GAINS]
+    parts = [arguments.pop(0)] if arguments and arguments[0] in known else known
     repeats = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 20
     for part in parts:
-        (count if part in COUNTED else gains)(part, repeats, arguments)
+        (count if part in COUNTED else plans if part == PLAN else gains)(part, repeats, arguments)
 
 
 if __name__ == "__main__":

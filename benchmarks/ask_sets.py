@@ -23,6 +23,7 @@ from majorant.answer.combine import COMBINATION, combine, members_for
 MEMBERS = ("one-coin", "hierarchical", "ebcc")
 METHODS = (*MEMBERS, "majority", "dawid-skene", "glad", "mace")
 MEAN = "mean of three"  # the label-free choice of the study that the designs come from
+BELIEF = "belief"  # what the models of the combination believe, without the shares of votes
 NAMES = {"d_jn-product": "D-Product", "s5_adult_content": "adult"}
 ORDER = ["CF", "CF_amt", "MS", "SP", "SP_amt", "ZenCrowd_in", "ZenCrowd_us", "D-Product"]
 ORDER += ["d_sentiment", "adult", "fact_eval"]
@@ -35,7 +36,7 @@ class Population:
     name: str
     truth_i: NDArray[np.int64]
     counts_ik: NDArray[np.int64]
-    posterior_rik: dict[str, NDArray[np.float64]]  # by rule, MEAN and the combination included
+    posterior_rik: dict[str, NDArray[np.float64]]  # by rule, with MEAN, the combination and BELIEF
 
     def answers(self, rule: str, rng: np.random.Generator) -> NDArray[np.int64]:
         """The class that the rule gives each item; ties are broken once, at random, as in a file of labels."""
@@ -60,7 +61,7 @@ def _population(name: str, path: Path, truth: Path | None) -> Population:
         kept.parent.mkdir(parents=True, exist_ok=True)
         np.savez(kept, **_fits(path, truth))
     with np.load(kept) as arrays:
-        posterior_rik = {rule: arrays[rule] for rule in (*METHODS, MEAN, COMBINATION)}
+        posterior_rik = {rule: arrays[rule] for rule in (*METHODS, MEAN, COMBINATION, BELIEF)}
         return Population(name, arrays["truth"], arrays["counts"], posterior_rik)
 
 
@@ -70,6 +71,7 @@ def _fits(path: Path, truth: Path | None) -> dict[str, NDArray[np.float64]]:
     fits = {method: fit_method(method, blind, 0) for method in METHODS}
     fits[MEAN] = combine({method: fits[method] for method in MEMBERS})
     fits[COMBINATION] = combine({method: fits[method] for method in members_for(blind)})
+    fits[BELIEF] = combine({method: fits[method] for method in members_for(blind) if method != "majority"})
     assert votes.gold_i is not None
     rows = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     n_items, _, n_classes = votes.shape

@@ -8,12 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.answer.answer import FIRST_BATCH
-from majorant.answer.candidates import unsuited
-from majorant.answer.choice import TOLERANCE, fit_rule, seed_of_fits
+from majorant.answer.choice import TOLERANCE
 from majorant.answer.combine import COMBINATION
 from majorant.errors import ConfigError
-from majorant.estimate import estimator_named
-from majorant.estimate.fit import Fit
 from majorant.gold.accuracy import AIM
 from majorant.gold.correct import MEMBERS
 from majorant.gold.design import Design
@@ -22,8 +19,8 @@ from majorant.gold.draw_correction import draw_correction
 from majorant.interval import as_level
 from majorant.io import Reading, as_votes
 from majorant.io.tasks import Answer
-from majorant.pipeline import AUTO, aggregate_at
-from majorant.randomness import as_generator, as_seed
+from majorant.pipeline import AUTO, member_fits, rule_fit
+from majorant.randomness import as_seed
 from majorant.site import MemorySite, Site
 
 BETWEEN = ("majority", AUTO)
@@ -131,20 +128,3 @@ def correct_at(
         site, present, fits, learned_from, seed=seed, tolerance=tolerance, level=level, experts=experts
     )
     return design.more(n)
-
-
-def member_fits(site: Site, members: Sequence[str], seed: int) -> dict[str, Fit]:
-    """The fits of those models that these votes can bear, in their order."""
-    borne = [method for method in members if method in site.methods]
-    if site.whole is not None:
-        borne = [method for method in borne if not unsuited(method, site.whole)]
-    return {method: rule_fit(site, method, seed) for method in borne}
-
-
-def rule_fit(site: Site, rule: str, seed: int) -> Fit:
-    """The fit of a rule by its name, on all votes, as `check` fits it."""
-    if rule != COMBINATION:
-        estimator_named(rule, beside=[AUTO, COMBINATION])
-    if site.whole is None:
-        return aggregate_at(site, rule, seed=seed)
-    return fit_rule(rule, site.whole, seed_of_fits(as_generator(seed)))

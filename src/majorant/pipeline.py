@@ -6,7 +6,7 @@ into memory what does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Unpack
@@ -17,6 +17,7 @@ from majorant.agreement import Agreement
 from majorant.agreement.measure import agreement_from, resampling
 from majorant.answer.answer import Answer, model_of, weigh
 from majorant.answer.calibrate import Labels, calibrate
+from majorant.answer.candidates import unsuited
 from majorant.answer.choice import MAJORITY, TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits, with_fit
 from majorant.answer.combine import COMBINATION, combination_at
 from majorant.answer.compare import compare
@@ -30,17 +31,18 @@ from majorant.answer.review import Review, Reviewed, crowd_confusion, review, re
 from majorant.answer.workers import Workers, assess_workers, assess_workers_at
 from majorant.certify.certificate import Certificate
 from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
-from majorant.estimate import ESTIMATORS, Fit, method_named
+from majorant.errors import DataError
+from majorant.estimate import ESTIMATORS, Fit, estimator_named, method_named
 from majorant.gold.corrected import CorrectedRule, corrected_fit
 from majorant.gold.design import Design, Recognised, recognise
-from majorant.gold.draw import planned_labels, votes_digest
+from majorant.gold.draw import item_names, planned_labels, votes_digest
 from majorant.gold.question import Outcome as ExpertOutcome
-from majorant.interval import Estimate, as_level
+from majorant.interval import Estimate, FloatArray, as_level
 from majorant.io import Reading, as_votes
 from majorant.plan import Plan
 from majorant.plan import plan as make_plan
 from majorant.randomness import as_generator, as_seed
-from majorant.site import MemorySite, Site
+from majorant.site import MemorySite, Site, fit_of_items
 from majorant.slices import Slice, certify_slices_at
 from majorant.tabular import Records
 from majorant.tally import Tally
@@ -145,7 +147,7 @@ def check(
     Each step starts from the same seed, so its numbers are those of the step alone.  `method` overrules the choice,
     `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for.  A `gold_file` of
     labels that were drawn by `ask` is told by the design beside it: its labels answer the question of the design, and
-    are no gold for anything else.
+    are gold for nothing else, unless the design drew uniformly from all items.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)
@@ -154,7 +156,7 @@ def check(
     (np.int64(600), 'majority')
     """
     labelled = recognise(reading.get("gold_file"))
-    if labelled is not None:
+    if labelled is not None and not labelled.sample:
         reading["gold_file"] = None
     return check_at(
         MemorySite(as_votes(votes, **reading)),
@@ -278,13 +280,13 @@ def _choose(
     rival = _rival(expert) if method is None and expert is not None else method
     decision = decide(votes, majority, level=level, rng=seed, method=rival)
     refit: Callable[[Votes], Fit] = partial(fit_rule, decision.method, seed=seed)
-    if labelled is not None and method is None and item_p is None and _adopts(labelled):
-        refit = partial(_corrected, labelled.design)
-        decision = with_fit(decision, majority, refit(votes))
     if item_p is None:  # all votes are in memory by now, wherever they came from
         site, other, everywhere = MemorySite(votes), decision.fit, majority
     else:
         other, everywhere = _fit_elsewhere(site, decision, votes, seed), site.fit(MAJORITY, seed)
+    if labelled is not None and method is None and _adopts(labelled):
+        refit, other = partial(_corrected, labelled.design), _corrected_at(site, labelled.design)
+        decision = with_fit(decision, majority, other if item_p is None else fit_of_items(site, other, item_p))
     apart, expected = difference_at(site, other), expected_gain(majority, decision.fit, decision.belief)
     gold = gold_lead(site, other, apart, alpha=(1 - level) / decision.n_rivals)
     rules = {MAJORITY: everywhere, other.method: other}
@@ -324,11 +326,35 @@ def _adopts(labelled: Recognised) -> bool:
 
 
 def _corrected(design: Design, votes: Votes) -> Fit:
-    """The corrected rule of a design, its models fitted as they were when it was learned."""
-    question, seed = design.question, seed_of_fits(as_generator(design.seed))
+    """The corrected rule of a design on votes in memory, its models fitted as they were when it was learned."""
+    question, site = design.question, MemorySite(votes)
     assert isinstance(question, CorrectedRule)
-    fits = {method: fit_rule(method, votes, seed) for method in question.members}
-    return corrected_fit(MemorySite(votes), fits, question.correction)
+    return corrected_fit(site, member_fits(site, question.members, design.seed), question.correction)
+
+
+def _corrected_at(site: Site, design: Design) -> Fit:
+    """The same on the votes of the design, wherever they lie; the labels must be those that the design froze."""
+    question = design.question
+    assert isinstance(question, CorrectedRule)
+    for method in question.members:
+        site.refuse(method)
+    fits = member_fits(site, question.members, design.seed)
+    if tuple(fits) != question.members:
+        raise DataError(f"The correction reweighs {', '.join(question.members)}, and these votes bear not all of them.")
+    fit = corrected_fit(site, fits, question.correction)
+    if not question.is_given_by(item_rows(site, fit, design.order)):
+        raise DataError(
+            "The models give other labels than when the correction was learned, so what labels show of it does not "
+            "hold for these. Use the version of majorant, and the settings, with which it was asked."
+        )
+    return fit
+
+
+def item_rows(site: Site, fit: Fit, names: Sequence[Any]) -> FloatArray:
+    """What a fit believes of the items of these names, in their order."""
+    n_items = site.votes.shape[0]
+    place = {str(name): item for item, name in enumerate(item_names(site, np.arange(n_items)))}
+    return np.asarray(fit_of_items(site, fit, np.array([place[str(name)] for name in names], np.int64)).posterior)
 
 
 def _rival(expert: ExpertOutcome) -> str | None:
@@ -410,6 +436,23 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     if estimator:
         return estimator().fit(votes, rng=rng)
     return aggregate_at(MemorySite(votes), AUTO, seed=as_seed(rng))
+
+
+def member_fits(site: Site, members: Sequence[str], seed: int) -> dict[str, Fit]:
+    """The fits of those models that these votes can bear, in their order."""
+    borne = [method for method in members if method in site.methods]
+    if site.whole is not None:
+        borne = [method for method in borne if not unsuited(method, site.whole)]
+    return {method: rule_fit(site, method, seed) for method in borne}
+
+
+def rule_fit(site: Site, rule: str, seed: int) -> Fit:
+    """The fit of a rule by its name, on all votes, as `check` fits it."""
+    if rule != COMBINATION:
+        estimator_named(rule, beside=[AUTO, COMBINATION])
+    if site.whole is None:
+        return aggregate_at(site, rule, seed=seed)
+    return fit_rule(rule, site.whole, seed_of_fits(as_generator(seed)))
 
 
 def aggregate_at(site: Site, method: str = AUTO, *, seed: int) -> Fit:

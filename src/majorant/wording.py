@@ -103,10 +103,11 @@ def headline(answer: Any) -> str:
 
 def gain_line(answer: Any) -> str:
     """What the other rule gains over majority vote, in percentage points, and what ties have to do with it."""
+    present = "majority vote" if answer.present == "majority" else answer.present
     if not answer.differ:
-        return f"None: {answer.other} and majority vote give every item the same label."
+        return f"None: {answer.other} and {present} give every item the same label."
     gain = answer.gain
-    differ = f"{answer.other} and majority vote differ on {answer.differ:,} of {count(answer.items, 'item')}"
+    differ = f"{answer.other} and {present} differ on {answer.differ:,} of {count(answer.items, 'item')}"
     if answer.basis in ("bound", "votes"):
         text = f"At most {at_most(answer.stake)} percentage points either way: {differ}."
     elif gain.value is None:
@@ -260,8 +261,13 @@ def next_command(answer: Any, source: str) -> str:
     if ask is None:
         return ""
     if ask.design is not None:
-        return f"majorant ask {file} --more {ask.labels} --design {ask.design}"
+        return more_command(file, ask.labels, ask.design)
     return f"majorant ask {file} --n {ask.first}"
+
+
+def more_command(source: str, labels: int, design: str) -> str:
+    """The command that asks for further labels of a design."""
+    return f"majorant ask {source or 'votes.csv'} --more {labels} --design {design}"
 
 
 def next_move(answer: Any, command: str) -> str:
@@ -344,7 +350,8 @@ def _two_rules(outcome: Any) -> str:
         f"{other} is right on {outcome.right[other]:,}, {present} on {outcome.right[present]:,}"
     )
     where = "this file" if outcome.kind == "rules" else f"the {outcome.n_items:,} items that taught it nothing"
-    gains = f"{other} gains {low} to {high} points over {present} on {where} ({_level(outcome)})"
+    ends = low if low == high else f"{low} to {high}"
+    gains = f"{other} gains {ends} points over {present} on {where} ({_level(outcome)})"
     if not outcome.labels and outcome.decided:
         stake = outcome.facts["stake"]
         return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, stake, outcome.tolerance)
@@ -440,6 +447,7 @@ NOT_A_SAMPLE = (
     "Labels drawn by design are no random sample: they answer the design's question, and no accuracy, calibration or "
     "choice among other rules can be read off them."
 )
+A_SAMPLE = "The items were drawn uniformly from all: these labels are a random sample, and gold for all else as well."
 ACCURACY_COSTS = (
     "Accuracy takes hundreds of labels, where choosing between rules takes tens: an interval is as wide as the number "
     "of labels allows, however good the rules are."

@@ -17,9 +17,9 @@ from majorant.site import MemorySite
 def simulated():
     """Seven of twelve workers miss most of class yes, and a quarter of the items lead all of them to no."""
     confusion = np.array([[[0.97, 0.03], [0.75, 0.25]]] * 7 + [[[0.97, 0.03], [0.03, 0.97]]] * 5)
-    votes, truth_i = mj.simulate([0.6, 0.4], confusion, n_items=400, n_votes=5, rng=1)
+    votes, truth_i = mj.simulate([0.6, 0.4], confusion, n_items=500, n_votes=5, rng=2)
     rng = np.random.default_rng(0)
-    led_n = (rng.random(400) < 0.25)[votes.item_n] & (rng.random(votes.n_votes) < 0.5)
+    led_n = (rng.random(500) < 0.25)[votes.item_n] & (rng.random(votes.n_votes) < 0.5)
     return replace(votes, label_n=np.where(led_n, 0, votes.label_n)), truth_i
 
 
@@ -54,8 +54,8 @@ def test_check_asks_ask_draws_an_expert_labels_and_check_switches(run, truth, tm
     assert code == 1
     assert out.startswith("Answer   Ask an expert about")
     assert "majorant ask votes.csv --n" in out
-    assert run("ask", "votes.csv", "--n", 30)[0] == 0
-    assert len((tmp_path / "to_label.csv").read_text().splitlines()) == 31  # a header and 30 items
+    assert run("ask", "votes.csv", "--n", 40)[0] == 0
+    assert len((tmp_path / "to_label.csv").read_text().splitlines()) == 41  # a header and 40 items
     fill(tmp_path / "to_label.csv", truth)
 
     code, out, _ = run("check", "votes.csv", "--gold-file", "to_label.csv", "--out", "after", "--fail-on", "switch")
@@ -74,6 +74,83 @@ def test_check_asks_ask_draws_an_expert_labels_and_check_switches(run, truth, tm
     assert sum(after[item] == truth[item] for item in truth) > sum(before[item] == truth[item] for item in truth)
     found = result["answer"]["gain"]
     assert found["low"] > 0
+
+
+def test_check_ask_and_report_count_the_same_items(run, tmp_path):
+    """With four votes an item many are tied; a tie is a fair draw in what is said before any label."""
+    votes, _ = mj.simulate([0.5, 0.5], [[0.75, 0.25], [0.45, 0.55]], n_items=150, n_votes=4, rng=0)
+    rows = [f"q{i},w{j},{k}" for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)]
+    (tmp_path / "votes.csv").write_text("\n".join(["item,worker,label", *rows]))
+    _, out, _ = run("check", "votes.csv", "--json", "--report", "page.html")
+    answer = json.loads(out)["answer"]
+    _, out, _ = run("ask", "votes.csv", "--json", "--n", 12)
+    facts = json.loads(out)
+    assert answer["tied"] > 20
+    assert (facts["differ"], facts["items"]) == (answer["differ"], answer["items"])
+    assert 100 * facts["stake"] == pytest.approx(answer["stake"])
+    differ = answer["differ"]
+    assert f"differ on {differ} of 150 items" in answer["gain_sentence"]
+    assert f"differ on {differ} of 150 items" in (tmp_path / "page.html").read_text()
+    design = json.loads((tmp_path / "to_label.design.json").read_text())
+    assert len(design["order"]) < differ  # ties that fall to the other rule's label need no expert
+
+
+@pytest.mark.parametrize(
+    ("asked", "n", "kind", "told"),
+    [
+        (("--question", "close-calls"), 12, "close-calls", "a rule that looks at how close the vote was"),
+        (("--accuracy", "--rule", "majority"), 60, "accuracy", "majority's labels are"),
+    ],
+)
+def test_other_questions_are_read_back_and_go_on(run, truth, tmp_path, asked, n, kind, told):
+    assert run("ask", "votes.csv", *asked, "--n", n)[0] == 0
+    fill(tmp_path / "to_label.csv", truth)
+    code, out, _ = run("check", "votes.csv", "--gold-file", "to_label.csv", "--out", "after")
+    assert code == 0
+    assert told in " ".join(out.split())
+    result = json.loads((tmp_path / "after" / "result.json").read_text())
+    expert = result["answer"]["expert"]
+    assert (expert["kind"], expert["labels"], expert["verdict"]) == (kind, n, "open")
+    assert expert["command"] == f"majorant ask votes.csv --more {expert['more']} --design to_label.design.json"
+    assert expert["command"] in out
+    assert expert["sentence"].split("(")[0][:40] in (tmp_path / "after" / "report.html").read_text()
+    if kind == "accuracy":  # drawn uniformly from all items: gold like any other
+        assert result["gold"]["n_items"] == n
+        assert "these labels are a random sample" in out
+    else:
+        assert result["gold"] is None
+    assert run("ask", "votes.csv", "--more", 10, "--design", "to_label.design.json")[0] == 0
+    assert len((tmp_path / "to_label.csv").read_text().splitlines()) == n + 11
+
+
+def test_a_uniform_design_is_gold_for_everything(run, truth, tmp_path):
+    run("ask", "votes.csv", "--accuracy", "--rule", "majority", "--n", 60)
+    fill(tmp_path / "to_label.csv", truth)
+    votes = mj.read(str(tmp_path / "votes.csv"), gold_file=str(tmp_path / "to_label.csv"))
+    known = {votes.items[i]: votes.labels[k] for i, k in enumerate(votes.gold_i) if k >= 0}
+    assert len(known) == 60
+    assert all(truth[item] == label for item, label in known.items())
+    code, out, _ = run("aggregate", "votes.csv", "--gold-file", "to_label.csv", "--method", "majority")
+    assert (code, "random sample" in out) == (0, True)
+    design = tmp_path / "to_label.design.json"
+    design.write_text(design.read_text().replace('"seed": 0', '"seed": 1'))
+    code, _, err = run("certify", "votes.csv", "--gold-file", "to_label.csv")
+    assert (code, "changed after it was drawn" in err) == (2, True)
+
+
+def test_gold_of_the_votes_and_labels_by_design_each_say_what_they_can(run, truth, tmp_path):
+    rows = list(csv.reader((tmp_path / "votes.csv").read_text().splitlines()))
+    known = set(list(truth)[:80])
+    lines = [[*rows[0], "gold"], *([*row, truth[row[0]] if row[0] in known else ""] for row in rows[1:])]
+    (tmp_path / "votes.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    for asked in (("--between", "majority", "dawid-skene"), ("--accuracy", "--rule", "majority")):
+        run("ask", "votes.csv", *asked, "--n", 20, "--out", f"{asked[0][2:]}.csv")
+        fill(tmp_path / f"{asked[0][2:]}.csv", truth)
+        code, out, _ = run("check", "votes.csv", "--gold-file", f"{asked[0][2:]}.csv", "--json")
+        assert code == 0
+        result = json.loads(out)
+        assert result["gold"]["n_items"] == 80
+        assert result["answer"]["expert"]["labels"] == 20
 
 
 def test_design_labels_are_refused_as_gold(run, truth, tmp_path):

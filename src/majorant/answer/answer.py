@@ -78,6 +78,7 @@ class Answer:
     tie_gain: float | None  # percentage points of the gain that come from these
     level: float
     tolerance: float  # percentage points
+    present: str = MAJORITY  # the rule in use, with which the other was compared
     gold: GoldLead | None = None
     expert: Outcome | None = None  # what labels drawn by design say, of this or of another question
     model: Model | None = None
@@ -88,6 +89,7 @@ class Answer:
     why: str = ""
     next: str = ""
     command: str = ""  # with which `next` ends
+    go_on: str = ""  # the command that asks for more labels of another question, where it is not settled
 
     def _repr_html_(self) -> str:
         from majorant.report.notebook import answer_html
@@ -148,12 +150,23 @@ def weigh(
         ask=_ask(other, apart, planned, expert if told else None, design) if open_question else None,
         asked_for=asked_for,
     )
-    return with_sentences(facts, source)
+    if expert is not None and told and expert.kind == "correct":
+        facts = _of_correction(facts, expert)
+    return with_sentences(facts, source, design)
+
+
+def _of_correction(facts: Answer, expert: Outcome) -> Answer:
+    """A correction is compared with the rule that it corrects, on the items that taught it nothing."""
+    present, differ = expert.rules[0], expert.n_differ
+    tied = facts.tied if present == MAJORITY else 0
+    stake = 100 * differ / expert.n_items
+    return replace(facts, present=present, items=expert.n_items, differ=differ, stake=stake, tied=tied)
 
 
 def _speaks(expert: Outcome, other: str) -> bool:
     """Whether labels drawn by design compare the rule with majority vote, and there are some, or none are needed."""
-    compares = expert.kind in ("rules", "correct") and expert.rules[0] == MAJORITY and other in expert.rules
+    present = expert.rules[0] == MAJORITY if expert.kind == "rules" else expert.kind == "correct"
+    compares = present and other in expert.rules
     return compares and (expert.decided or expert.labels > 0)
 
 
@@ -162,7 +175,7 @@ def _by_expert(expert: Outcome, other: str, tolerance: float) -> Action:
     if not expert.decided:
         return "ask"
     ahead = expert.leader == other and expert.verdict in ("better", "within")
-    slight = expert.value.high is not None and expert.value.high <= tolerance
+    slight = expert.rules[0] == MAJORITY and expert.value.high is not None and expert.value.high <= tolerance
     return "switch" if ahead and not slight else "keep"
 
 
@@ -174,15 +187,18 @@ def _ask(other: str, apart: Difference, planned: Callable[[], int], expert: Outc
     return Ask(between=(MAJORITY, other), items=apart.differ, labels=more, first=min(more, FIRST_BATCH), design=design)
 
 
-def with_sentences(facts: Answer, source: str) -> Answer:
-    """The answer with its three sentences, made from its facts; `source` is the file that the next move names."""
-    command = wording.next_command(facts, source)
+def with_sentences(facts: Answer, source: str, design: str | None = None) -> Answer:
+    """The answer with its three sentences, made from its facts; `source` and `design` are files that commands name."""
+    command, go_on = wording.next_command(facts, source), ""
+    if facts.expert is not None and facts.basis != "expert labels" and facts.expert.more and design is not None:
+        go_on = wording.more_command(source, facts.expert.more, design)
     return replace(
         facts,
         headline=wording.headline(facts),
         why=wording.evidence(facts),
         next=wording.next_move(facts, command),
         command=command,
+        go_on=go_on,
     )
 
 

@@ -84,7 +84,8 @@ def _mean_row(rows: tuple[FloatArray, ...], block: Block) -> FloatArray:
 def combine(fits: Mapping[str, Fit]) -> Fit:
     """The mean of the posteriors, priors and confusion matrices; its method is called `combination`.
 
-    All fits must be of the same votes; majority vote alone may lack a confusion matrix per worker.
+    All fits must be of the same votes; majority vote alone may lack a confusion matrix per worker.  `learned` holds
+    "shares", the weight of the shares of votes, which are no belief, in the mean.
     """
     first = next(iter(fits.values()))
     return Fit(
@@ -97,6 +98,7 @@ def combine(fits: Mapping[str, Fit]) -> Fit:
         confusion=_mean([fit.confusion for fit in fits.values() if fit.confusion is not None]),
         converged=all(fit.converged for fit in fits.values()),
         n_iter=max(fit.n_iter for fit in fits.values()),
+        learned={"shares": np.array((SHARES in fits) / len(fits))},
     )
 
 

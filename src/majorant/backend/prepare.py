@@ -33,6 +33,7 @@ from majorant.io.network import is_address
 from majorant.io.notes import make_account
 from majorant.io.opening import Opening, open_table, opening_of
 from majorant.io.repeats import Resolved, check_policy
+from majorant.io.tasks import sample_design
 from majorant.io.values import decode
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
@@ -119,7 +120,10 @@ def _build(
         if table.wide:
             raise _wide()
         if settings.get("gold_file") is not None and "gold" in table.columns:
-            raise ConfigError("gold labels stand both in a column and in the gold file. Leave one out: gold=''.")
+            if sample_design(settings["gold_file"]) is not None:  # what ask drew is judged by its design
+                settings = {**settings, "gold_file": None}
+            else:
+                raise ConfigError("gold labels stand both in a column and in the gold file. Leave one out: gold=''.")
         spilled = spill(table, place, memory=memory, max_classes=max_classes, empty=empty, rows=rows, report=report)
     if not spilled.uses.any():
         raise no_votes(spilled.coded)

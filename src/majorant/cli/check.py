@@ -110,7 +110,8 @@ def _check(
 
         labelled = recognise(source.settings["gold_file"], design=options["design"])
     if labelled is not None:
-        source = replace(source, settings={**source.settings, "gold_file": None})
+        if not labelled.sample or cluster is not None:
+            source = replace(source, settings={**source.settings, "gold_file": None})
         if options["masked"]:
             raise ConfigError("--mask hides the names by which expert labels find their items: leave it out.")
     beside = None if out is None else str(Path(out) / "labels.csv")

@@ -161,6 +161,11 @@ class CloseCalls:
         """How many items the order holds."""
         return len(self.cell_d)
 
+    @property
+    def strata(self) -> Codes:
+        """Its cell: each cell is labelled in an order of its own."""
+        return self.cell_d
+
     def start(self) -> Progress:
         """Before any answer."""
         return Progress(self, tuple(Betting.start(int(n), MEAN_G) for n in self.size_c))

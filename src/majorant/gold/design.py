@@ -7,7 +7,6 @@ package may change.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,17 +19,20 @@ import numpy as np
 from majorant.errors import ConfigError, DataError
 from majorant.gold.close_calls import CloseCalls
 from majorant.gold.corrected import CorrectedRule
-from majorant.gold.question import SKIPPED, UNASKED, Codes, Outcome, Question
+from majorant.gold.question import Codes, Outcome, Question
 from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
+from majorant.io.answers import EXPERTS, Counted, count_answers
 from majorant.io.tasks import (
     ENDING,
     Answer,
     Labelled,
     Tasks,
     design_path,
+    digest_of,
     extended_file,
     is_file,
+    is_uniform,
     may_be_drawn,
     read_answers,
     task_file,
@@ -38,8 +40,6 @@ from majorant.io.tasks import (
 from majorant.output import write_files
 
 FORMAT, VERSION = "majorant-design", 1
-EXPERTS = ("majority", "unanimous")  # what counts where several experts label an item
-CANNOT_TELL = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
 QUESTIONS: dict[str, type[Question]] = {
     question.kind: question for question in (Race, CloseCalls, WrittenLabels, CorrectedRule)
 }
@@ -82,9 +82,14 @@ class Design:
         return self.question.expected()
 
     @property
+    def uniform(self) -> bool:
+        """Whether items are drawn uniformly from all: what is labelled of them, from the top, is a random sample."""
+        return self.question.kind == WrittenLabels.kind and is_uniform(self._content())
+
+    @property
     def id(self) -> str:
         """What stays the same when more items are asked: tasks carry it, so that labels find their design."""
-        return _digest({key: value for key, value in self._content().items() if key != "asked"})[:12]
+        return digest_of({key: value for key, value in self._content().items() if key != "asked"})[:12]
 
     def more(self, n: int, labels: Mapping[Any, Any] | None = None) -> Design:
         """The same design with up to n further items, chosen by the labels so far where that saves labels."""
@@ -96,7 +101,15 @@ class Design:
     def _asking(self, n: int, answer_d: Codes) -> Design:
         already = set(self.asked)
         following = [int(position) for position in self.question.next_items(answer_d) if position not in already]
-        return replace(self, asked=(*self.asked, *following[:n]))
+        return replace(self, asked=(*self.asked, *self._mixed(following[:n])))
+
+    def _mixed(self, batch: list[int]) -> list[int]:
+        """A batch with its strata in a random sequence, each in its own order: its rows tell nothing of a stratum."""
+        rng, stratum_p = np.random.default_rng([self.seed, len(self.asked)]), self.question.strata[batch]
+        place_p = np.argsort(rng.permutation(stratum_p), kind="stable")
+        mixed = np.empty(len(batch), dtype=np.int64)
+        mixed[place_p] = np.asarray(batch, dtype=np.int64)[np.argsort(stratum_p, kind="stable")]
+        return [int(position) for position in mixed]
 
     def evaluate(self, labels: Mapping[Any, Any]) -> Outcome:
         """What the labels given so far settle, by item; "?" says that the expert cannot tell."""
@@ -110,6 +123,7 @@ class Design:
         counted = self._answers(answers)
         return replace(
             self.question.evaluate(counted.answer_d),
+            uniform=self.uniform,
             ignored=counted.ignored,
             unknown=counted.unknown,
             relabelled=counted.relabelled,
@@ -124,43 +138,8 @@ class Design:
         """What the experts said of each position of the order: a class code, SKIPPED or UNASKED."""
         return self._answers(answers).answer_d
 
-    def _answers(self, answers: Iterable[Answer]) -> _Counted:
-        place = {str(item): position for position, item in enumerate(self.order)}
-        code = _Classes(self.labels)
-        said: dict[int, dict[str, int]] = {}
-        ignored, unknown, relabelled = [], [], []
-        for answer in answers:
-            if answer.label is None and not answer.cannot_tell:
-                continue
-            position = place.get(str(answer.item), self._by_draw(answer))
-            if position is None:
-                ignored.append(answer.item)
-                continue
-            value = SKIPPED if answer.cannot_tell else code.of(answer.label)
-            if value is None:
-                unknown.append(answer.label)
-                value = SKIPPED
-            own = said.setdefault(position, {})
-            if own.get(answer.expert, value) != value:
-                relabelled.append(self.order[position])
-            own[answer.expert] = value
-        answer_d, disagreed = np.full(len(self.order), UNASKED, dtype=np.int64), []
-        for position, by_expert in said.items():
-            answer_d[position], apart = _agreed([*by_expert.values()], self.experts)
-            if apart:
-                disagreed.append(self.order[position])
-        answered = [row for row, position in enumerate(self.asked) if answer_d[position] != UNASKED]
-        for position in self.asked[: max(answered, default=0)]:
-            if answer_d[position] == UNASKED:
-                answer_d[position] = SKIPPED
-        return _Counted(answer_d, _once(ignored), _once(unknown), _once(relabelled), _once(disagreed))
-
-    def _by_draw(self, answer: Answer) -> int | None:
-        """The position by the draw, where a spreadsheet has rewritten the item as a number: 007 as 7."""
-        if answer.draw is None or not 0 < answer.draw <= len(self.asked):
-            return None
-        position = self.asked[answer.draw - 1]
-        return position if _same_number(self.order[position], answer.item) else None
+    def _answers(self, answers: Iterable[Answer]) -> Counted:
+        return count_answers(answers, self.order, self.labels, asked=self.asked, experts=self.experts)
 
     def write(
         self, path: str | Path, *, format: str = "csv", columns: Mapping[str, Sequence[Any]] | None = None
@@ -194,7 +173,7 @@ class Design:
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, with its digest."""
         content = self._content()
-        return {**content, "digest": _digest(content)}
+        return {**content, "digest": digest_of(content)}
 
     def to_json(self) -> str:
         """The content of the design file."""
@@ -224,7 +203,7 @@ class Design:
                 f"{source} is a design of version {content.get('version')!r}; this package reads {VERSION}."
             )
         body = {key: value for key, value in content.items() if key != "digest"}
-        if _digest(body) != content.get("digest"):
+        if digest_of(body) != content.get("digest"):
             raise DataError(
                 f"{source} was changed after it was drawn, so its labels prove nothing. Restore it, or ask anew."
             )
@@ -262,66 +241,6 @@ class Design:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """One code per position, and what there is to say about the answers."""
-
-    answer_d: Codes
-    ignored: tuple[Any, ...]
-    unknown: tuple[Any, ...]
-    relabelled: tuple[Any, ...]
-    disagreed: tuple[Any, ...]
-
-
-class _Classes:
-    """The class that a label as an expert writes it means."""
-
-    def __init__(self, labels: Sequence[Any]) -> None:
-        self.exact = {str(label): code for code, label in enumerate(labels)}
-        folded = [str(label).strip().casefold() for label in labels]
-        self.alike = {text: code for code, text in enumerate(folded) if folded.count(text) == 1}
-        self.numbers = {float(label): code for code, label in enumerate(labels) if _is_number(label)}
-
-    def of(self, label: Any) -> int | None:
-        """Its code, SKIPPED where it says that the expert cannot tell, None where it is no class."""
-        text = str(label).strip()
-        if text in self.exact:
-            return self.exact[text]
-        if text.casefold() in self.alike:
-            return self.alike[text.casefold()]
-        if text.casefold() in CANNOT_TELL:
-            return SKIPPED
-        try:
-            return self.numbers.get(float(text))
-        except ValueError:
-            return None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _same_number(one: Any, other: Any) -> bool:
-    try:
-        return float(one) == float(other)
-    except (TypeError, ValueError):
-        return False
-
-
-def _agreed(codes: Sequence[int], experts: str) -> tuple[int, bool]:
-    """The label that experts agree on, SKIPPED where they do not, and whether they differ."""
-    given = [code for code in codes if code >= 0]
-    if not given:
-        return SKIPPED, False
-    most = max(set(given), key=given.count)
-    enough = given.count(most) * 2 > len(given) if experts == "majority" else given.count(most) == len(given)
-    return (most, False) if enough else (SKIPPED, True)
-
-
-def _once(values: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(dict.fromkeys(values))
-
-
 def _plain(value: Any) -> Any:
     """A value that JSON gives back as it is; others as their text."""
     if isinstance(value, np.generic):
@@ -335,11 +254,6 @@ def _plain(value: Any) -> Any:
     )
 
 
-def _digest(content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Recognised:
     """A file of labels, the design that it came from, and where that lies."""
@@ -347,6 +261,12 @@ class Recognised:
     design: Design
     path: Path
     answers: tuple[Answer, ...]
+    beside: bool = False  # one file of labels, and the design beside it under its name
+
+    @property
+    def sample(self) -> bool:
+        """Whether the labels can be read as gold: items drawn uniformly, in one file with the design beside it."""
+        return self.beside and self.design.uniform
 
     @property
     def outcome(self) -> Outcome:
@@ -375,7 +295,7 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
             return None
         beside = found
     answers = tuple(answer for one in labelled for answer in one.answers)
-    return Recognised(Design.read(beside), beside, answers)
+    return Recognised(Design.read(beside), beside, answers, len(paths) == 1 and beside == design_path(paths[0]))
 
 
 def _in_folder(path: Path, labelled: Labelled) -> Path | None:

@@ -33,6 +33,7 @@ MOST = 20_000  # items of the order that a design keeps: nobody labels more
 WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
 TIES_BY_NAME = 1_000_000  # up to so many tied items are looked up by name
 TIES, SAMPLE, FRESH = 0x7469_6573, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
+SHARES = "majority"  # the rule whose posterior are shares of votes
 SAMPLED = 256  # items whose names go into the digest of the votes
 
 
@@ -106,8 +107,7 @@ def _race(
 def freeze(site: Site, fits: Mapping[str, Fit], seed: int) -> Frozen:
     """One label per rule and item, and the items on which any two rules differ."""
     told = tuple(rows_alone(fit) for fit in fits.values())
-    models = [r for r, rule in enumerate(fits) if rule != "majority"] or list(range(len(fits)))
-    parts = list(site.map(partial(_of_part, told, models), doing="comparing"))
+    parts = list(site.map(partial(_of_part, told, belief_weights(fits)), doing="comparing"))
     if not (n_items := sum(part.n_items for part in parts)):
         raise DataError("No item has a vote.")
     item_t = np.concatenate([part.item_t for part in parts])
@@ -121,13 +121,44 @@ def freeze(site: Site, fits: Mapping[str, Fit], seed: int) -> Frozen:
     belief_rd = np.concatenate([*(part.belief_rd for part in parts), tied_belief_rt], axis=1)
     rising = np.argsort(item_d, kind="stable")
     item_d, label_rd, belief_rd = item_d[rising], label_rd[:, rising], belief_rd[:, rising]
-    apart_qrd = label_rd[:, None] != label_rd[None]
-    differ_qr = apart_qrd.sum(axis=2)
-    with np.errstate(invalid="ignore"):
-        lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / differ_qr
-        decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / differ_qr
+    differ_qr = (label_rd[:, None] != label_rd[None]).sum(axis=2)
+    lead_qr, decisive_qr = expected_leads(label_rd, belief_rd)
     apart, stake_qr = sum(part.apart for part in parts), np.sum([part.stake_qr for part in parts], axis=0)
     return Frozen(n_items, apart, stake_qr, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
+
+
+def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
+    """How much each rule's posterior counts in what is believed of the truth: the mean of the models.
+
+    Shares of votes are no probabilities: majority vote counts only to take its part out of a combination.
+
+    >>> from majorant.votes import Votes
+    >>> votes = Votes.from_codes([0], [0], [1], items="a", workers="w", labels="ny")
+    >>> from majorant.estimate.majority import Majority
+    >>> from dataclasses import replace
+    >>> majority = Majority().fit(votes)
+    >>> combination = replace(majority, learned={"shares": np.array(.25)})
+    >>> belief_weights({"majority": majority, "combination": combination}).round(2).tolist()
+    [-0.33, 1.33]
+    """
+    shares_r = np.array([float(fit.learned.get("shares", 0.0)) for fit in fits.values()])
+    model_r = np.array([rule != SHARES for rule in fits], dtype=float)
+    if not model_r.any():
+        return np.full(len(fits), 1 / len(fits))
+    if SHARES not in fits:
+        return np.asarray(model_r / model_r.sum())
+    weight_r = model_r / (1 - shares_r)
+    weight_r[[*fits].index(SHARES)] = -(model_r * shares_r / (1 - shares_r)).sum()
+    return np.asarray(weight_r / model_r.sum())
+
+
+def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of x and of |x| on the items where q and r differ, if each label is right as often as is believed."""
+    apart_qrd = label_rd[:, None] != label_rd[None]
+    with np.errstate(invalid="ignore"):
+        lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
+        decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
+    return lead_qr, decisive_qr
 
 
 def draw_close_calls(
@@ -220,9 +251,9 @@ class _Found(NamedTuple):
     belief_tk: FloatArray
 
 
-def _of_part(fits: tuple[Fit, ...], models: list[int], part: Part) -> _Found:
+def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _Found:
     posterior_rik = np.stack([part.of(fit).posterior for fit in fits])
-    belief_ik = posterior_rik[models].mean(axis=0)
+    belief_ik = np.clip(np.tensordot(weight_r, posterior_rik, axes=1), 0, 1)
     best_rik = posterior_rik >= posterior_rik.max(axis=2, keepdims=True) - TIE_TOLERANCE
     voted_i, tied_i = part.votes.votes_i > 0, (best_rik.sum(axis=2) > 1).any(axis=0)
     label_ri = best_rik.argmax(axis=2)

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from majorant.frozen import lock
 from majorant.interval import Estimate
+from majorant.io.answers import SKIPPED, UNASKED
+
+__all__ = ["OPEN", "SKIPPED", "UNASKED", "Codes", "Outcome", "Question", "n_answers"]
 
 Codes = NDArray[np.int64]
-UNASKED = -2  # no answer: nobody was asked, or the expert has not come so far
-SKIPPED = -1  # the expert cannot tell
 OPEN = "open"
 
 
@@ -30,6 +31,10 @@ class Question(Protocol):
     @property
     def size(self) -> int:
         """How many items may be asked: the positions of the order."""
+
+    @property
+    def strata(self) -> Codes:
+        """Of each position the stratum whose own order must be kept: the rows of a file may be mixed otherwise."""
 
     def expected(self) -> int | None:
         """About how many labels should settle the question, before any is given; None where nothing tells."""
@@ -53,7 +58,7 @@ class Outcome:
     """What expert labels by design say: facts, no sentences.
 
     `value` is what is bounded, as a share of the items: the lead of a rule, what majority vote gives away, an accuracy.
-    The last four fields are filled by the design, which knows names.
+    The last five fields are filled by the design, which knows how items were drawn, and their names.
     """
 
     kind: str  # of the question
@@ -73,6 +78,7 @@ class Outcome:
     right: Mapping[str, int] = field(default_factory=dict)  # answers on which each rule was right
     below: float | None = None  # the leader may be so far below the best
     facts: Mapping[str, Any] = field(default_factory=dict)  # what is particular to the question
+    uniform: bool = False  # items were drawn uniformly from all: what is labelled is a random sample
     ignored: tuple[Any, ...] = ()  # labelled items that the design did not draw
     unknown: tuple[Any, ...] = ()  # labels that are no class of the votes; such an item counts as skipped
     relabelled: tuple[Any, ...] = ()  # items labelled more than once by one expert: the last label counts

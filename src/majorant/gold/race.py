@@ -90,6 +90,11 @@ class Race:
         return int(self.label_rd.shape[1])
 
     @property
+    def strata(self) -> Codes:
+        """One: the order is kept."""
+        return np.zeros(self.size, dtype=np.int64)
+
+    @property
     def n_differ(self) -> int:
         """On how many of all items any two rules differ, as far as the order tells: what is said before any label."""
         return self.apart if self.apart is not None else max(self.size, int(self.differ_qr.max(initial=0)))

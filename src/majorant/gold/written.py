@@ -40,6 +40,11 @@ class WrittenLabels:
         """How many items the order holds."""
         return len(self.label_d)
 
+    @property
+    def strata(self) -> Codes:
+        """One: the order is kept."""
+        return np.zeros(self.size, dtype=np.int64)
+
     def expected(self) -> int:
         """About how many labels make the interval as short as was wanted, if the rule is as good as it believes."""
         return self._planned(min(max(self.confidence, 0.5), 1.0))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from majorant.account import Note
 from majorant.errors import DataError
+from majorant.io.answers import SKIPPED, count_answers
 from majorant.io.collect import Coded, collect_codes
 from majorant.io.frames import kind_key
 from majorant.io.ids import distinct
 from majorant.io.opening import Opening, open_table
 from majorant.io.per_item import first_per_item
-from majorant.io.tasks import refuse_drawn
+from majorant.io.tasks import read_answers, sample_design
 from majorant.io.values import decode, is_empty, numbers_if_all
 
 
@@ -40,7 +42,8 @@ def read_gold(
 
     `what` is the word for them in messages.
     """
-    refuse_drawn(source)
+    if (design := sample_design(source)) is not None:
+        return _sample(source, design, items)
     with open_table(source, how) as table:
         coded = collect_codes(table, max_classes=max_classes, progress=None)
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]
@@ -71,6 +74,23 @@ def read_gold(
         shown = ", ".join(repr(value) for value in unknown[:3])
         notes.append(Note("gold-unknown-items", f"{len(unknown)} items of {table.source} have no votes: {shown}."))
     return Gold({at: values[gold_i[own]] for own, at in found.items() if at is not None}, tuple(notes))
+
+
+def _sample(source: Any, design: Mapping[str, Any], items: Sequence[Any]) -> Gold:
+    """The labels of items that `majorant ask` drew uniformly: experts and skipped items count as its design says."""
+    answers, order = read_answers(Path(source)).answers, design["order"]
+    counted = count_answers(answers, order, design["labels"], asked=design["asked"], experts=design["experts"])
+    given = np.flatnonzero(counted.answer_d >= 0)
+    at = _positions([order[position] for position in given], items)
+    skipped = int((counted.answer_d == SKIPPED).sum())
+    notes = [Note("gold-sample", f"The {len(given)} gold labels of {source} are a random sample: ask drew the items.")]
+    if skipped:
+        notes.append(Note("gold-skipped", f"{skipped} items of the sample have no label: gold says nothing of them."))
+    label = design["labels"]
+    values = {
+        row: label[counted.answer_d[position]] for row, position in zip(at, given, strict=True) if row is not None
+    }
+    return Gold(values, tuple(notes))
 
 
 def _gold_values(coded: Coded, empty: frozenset[str]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -277,7 +278,32 @@ def may_be_drawn(path: str | Path) -> bool:
     return first.startswith(b"draw") or DESIGN.encode() in head
 
 
-def refuse_drawn(source: Any) -> None:
-    """Refuse labels drawn by design as gold: whoever takes them for a random sample is misled."""
-    if is_file(source) and (design_path(source).exists() or may_be_drawn(source)):
-        raise DataError(f"{source} holds labels drawn by majorant ask. {NOT_A_SAMPLE} Give them to check.")
+def digest_of(content: Mapping[str, Any]) -> str:
+    """A digest of plain data: that of a design shows whether it was changed since it was drawn."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_uniform(content: Mapping[str, Any]) -> bool:
+    """Whether a design draws uniformly from all items, by its content: then labelled items are a random sample."""
+    known = content["content"].get("known") if content.get("question") == "accuracy" else None
+    return known is not None and not known["n_items"]
+
+
+def sample_design(source: Any) -> Mapping[str, Any] | None:
+    """The content of the design beside a file of labels if it draws uniformly; None where the file is plain gold.
+
+    Labels of any other design are refused: whoever takes them for a random sample is misled.
+    """
+    if not is_file(source) or not (design_path(source).exists() or may_be_drawn(source)):
+        return None
+    design = design_path(source)
+    try:
+        content = json.loads(design.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        content = None
+    if isinstance(content, Mapping) and is_uniform(content):
+        if content.get("digest") == digest_of({key: value for key, value in content.items() if key != "digest"}):
+            return content
+        raise DataError(f"{design} was changed after it was drawn, so {source} is no random sample. Restore it.")
+    raise DataError(f"{source} holds labels drawn by majorant ask. {NOT_A_SAMPLE} Give them to check.")

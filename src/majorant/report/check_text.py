@@ -46,6 +46,7 @@ def _expert(answer: dict[str, Any]) -> list[str]:
     if expert is None:
         return []
     said = [] if answer["basis"] == "expert labels" else _wrapped("Labels", expert["sentence"])
+    said += [f"{LEAD}{printable(expert['command'])}"] if expert["command"] else []
     return [*said, *(line for note in expert["notes"] for line in _wrapped("Note", note))]
 
 

@@ -29,7 +29,7 @@ TIE, OTHERS = "tie", "others"
 def answer_summary(answer: Answer) -> dict[str, Any]:
     """The facts of the answer, with its sentences; percentage points throughout, but for the gold labels' own lead."""
     return {
-        **{name: getattr(answer, name) for name in ("action", "rule", "other", "grade", "basis")},
+        **{name: getattr(answer, name) for name in ("action", "rule", "other", "present", "grade", "basis")},
         "headline": answer.headline,
         "gain_sentence": wording.gain_line(answer),
         "labels_sentence": wording.labels_line(answer),
@@ -39,7 +39,7 @@ def answer_summary(answer: Answer) -> dict[str, Any]:
         "gain": asdict(answer.gain),
         **{name: getattr(answer, name) for name in ("items", "differ", "stake", "tied", "tie_gain", "tolerance")},
         "gold": None if answer.gold is None else asdict(answer.gold),
-        "expert": None if answer.expert is None else expert_summary(answer.expert),
+        "expert": None if answer.expert is None else {**expert_summary(answer.expert), "command": answer.go_on},
         "model": None if answer.model is None else asdict(answer.model),
         "withdrawn": None if answer.withdrawn is None else asdict(answer.withdrawn),
         "ask": None if answer.ask is None else asdict(answer.ask),
@@ -56,7 +56,7 @@ def expert_summary(outcome: ExpertOutcome) -> dict[str, Any]:
         "alive": list(outcome.alive),
         "right": dict(outcome.right),
         "sentence": wording.outcome_sentence(outcome),
-        "notes": [*wording.answers_notes(outcome), wording.NOT_A_SAMPLE],
+        "notes": [*wording.answers_notes(outcome), wording.A_SAMPLE if outcome.uniform else wording.NOT_A_SAMPLE],
     }
 
 
