@@ -1,6 +1,6 @@
 """How many expert labels settle a question on public sets, how often wrongly, and what does a correction gain?
 
-python benchmarks/ask.py [pair|race|close-calls|accuracy|plan|leader|correct|ceiling] [REPEATS] [SET ...]    minutes to hours
+python benchmarks/ask.py [pair|race|close-calls|accuracy|plan|leader|correct|ceiling] [REPEATS] [SET ...]
 
 MAJORANT_DATA names the folder of the sets.  The population of a set is its items with gold; labels are revealed from
 gold one by one, as the design asks for them.  Beside our medians stand those of the study that the designs come from

@@ -101,9 +101,14 @@ def headline(answer: Any) -> str:
     return f"Ask an expert about {count(answer.ask.first, 'item')}; until then {until}."
 
 
+def present_rule(answer: Any) -> str:
+    """The rule in use, as sentences name it."""
+    return "majority vote" if answer.present == "majority" else str(answer.present)
+
+
 def gain_line(answer: Any) -> str:
     """What the other rule gains over majority vote, in percentage points, and what ties have to do with it."""
-    present = "majority vote" if answer.present == "majority" else answer.present
+    present = present_rule(answer)
     if not answer.differ:
         return f"None: {answer.other} and {present} give every item the same label."
     gain = answer.gain
@@ -124,7 +129,8 @@ def gain_line(answer: Any) -> str:
 def labels_line(answer: Any) -> str:
     """What the choice does to the labels, counted in labels, with what the count rests on."""
     if not answer.differ:
-        return f"No label changes: {answer.other} and majority vote say the same of {count(answer.items, 'item')}."
+        same = f"{answer.other} and {present_rule(answer)} say the same of {count(answer.items, 'item')}"
+        return f"No label changes: {same}."
     start, gain = f"{answer.differ:,} of {answer.items:,} labels differ", answer.gain
     if answer.basis in ("bound", "votes") or gain.value is None:
         return f"{start}; which of them are right is not known yet."
