@@ -90,7 +90,7 @@ def race(population: Population, seed: int) -> tuple[int, str, bool]:
             (answer_d == UNASKED) & (race.label_rd[standing.open_rules] != race.label_rd[standing.leader]).any(axis=0)
         )[0]
         answer_d[asked], used = truth_d[asked], used + 1
-        standing = race.standing(answer_d)
+        standing = race.standing(answer_d, standing)
     return used, "within", _regret(race, truth_d, standing.leader) > WITHIN + 1e-9
 
 

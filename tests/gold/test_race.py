@@ -164,6 +164,17 @@ def test_settled_rules_are_skipped():
     assert separating[: separating.sum()].all()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_standing_goes_on_from_an_earlier_one(seed):
+    race, truth_d = random_race(seed)
+    answer_d, earlier = np.full(race.size, -2), None
+    for d in range(race.size):
+        answer_d[d] = truth_d[d]
+        earlier, anew = race.standing(answer_d, earlier), race.standing(answer_d)
+        assert earlier.alive_r.tolist() == anew.alive_r.tolist()
+        assert (earlier.leader, earlier.open_rules.tolist()) == (anew.leader, anew.open_rules.tolist())
+
+
 def test_content_survives_json():
     import json
 

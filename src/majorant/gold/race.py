@@ -213,13 +213,20 @@ class Race:
             },
         )
 
-    def standing(self, answer_d: Codes) -> Standing:
-        """Who beats whom, who is within the tolerance of whom, and who leads."""
+    def standing(self, answer_d: Codes, before: Standing | None = None) -> Standing:
+        """Who beats whom, who is within the tolerance of whom, and who leads.
+
+        `before` is the standing after some of these answers: rules that were out then stay out, and need no look.
+        """
         size, runners = len(self.rules), self._runners
         near_qr, price_r = self._near_qr, self._price_r
         beats_qr, within_qr = np.zeros((size, size), dtype=bool), near_qr.copy()
         estimate_qr, decisive_qr = np.full((size, size), np.nan), np.full((size, size), np.nan)
-        pairs = [(q, r) for q in runners for r in runners if q < r]
+        in_play = runners
+        if before is not None:
+            beats_qr, within_qr = before.beats_qr.copy(), within_qr | before.within_qr
+            in_play = [int(r) for r in np.flatnonzero(before.alive_r)]
+        pairs = [(q, r) for q in in_play for r in in_play if q < r]
         draws = [self._draws(answer_d, q, r) for q, r in pairs]
         evidence = self._evidence(pairs, draws)
         for (q, r), y_t, found in zip(pairs, draws, evidence, strict=True):
