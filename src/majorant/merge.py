@@ -76,6 +76,7 @@ def take_items(votes: Votes, item_p: IntArray) -> Votes:
         seconds_n=None if votes.seconds_n is None else votes.seconds_n[vote_n],
         slice_i=None if votes.slice_i is None else votes.slice_i[item_p],
         slices=votes.slices,
+        text=votes.text,
     )
 
 

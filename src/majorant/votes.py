@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from majorant.tabular import Named as Named
 from majorant.tabular import Names, Tabular, some_names
 
 IntArray = NDArray[np.integer[Any]]
+ItemTexts = Callable[[Sequence[Any]], list[str | None]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -44,6 +45,7 @@ class Votes(Tabular):
     slices: tuple[Hashable, ...] = ()
     ordered: bool = False  # labels are listed from lowest to highest, as the user gave their order
     label_type: Any = None  # of the labels in the frame that was read, for the frames that come out
+    text: ItemTexts | None = None  # looks the text of some items up where they were read
 
     def __post_init__(self) -> None:
         n_items, n_votes = len(self.items), len(self.item_n)

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 import majorant as mj
 from majorant.cli.aggregate import aggregate
+from majorant.cli.check import check
 
 HERE = Path(__file__).parent / "fixtures"
 MAJORITY = {1: "pos", 2: "neg", 4: "pos"}  # item 3 ties
@@ -42,7 +43,7 @@ def test_argilla_gets_suggestions(tmp_path):
 
 
 def test_prodigy_gets_tasks_with_the_label_chosen(tmp_path):
-    lines = [json.loads(line) for line in exported(tmp_path, "prodigy", "doccano.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in exported(tmp_path, "prodigy", "doccano_user.jsonl").read_text().splitlines()]
     assert {line["meta"]["item"]: line["accept"][0] for line in lines} == MAJORITY
     assert lines[0]["meta"]["confidence"] == pytest.approx(2 / 3)
     assert [option["id"] for option in lines[0]["options"]] == ["neg", "pos"]
@@ -51,3 +52,19 @@ def test_prodigy_gets_tasks_with_the_label_chosen(tmp_path):
 def test_an_export_needs_a_file_and_votes_in_memory(tmp_path):
     told = [str(HERE / "wide.csv"), "--export", "prodigy", "--out", "-", "-q"]
     assert "leave out" in str(CliRunner().invoke(aggregate, told).exception)
+
+
+def test_check_writes_the_same_beside_its_files_with_the_text_of_a_table(tmp_path):
+    votes = tmp_path / "votes.csv"
+    rows = [
+        "item,worker,label,sentence",
+        *(f"{i},w{j},{'yes' if i else 'no'},Say {i}" for i in (0, 1) for j in range(3)),
+    ]
+    votes.write_text("\n".join(rows) + "\n")
+    told = [str(votes), "--out", str(tmp_path / "out"), "--export", "prodigy", "-q"]
+    assert CliRunner().invoke(check, told, catch_exceptions=False).exit_code == 0
+    lines = [json.loads(line) for line in (tmp_path / "out" / "labels-for-prodigy.jsonl").read_text().splitlines()]
+    assert [(line["text"], line["accept"]) for line in lines] == [("Say 0", ["no"]), ("Say 1", ["yes"])]
+    assert (tmp_path / "out" / "review.csv").read_text().splitlines()[0].endswith(",reason,text")
+    assert "Say 1" in (tmp_path / "out" / "report.html").read_text()
+    assert "--out" in str(CliRunner().invoke(check, [str(votes), "--export", "prodigy"]).exception)

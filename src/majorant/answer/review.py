@@ -41,6 +41,7 @@ class Review(Tabular):
     reason: tuple[str, ...]
     resource: Resource  # what the order is by
     gain: float  # points of accuracy, over all items with votes, if that resource goes to the items listed
+    text: tuple[str | None, ...] = ()  # of each item, where the votes were read with one
     columns: Mapping[str, Any] = field(default_factory=dict)  # those of `review_table`
     label_type: Any = None
 
@@ -85,6 +86,7 @@ def review(
         reason=_reasons(votes, fit, item_p, good),
         resource=resource,
         gain=float(gain_i[item_p].sum() / max(len(votes.items) if n_items is None else n_items, 1)),
+        text=() if votes.text is None else tuple(votes.text([votes.items[i] for i in item_p])),
         label_type=votes.label_type,
     )
     return replace(found, columns=review_table(votes, fit, found))
@@ -149,7 +151,10 @@ def crowd_confusion(votes: Votes, fit: Fit) -> FloatArray:
 
 
 def review_table(votes: Votes, fit: Fit, found: Review) -> dict[str, Any]:
-    """Columns item, label, confidence, runner_up, votes, gain_vote, gain_expert and reason, a row for each item."""
+    """Columns item, label, confidence, runner_up, votes, gain_vote, gain_expert and reason, a row for each item.
+
+    Where the votes were read with the items' text, it is the last column.
+    """
     rows = found.item_p
     label_p = fit.codes()[rows]
     first_p, second_p = two_best(fit.posterior[rows], label_p)
@@ -163,6 +168,7 @@ def review_table(votes: Votes, fit: Fit, found: Review) -> dict[str, Any]:
         "gain_vote": found.gain_vote_p.round(DIGITS),
         "gain_expert": found.gain_expert_p.round(DIGITS),
         "reason": list(found.reason),
+        **({"text": list(found.text)} if any(found.text) else {}),
     }
 
 

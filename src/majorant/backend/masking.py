@@ -23,4 +23,4 @@ def mask_stored(stored: StoredVotes) -> StoredVotes:
     """The same votes, items and workers numbered from 1 in the order in which they first appear; labels stay."""
     names = stored.items
     items, workers = Numbers(names.path, names.n_names, names.kind), tuple(range(1, len(stored.workers) + 1))
-    return replace(stored, items=items, workers=workers, account=mask_account(stored.account))
+    return replace(stored, items=items, workers=workers, account=mask_account(stored.account), text=None)

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from majorant.io.columns import GOLD_ROLES, Choice
 from majorant.io.files import ENDINGS
 from majorant.io.folders import files_in
 from majorant.io.gold import Gold, read_gold
+from majorant.io.item_text import item_text
 from majorant.io.labels import Labelled, Scale, name_labels
 from majorant.io.network import is_address
 from majorant.io.notes import make_account
@@ -53,7 +55,7 @@ def prepare(
     fingerprint = _fingerprint(stamp, settings)
     if resume and (found := open_store(place)) is not None:
         if found.fingerprint == fingerprint:
-            return found
+            return _with_text(found, source, settings)
         raise ConfigError(
             f"{_and(files)} or the options changed since {place} was made: leave out resume=True to start anew."
         )
@@ -75,7 +77,12 @@ def prepare(
         raise
     stored = open_store(place)
     assert stored is not None
-    return stored
+    return _with_text(stored, source, settings)
+
+
+def _with_text(stored: StoredVotes, source: Any, settings: dict[str, Any]) -> StoredVotes:
+    account, how = stored.account, opening_of(settings)
+    return replace(stored, text=item_text(source, how, account.columns, account.ignored, settings.get("text")))
 
 
 def clear(folder: Path) -> None:

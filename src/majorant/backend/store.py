@@ -17,7 +17,7 @@ from majorant.backend.names import Names, NameWriter, damaged
 from majorant.errors import DataError
 from majorant.io.table import numpy_view
 from majorant.merge import take_items
-from majorant.votes import IntArray, Votes
+from majorant.votes import IntArray, ItemTexts, Votes
 
 FORMAT = 1  # of the folder; rises when its files change their meaning
 MANIFEST = "store.json"  # written last: a folder with it is complete
@@ -46,6 +46,7 @@ class StoredVotes:
     slice_i: NDArray[np.int32] | None
     has_seconds: bool
     fingerprint: str
+    text: ItemTexts | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -133,7 +134,9 @@ def _concatenate(parts: list[Votes], items: tuple[Hashable, ...], stored: Stored
         abstained=joined("abstained_i") if stored.abstained_i is not None else None,
         seconds=joined("seconds_n", np.float64) if stored.has_seconds else None,
     )
-    return replace(votes, slice_i=joined("slice_i") if stored.slice_i is not None else None, slices=stored.slices)
+    return replace(
+        votes, slice_i=joined("slice_i") if stored.slice_i is not None else None, slices=stored.slices, text=stored.text
+    )
 
 
 def write_manifest(folder: Path, facts: dict[str, Any], account: Account) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from majorant.cli.export import ENDINGS, export_option, export_text
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, common_options, placed
@@ -42,10 +43,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="A file, CSV or Parquet by its ending, or a folder; - prints CSV.",
 )
-@click.option(
-    "--export",
-    type=click.Choice(["label-studio", "argilla", "prodigy"]),
-    help="Write the labels with their confidence for a labelling tool instead: predictions, suggestions or tasks.",
+@export_option(
+    "Write the labels with their confidence for a labelling tool instead: predictions, suggestions or tasks."
 )
 @click.option(
     "--state",
@@ -82,7 +81,7 @@ def aggregate(
     if export is not None and (state is not None or large is not None or out == "-"):
         raise ConfigError("--export writes a file from votes in memory: leave out --state, --memory and --out -.")
     if export is not None and out == "labels.csv":
-        out = f"labels.{'jsonl' if export == 'prodigy' else 'json'}"
+        out = f"labels{ENDINGS[export]}"
     if state is None:
         account, labels = _aggregate(source, large, method, ties, out, seed, export)
     else:
@@ -117,24 +116,10 @@ def _aggregate(
         if export is None:
             _write(table, out, {})
         else:
-            _export(export, table, fit, source, out)
+            from majorant.output import write_files
+
+            write_files({Path(out): export_text(export, table, list(fit.label_values), site.votes, source)})
         return account_summary(site.votes.account), labels_summary(fit, count_labels_at(site, fit))
-
-
-def _export(name: str, table: Any, fit: Fit, source: Source, out: str) -> None:
-    """The labels as a file that a labelling tool imports; of its own export, with the items' fields and controls."""
-    from majorant.io.consensus import Consensus, Tool, control_of, export_text, item_fields
-    from majorant.output import write_files
-
-    file = source.file[0] if len(source.file) == 1 else list(source.file)
-    found = [
-        Consensus(item, label, None if confidence != confidence else float(confidence))
-        for item, label, confidence in zip(table["item"], table["label"], table["confidence"], strict=True)
-    ]
-    fields = item_fields(file, item=source.settings["item"])
-    question, about = control_of(file) or (source.settings["label"] or "label", "text")
-    tool = Tool(fields, list(fit.label_values), question, about)
-    write_files({Path(out): export_text(name, found, tool)})
 
 
 def _aggregate_more(

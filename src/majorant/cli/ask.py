@@ -244,24 +244,16 @@ def _more(site: Site, source: Source, options: dict[str, Any]) -> None:
 
 def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> dict[str, list[Any]]:
     """What to show of each item: from --items, or from further columns of the votes."""
-    from majorant.io.columns import Choice
     from majorant.io.item_columns import ITEM_CHOICE, item_columns
-    from majorant.io.opening import Opening
+    from majorant.io.opening import Opening, opening_of
 
     if options["items"] is not None:
         return item_columns(options["items"], items, Opening(choice=ITEM_CHOICE))
     told = source.settings
-    if told.get("wide") or told.get("columns") or source.file[0] == "-" or source.file[0].startswith(DATASET):
+    if told["columns"] or told["text"] == "" or source.file[0] == "-" or source.file[0].startswith(DATASET):
         return {}
-    named = {role: told[role] for role in ("item", "worker", "label", "gold", "status", "seconds") if told.get(role)}
-    how = Opening(
-        choice=Choice(named=named),
-        encoding=told.get("encoding"),
-        delimiter=told.get("delimiter"),
-        format=told["format"],
-    )
     files = list(source.file) if len(source.file) > 1 else source.file[0]
-    return item_columns(files, items, how)
+    return item_columns(files, items, opening_of(told), text=told["text"])
 
 
 def _facts(design: Design, written: Sequence[Path], source: Source) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from majorant.cli.cluster import Cluster, cluster_options
+from majorant.cli.export import export_option, export_path, export_text
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, claim_option, common_options, emphasised, level_option
@@ -31,6 +32,7 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
     help="Also write labels.csv, workers.csv, review.csv, result.json and report.html into this folder.",
 )
 @click.option("--report", metavar="FILE", help="Also write the report: one HTML file that needs nothing else.")
+@export_option("With --out: also the labels with their confidence as a file that a labelling tool imports.")
 @click.option("--mask", "masked", is_flag=True, help="Numbers in place of the names of items and workers, everywhere.")
 @click.option("--method", metavar="NAME", help="Overrule the choice: a method, or combination.")
 @click.option("-v", "--verbose", is_flag=True, help="Also what was read, counted and found, below the answer.")
@@ -118,19 +120,28 @@ def _check(
     local = opened(source, large, out=beside, by=by, masked=options["masked"])
     with local if cluster is None else cluster.site(source) as site:
         from majorant.pipeline import check_at
-        from majorant.report.files import write_result
+        from majorant.report.files import labels_of, write_result
         from majorant.report.summary import result_summary
 
         with at_work("certifying and deciding", quiet=options["quiet"] or site.whole is None):
             result = check_at(site, labelled=labelled, **how)
         summary = result_summary(result, command=command_line(), seed=how["rng"])
-        return summary, [] if out is None else write_result(result, summary, out)
+        export, more = options["export"], dict[Path, Any]()
+        if out is not None and export is not None:
+            table, labels = labels_of(result), list(result.fit.label_values)
+            more = {export_path(out, export): export_text(export, table, labels, result.site.votes, source)}
+        return summary, [] if out is None else write_result(result, summary, out, more=more)
 
 
 def _refuse_elsewhere(large: Large | None, cluster: Cluster | None, by: str | None, options: dict[str, Any]) -> None:
     """What does not go together, with what to leave out."""
     if options["out"] is not None and Path(options["out"]).suffix in ONE_FILE:
         raise ConfigError(f"--out names a folder, and {options['out']} is one file. The page alone: --report FILE.")
+    if options["export"] is not None:
+        if options["out"] is None:
+            raise ConfigError("--export writes into the folder of --out: name one. Labels alone: majorant aggregate.")
+        if large is not None or cluster is not None or options["masked"]:
+            raise ConfigError("--export needs all votes and their names: leave out --memory, --engine and --mask.")
     if large is not None and cluster is not None:
         raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
     if options["compare_all"] and (large is not None or cluster is not None):

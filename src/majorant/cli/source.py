@@ -66,6 +66,9 @@ _INPUT_OPTIONS = (
     click.option("--gold-file", metavar="FILE", help="A second table with the columns item and gold."),
     click.option("--status", metavar="COLUMN", help="The column that says ok, abstain or error; none ignores it."),
     click.option("--seconds", metavar="COLUMN", help="The column that says how long each vote took."),
+    click.option(
+        "--text", metavar="COLUMN", help="The column with the item's own text, shown in review; none: show none."
+    ),
     click.option("--columns", metavar="A,B,...", help="No header: what each position holds; _ skips one."),
     click.option("--wide", is_flag=True, help="One row per item, one column per worker."),
     click.option("--workers", metavar="A,B,...", help="Of a wide table, the workers' columns; 'Dr_*' is a pattern."),
@@ -92,7 +95,7 @@ _INPUT_OPTIONS = (
 )
 _READ_SETTINGS = (
     *("item", "worker", "label", "gold", "gold_file", "status", "seconds", "columns", "wide", "repeats"),
-    *("workers", "sheet", "several", "allow_network", "order", "threshold"),
+    *("workers", "sheet", "several", "allow_network", "order", "threshold", "text"),
     *("empty", "format", "delimiter", "encoding", "max_classes"),
 )
 
@@ -104,7 +107,7 @@ def input_options(command: Command) -> Command:
         if (threads := values.pop("threads")) is not None:
             os.environ[THREADS_VARIABLE] = str(threads)  # for all that this command does
         settings = {name: values.pop(name) for name in _READ_SETTINGS}
-        for name in ("gold", "status", "seconds"):
+        for name in ("gold", "status", "seconds", "text"):
             settings[name] = "" if settings[name] == NONE else settings[name]
         return command(source=Source(values.pop("file"), settings, values["quiet"]), **values)
 

@@ -15,6 +15,7 @@ from majorant.io.faults import naming_faults
 from majorant.io.frames import label_type
 from majorant.io.gold import read_gold
 from majorant.io.ids import identify
+from majorant.io.item_text import item_text
 from majorant.io.labels import Scale
 from majorant.io.opening import Opening, named_workers, open_table
 from majorant.io.repeats import check_policy
@@ -36,6 +37,7 @@ class Reading(TypedDict, total=False):
     status: str | None
     seconds: str | None
     by: str | None
+    text: str | None
     columns: str | Sequence[str] | None
     gold_file: Any
     repeats: str
@@ -89,6 +91,7 @@ def read(
     status: str | None = None,
     seconds: str | None = None,
     by: str | None = None,
+    text: str | None = None,
     columns: str | Sequence[str] | None = None,
     gold_file: Any = None,
     repeats: str = "error",
@@ -111,7 +114,8 @@ def read(
 
     Columns are found by name; `item`, `worker`, `label`, `gold`, `status` and `seconds` name them where a name is
     not usual ("" for an optional one: there is none), `columns` gives their order where there are no names; `by` names
-    a column of the items, such as their language, by which to slice them.  `workers` names the columns of a wide table,
+    a column of the items, such as their language, by which to slice them, `text` the one with their text, which is
+    looked up for the items that are shown.  `workers` names the columns of a wide table,
     `sheet` the sheet of a workbook; with `several`, a list of labels is a yes or no on each label, and labels are the
     slices; `order` lists labels from lowest to highest, `threshold` makes two classes of scores.  Every row is a vote,
     an abstention, a merged copy or a dropped repeat: see `votes.account`.
@@ -152,7 +156,8 @@ def read(
         truth = read_gold(gold_file, gold_how, items.values, empty=no_vote, max_classes=max_classes)
     votes = build_votes(coded, items, truth, repeats=repeats, empty=no_vote, scale=scale)
     kind = None if threshold is not None else label_type(source, votes.account.columns["label"])
-    return votes if kind is None else replace(votes, label_type=kind)
+    shown = item_text(source, how, votes.account.columns, votes.account.ignored, text)
+    return votes if kind is None and shown is None else replace(votes, label_type=kind, text=shown)
 
 
 def _refuse_two_golds(column: str) -> None:

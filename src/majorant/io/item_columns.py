@@ -5,22 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from majorant.io.columns import Choice, find_roles
+from majorant.io.columns import Choice
+from majorant.io.formats.layout import DATA
 from majorant.io.json_values import loads
-from majorant.io.opening import Opening, open_rows
+from majorant.io.opening import Opening, layout_of, open_rows
 from majorant.io.table import Column, Hashed, Objects, Rows
+from majorant.io.wide import Wide
 
 LEADING = (  # parts of names of columns that could tell the expert what others think
-    *("label", "answer", "vote", "predict", "gold", "truth", "majority", "confidence", "score", "prob", "expected"),
+    *(
+        "label",
+        "answer",
+        "vote",
+        "predict",
+        "gold",
+        "truth",
+        "majority",
+        "confidence",
+        "score",
+        "prob",
+        "expected",
+        "target",
+    ),
     *("worker", "annotator", "rater", "judge", "coder", "rating", "response", "correct", "agree", "status", "second"),
 )
 LONGEST = 100_000  # characters of one cell
 
 
-def item_columns(source: Any, items: Sequence[Any], how: Opening) -> dict[str, list[Any]]:
+def item_columns(source: Any, items: Sequence[Any], how: Opening, *, text: str | None = None) -> dict[str, list[Any]]:
     """The columns that say the same in every row of an item, a value for each of `items`; None where there is none.
 
-    Columns that take part in the votes, and those whose names say that they could lead an expert, are left out.
+    Columns that take part in the votes, and those whose names say that they could lead an expert, are left out; with
+    `text`, all but the one of that name.
 
     >>> table = {"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1], "text": ["A!", "A!", "B."]}
     >>> item_columns(table, ["b", "a"], Opening(choice=Choice(named={})))
@@ -30,12 +46,18 @@ def item_columns(source: Any, items: Sequence[Any], how: Opening) -> dict[str, l
     dropped: set[str] = set()
     with open_rows(source, how) as every:
         for rows in every:
-            roles = find_roles(rows.names, how.choice, rows.source)
-            own = {name: p for p, name in enumerate(rows.names) if p not in roles.values() and not _may_lead(name)}
+            layout = layout_of(rows, how)
+            used = [*layout.roles.values(), *layout.workers] if isinstance(layout, Wide) else [*layout.values()]
+            roles = layout.roles if isinstance(layout, Wide) else layout
+            own = {
+                name: p
+                for p, name in enumerate(rows.names)
+                if p not in used and not _may_lead(name) and (text is None or name.removeprefix(DATA) == text)
+            }
             if rows.named and own:
                 _collect(rows, roles["item"], own, wanted, dropped)
     names = dict.fromkeys(name for cells in wanted.values() for name in cells if name not in dropped)
-    return {name: [wanted[str(item)].get(name) for item in items] for name in names}
+    return {name.removeprefix(DATA): [wanted[str(item)].get(name) for item in items] for name in names}
 
 
 def _may_lead(name: str) -> bool:

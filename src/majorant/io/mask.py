@@ -19,7 +19,7 @@ def mask(votes: Votes) -> Votes:
     """
     n_items, n_workers, _ = votes.shape
     items, workers = tuple(range(1, n_items + 1)), tuple(range(1, n_workers + 1))
-    return replace(votes, items=items, workers=workers, account=mask_account(votes.account))
+    return replace(votes, items=items, workers=workers, account=mask_account(votes.account), text=None)
 
 
 def mask_account(account: Account) -> Account:

@@ -179,12 +179,12 @@ def _table(source: Any, every: Sequence[Rows], how: Opening) -> Table:
             f"{first.source} is {first.format} and {other.source} is {other.format}. "
             "Files that are read together must be of one kind."
         )
-    found = [_layout(rows, how) for rows in every]
+    found = [layout_of(rows, how) for rows in every]
     every = [_unwrapped(rows, layout) for rows, layout in zip(every, found, strict=True)]
+    before, used = every, _names_used(every, found)
     every, found, notes = _joined(every, found, how)
-    first = every[0]
-    used = {rows.names[p] for rows, one in zip(every, found, strict=True) for p in _used(one)}
-    ignored = tuple(dict.fromkeys(name for rows in every if rows.named for name in rows.names if name not in used))
+    first, used = every[0], used | _names_used(every, found)
+    ignored = tuple(dict.fromkeys(name for rows in before if rows.named for name in rows.names if name not in used))
     columns: dict[str, str] = {}
     for rows, one in zip(every, found, strict=True):
         columns |= {role: rows.names[p] for role, p in (one.roles if isinstance(one, Wide) else one).items()}
@@ -238,11 +238,15 @@ def _described(rows: Rows) -> str:
     return rows.format if tool is None else f"{tool.name} ({rows.format})"
 
 
+def _names_used(every: Sequence[Rows], found: Sequence[Layout]) -> set[str]:
+    return {rows.names[p] for rows, one in zip(every, found, strict=True) for p in _used(one)}
+
+
 def _used(layout: Layout) -> Iterable[int]:
     return [*layout.roles.values(), *layout.workers] if isinstance(layout, Wide) else layout.values()
 
 
-def _layout(rows: Rows, how: Opening) -> Layout:
+def layout_of(rows: Rows, how: Opening) -> Layout:
     """Which column is what: as the caller says, as a tool's table has it, by names, or a column per worker."""
     if how.choice.columns is not None and rows.named:
         raise ConfigError(

@@ -21,6 +21,7 @@ from majorant.slices import Slice
 from majorant.votes import IntArray, Votes
 
 MOST_REVIEWED = 20
+MOST_SIGNS = 300  # of an item's text
 MOST_LABELS = 6  # of an item to review
 MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
 TIE, OTHERS = "tie", "others"
@@ -120,6 +121,8 @@ def confidence_summary(labels: Labels) -> dict[str, Any]:
 def review_summary(reviewed: Reviewed) -> dict[str, Any]:
     """The items where a look pays most; the first of them one by one."""
     found, table = reviewed.review, review_table(*reviewed)
+    if "text" in table:
+        table["text"] = [None if text is None else shortened(text) for text in table["text"]]
     rows = zip(*(table[name][:MOST_REVIEWED] for name in table), strict=True)
     return {
         "items": len(found.item_p),
@@ -133,6 +136,16 @@ def review_summary(reviewed: Reviewed) -> dict[str, Any]:
             for i, row in zip(found.item_p, rows, strict=False)
         ],
     }
+
+
+def shortened(text: str, most: int = MOST_SIGNS) -> str:
+    """The beginning of a text, in one line.
+
+    >>> shortened("a  long\\nstory", 8)
+    'a long …'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()} …"[:most]
 
 
 def ballot(votes: Votes, item: int) -> list[dict[str, Any]]:

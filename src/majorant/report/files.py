@@ -14,18 +14,24 @@ from majorant.answer.review import review_table
 from majorant.answer.workers import worker_table
 from majorant.atomic import make_folder
 from majorant.estimate.fit import Fit
-from majorant.output import write_files
+from majorant.output import Columns, Content, write_files
 from majorant.pipeline import Result
 from majorant.report.html import render
 from majorant.report.text import to_json
 from majorant.votes import Votes
 
 
-def write_result(result: Result, summary: dict[str, Any], folder: str | os.PathLike[str]) -> list[Path]:
+def write_result(
+    result: Result,
+    summary: dict[str, Any],
+    folder: str | os.PathLike[str],
+    *,
+    more: Mapping[Path, Content] | None = None,
+) -> list[Path]:
     """Write the labels, workers and items to review, result.json and report.html, all or none; makes the folder.
 
     result.json comes last and holds the digests of the others, so that files of two runs are not taken for one set.
-    Labels that lie on a cluster are written from there, before the others.
+    Labels that lie on a cluster are written from there, before the others; `more` files belong to the set.
     """
     place = make_folder(folder)
     labels = result.site.label_files(place, result.fit, partial(_calibrated_labels, result.labels.temper))
@@ -34,10 +40,18 @@ def write_result(result: Result, summary: dict[str, Any], folder: str | os.PathL
             **labels.content,
             place / "workers.csv": worker_table(result.site.votes.workers, result.worker_fit, result.workers),
             place / "review.csv": review_table(*result.reviewed),
+            **(more or {}),
             place / "report.html": render(summary),
             place / "result.json": partial(_with_digests, summary),
         }
     )
+
+
+def labels_of(result: Result) -> Columns:
+    """The labels of votes in memory, as they are written."""
+    votes = result.site.whole
+    assert votes is not None
+    return _calibrated_labels(result.labels.temper, votes, result.fit)
 
 
 def _with_digests(summary: dict[str, Any], digests: Mapping[str, str]) -> str:
