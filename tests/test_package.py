@@ -38,7 +38,8 @@ def test_help_loads_no_numpy():
 
 
 RUN = "import sys; from majorant.cli import main; sys.argv = ['majorant', *sys.argv[1:]]"
-LOADED = "print('LOADED', [m for m in ('scipy', 'scipy.stats', 'majorant.estimate') if m in sys.modules])"
+HEAVY = ("scipy", "scipy.stats", "scipy.optimize", "pandas", "matplotlib", "majorant.estimate")
+LOADED = f"print('LOADED', [m for m in {HEAVY} if m in sys.modules])"
 
 
 def loaded(*arguments):
@@ -58,7 +59,7 @@ def test_a_wrong_column_is_told_before_anything_heavy_is_loaded(tmp_path):
     assert loaded("check", str(tmp_path / "odd.csv")) == "LOADED []"
 
 
-def test_a_check_does_without_scipys_statistics(tmp_path):
+def test_a_check_does_without_statistics_optimisers_frames_and_figures(tmp_path):
     (tmp_path / "votes.csv").write_text(
         "item,worker,label\n" + "".join(f"{i},{w},{i % 2}\n" for i in range(9) for w in "xyz")
     )

@@ -44,10 +44,7 @@ def drawn_of_part(start: int, names: Any, share: float, seed: int) -> tuple[IntA
 
 def lots(names: Sequence[Hashable] | Any, seed: int) -> Keys:
     """A number for each name that looks random, and depends on nothing but its text and the seed."""
-    text = _text(names)
-    bounds = np.frombuffer(text.buffers()[1], np.int64)[text.offset : text.offset + len(text) + 1]
-    content = np.frombuffer(text.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]]
-    bounds = bounds - bounds[0]
+    content, bounds = _text(names)
     place_b = np.arange(len(content)) - np.repeat(bounds[:-1], np.diff(bounds))
     power = np.cumprod(np.full(int(place_b.max(initial=0)) + 1, FACTOR, np.uint64), dtype=np.uint64)
     # A polynomial in the bytes, modulo 2**64; the 1 tells a name from the same with zeros at its end.
@@ -65,10 +62,16 @@ def mixed(key: Keys) -> Keys:
     return np.asarray(key ^ (key >> np.uint64(31)))
 
 
-def _text(names: Any) -> Any:
-    """The names as text, an Arrow array."""
+def _text(names: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bytes of all names, one after the other, and where each begins; at the end where the last ends."""
     import pyarrow as pa
 
-    if not isinstance(names, pa.Array):
-        names = pa.array(names if all(isinstance(name, str) for name in names) else [str(name) for name in names])
-    return names.cast(pa.large_string())
+    if isinstance(names, pa.Array):
+        text = names.cast(pa.large_string())
+        bounds = np.frombuffer(text.buffers()[1], np.int64)[text.offset : text.offset + len(text) + 1]
+        return np.frombuffer(text.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]], bounds - bounds[0]
+    # Not by Arrow, which loads pandas to look at a list.
+    words = [str(name).encode() for name in names]
+    bounds = np.zeros(len(words) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=bounds[1:])
+    return np.frombuffer(b"".join(words), np.uint8), bounds

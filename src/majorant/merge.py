@@ -39,10 +39,11 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
     rng = np.random.default_rng(0x6D616A6F)  # any fixed numbers serve: they only have to look random
     n_columns = n_workers * n_classes + n_classes + 1
     key_i, check_i = (_vote_keys(votes, rng.integers(2**64, size=n_columns, dtype=np.uint64)) for _ in range(2))
-    encoded = pa.array(key_i).dictionary_encode()
+    # Arrow's own conversions from and to NumPy load pandas where it is installed, which takes longer than all this.
+    encoded = pa.Array.from_buffers(pa.uint64(), n_items, [None, pa.py_buffer(key_i)]).dictionary_encode()
     if len(encoded.dictionary) > at_most * n_items:
         return None
-    pattern_i = encoded.indices.to_numpy()
+    pattern_i = np.frombuffer(encoded.indices.buffers()[1], np.int32, count=n_items)
     first_p = np.empty(len(encoded.dictionary), dtype=np.int64)
     first_p[pattern_i[::-1]] = np.arange(n_items)[::-1]  # the last write stays: the first item of each pattern
     if (check_i != check_i[first_p][pattern_i]).any():  # two different items with one key: once in 2**64 pairs

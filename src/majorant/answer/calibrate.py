@@ -17,6 +17,7 @@ from majorant.answer.choice import ENOUGH_GOLD
 from majorant.answer.echo import again, ballots, listen
 from majorant.answer.labels import changes, label_columns
 from majorant.answer.reliability import Reliability, reliability
+from majorant.answer.simplex import least
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.kernels import FloatArray, softmax_rows
@@ -145,17 +146,14 @@ def tempered(score_ik: FloatArray, temperature: float, slip: float) -> FloatArra
 
 def temper(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]:
     """The temperature and the slip under which what is believed of the items is least surprising."""
-    from scipy.optimize import minimize
 
     def surprise(x: FloatArray) -> float:
         posterior_sk = tempered(score_sk, float(np.exp(x[0])), float(x[1]))
         return -float((believed_sk * np.log(np.maximum(posterior_sk, UNSURE))).sum()) / len(score_sk)
 
     bounds = [(np.log(LEAST_TEMPERATURE), np.log(MOST_TEMPERATURE)), (0.0, MOST_SLIP)]
-    best = minimize(
-        surprise, [0.0, FIRST_SLIP], method="Nelder-Mead", bounds=bounds, options={"xatol": 1e-3, "fatol": 1e-7}
-    )
-    return float(np.exp(best.x[0])), float(best.x[1])
+    temperature, slip = least(surprise, [0.0, FIRST_SLIP], bounds, precision=1e-3, value_precision=1e-7).tolist()
+    return float(np.exp(temperature)), slip
 
 
 def as_calibrated(learned: Temper | None, votes: Votes, fit: Fit) -> Fit:

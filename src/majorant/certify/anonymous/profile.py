@@ -87,13 +87,19 @@ def _profile(
         return np.where(allowed, log_likelihood(cells, items_c, theta), -np.inf)
 
     left_d, right_d = np.full(len(x_d), third - WIDEST), np.full(len(x_d), third + WIDEST)
-    best_d = value(np.full(len(x_d), third))
-    for _ in range(NARROWINGS):
-        inner_d, outer_d = right_d - GOLDEN * (right_d - left_d), left_d + GOLDEN * (right_d - left_d)
-        at_inner_d, at_outer_d = value(inner_d), value(outer_d)
-        best_d = np.maximum(best_d, np.maximum(at_inner_d, at_outer_d))
+    inner_d, outer_d = right_d - GOLDEN * (right_d - left_d), left_d + GOLDEN * (right_d - left_d)
+    at_inner_d, at_outer_d = value(inner_d), value(outer_d)
+    best_d = np.maximum.reduce([value(np.full(len(x_d), third)), at_inner_d, at_outer_d])
+    for _ in range(NARROWINGS - 1):
         # Where both are forbidden, the estimate of the third number is the way back.
         neither_d = np.isneginf(at_inner_d) & np.isneginf(at_outer_d)
         lower_d = np.where(neither_d, inner_d > third, at_inner_d >= at_outer_d)
         left_d, right_d = np.where(lower_d, left_d, inner_d), np.where(lower_d, outer_d, right_d)
-    return best_d
+        kept_d, at_kept_d = np.where(lower_d, inner_d, outer_d), np.where(lower_d, at_inner_d, at_outer_d)
+        reach_d = GOLDEN * (right_d - left_d)
+        new_d = np.where(lower_d, right_d - reach_d, left_d + reach_d)
+        at_new_d = value(new_d)
+        best_d = np.maximum(best_d, at_new_d)
+        inner_d, outer_d = np.where(lower_d, new_d, kept_d), np.where(lower_d, kept_d, new_d)
+        at_inner_d, at_outer_d = np.where(lower_d, at_new_d, at_kept_d), np.where(lower_d, at_kept_d, at_new_d)
+    return np.asarray(best_d)

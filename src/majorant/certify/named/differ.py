@@ -48,9 +48,11 @@ def workers_differ(
     seen = _spread(feature_fn, split.worker_n, scale_fj)
     places = _places(split)
     extreme = tried = 0
+    worker_n = split.worker_n.astype(np.intp)
+    shuffled_n = np.empty_like(worker_n)
     while tried < n_permutations and extreme < ENOUGH:
-        order_n = _shuffled(places, generator)
-        extreme += _spread(feature_fn[:, order_n], split.worker_n, scale_fj) >= seen * (1 - 1e-12)
+        shuffled_n[_shuffled(places, generator)] = worker_n
+        extreme += _spread(feature_fn, shuffled_n, scale_fj) >= seen * (1 - 1e-12)
         tried += 1
     p_value = extreme / tried if extreme >= ENOUGH else (extreme + 1) / (tried + 1)
     passed = p_value > 1 - level
