@@ -86,3 +86,22 @@ def test_what_cannot_be_told_is_refused():
         mj.judges(table, position="shown")
     with pytest.raises(DataError, match="two candidates"):
         mj.judges({**table, "winner": ["A", "A"]}, position="shown")
+
+
+def test_a_column_that_says_the_order_is_found_and_check_names_the_command():
+    found = {one.judge: one.first_twice for one in mj.judges(FIXTURES / "pairwise.csv").positions}
+    assert found == {"ana": 0, "bo": 0, "cy": 3}
+    assert mj.judges(FIXTURES / "judges.jsonl").positions == ()
+    with pytest.raises(DataError, match="If 'order' is the order of a pair: majorant judges"):
+        mj.read(FIXTURES / "pairwise.csv")
+
+
+def test_judges_who_err_together_are_worth_less():
+    rng = np.random.default_rng(5)
+    alone = mj.judges(panel([0.8] * 3, 400, rng)).worth
+    table = panel([0.8], 400, rng)
+    copies = {name: np.repeat(values, 3) for name, values in table.items()} | {"judge": np.tile(np.arange(3), 400)}
+    together = mj.judges(copies).worth
+    assert alone.low > 2.2
+    assert together.high < 1.2
+    assert mj.judges(panel([0.8] * 3, 20, rng)).worth.value is None

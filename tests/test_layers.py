@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "gold": "blocks io kernels lots merge output site tally estimate votes",
     "lots": "votes",
     "site": "account blocks estimate kernels lots merge output tally votes",  # where the votes lie, as the line sees it
-    "answer": "certify gold estimate lots tally votes theory kernels blocks merge site",
+    "answer": "certify gold estimate io lots tally votes theory kernels blocks merge site",
     "plan": "theory certify estimate io votes",
     "claims": "certify estimate io kernels merge site tally votes",
     "slices": "account certify claims merge site tally votes",

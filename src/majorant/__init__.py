@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from majorant import theory as theory
     from majorant.agreement import agreement as agreement
-    from majorant.agreement.judges import judges as judges
     from majorant.agreement.scores import scores as scores
+    from majorant.answer.judges import judges as judges
     from majorant.ask import ask as ask
     from majorant.certify.anonymous.counts import certify_counts as certify_counts
     from majorant.claims import certify as certify
@@ -57,7 +57,7 @@ _HOME = {
     "check": "pipeline",
     "figure": "report.notebook",
     "from_matrix": "io",
-    "judges": "agreement.judges",
+    "judges": "answer.judges",
     "load_state": "estimate",
     "plan": "plan",
     "plan_model": "plan",

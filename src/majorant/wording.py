@@ -556,6 +556,27 @@ def gate_sentence(
     return f"Not known yet: {few} to tell whether any judge is right {wanted} of the time."
 
 
+def judges_sentence(source: str) -> str:
+    """What else there is to ask of a log of judges."""
+    return (
+        f"majorant judges {source} holds each judge against gold: who repeats whom, and is it good enough to gate on?"
+    )
+
+
+def _most_confused(confusion: Sequence[Sequence[int]], labels: Sequence[Any]) -> list[str]:
+    """The two mistakes that a judge makes most.
+
+    >>> _most_confused([[5, 2], [1, 9]], ["fail", "pass"])
+    ['    calls fail pass 2 times of 7, pass fail 1 time of 10']
+    """
+    off = [(n, k, l) for k, row in enumerate(confusion) for l, n in enumerate(row) if k != l and n]
+    said = [
+        f"{labels[k]} {labels[l]} {count(n, 'time')} of {sum(confusion[k])}"
+        for n, k, l in sorted(off, key=lambda one: -one[0])[:2]
+    ]
+    return [f"    calls {', '.join(said)}"] if said else []
+
+
 def judge_lines(facts: dict[str, Any]) -> list[str]:
     """Each judge, the panel, pairs that agree most, and the order of candidates, a line each."""
     lines = [facts["gate"]]
@@ -567,6 +588,12 @@ def judge_lines(facts: dict[str, Any]) -> list[str]:
         wrong = f"; wrong on {listed(map(str, one['wrong']))}" if one["wrong"] else ""
         between = f"{percent(one['low'])} to {percent(one['high'])}"
         lines.append(f"  {one['name']}: {one['right']} of {one['judged']} right ({between}){kappa}{wrong}")
+        lines += _most_confused(one["confusion"], facts["labels"])
+    if facts["worth"]["value"] is not None:
+        worth = facts["worth"]
+        ends = f"{worth['low']:.1f} to {worth['high']:.1f}"
+        n_judges = count(len(facts["judges"]), "judge")
+        lines.append(f"  The {n_judges} are worth {worth['value']:.1f} independent ones ({ends}), by their gold errors")
     for pair in facts["repeats"][:3]:
         either = pair["either_wrong"]
         errors = f", wrong together on {pair['both_wrong']} of {either} on which either is" if either else ""

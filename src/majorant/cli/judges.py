@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from majorant.cli.options import Grouped, common_options, level_option
-from majorant.cli.source import Source, input_options
+from majorant.cli.source import DATASET, Source, input_options
 
 
 @click.command(cls=Grouped)
@@ -13,24 +15,31 @@ from majorant.cli.source import Source, input_options
 @click.option(
     "--bar", type=click.FloatRange(0, 1), default=0.9, show_default=True, help="The accuracy that a gate asks for."
 )
-@click.option("--position", metavar="COLUMN", help="Pairs in two orders: the column that says which one stood first.")
+@click.option(
+    "--position",
+    metavar="COLUMN",
+    help="Pairs in two orders: the column that says which stood first; order or swapped is found.",
+)
 @level_option
 @common_options
 def judges(
     source: Source, bar: float, position: str | None, level: float, seed: int, as_json: bool, quiet: bool
 ) -> None:
     """How good each judge is by gold labels, who repeats whom, and whether they are good enough to gate on."""
-    from majorant.agreement.judges import judges as judge
+    from majorant.answer.judges import judges as judge
+    from majorant.io.positions import find_position
     from majorant.report.judges import judge_summary
     from majorant.report.text import to_json
     from majorant.wording import judge_lines
 
     del seed  # nothing is drawn
+    files: Any = list(source.file) if len(source.file) > 1 else source.file[0]
+    told = {name: source.settings[name] for name in ("item", "worker", "label", "gold_file")}
+    if position is None and not source.file[0].startswith(DATASET):
+        position = find_position(files, told)
     if position is None:
         found = judge(source.read(), bar=bar, level=level)
     else:
-        files = list(source.file) if len(source.file) > 1 else source.file[0]
-        told = {name: source.settings[name] for name in ("item", "worker", "label", "gold_file")}
         found = judge(files, bar=bar, level=level, position=position, **told)
     facts = judge_summary(found)
     lines = judge_lines(facts)

@@ -15,6 +15,7 @@ from majorant.io.ids import Ids, identify
 from majorant.io.labels import AS_EVER, Labelled, Mask, Scale, label_uses, name_labels, vote_mask
 from majorant.io.notes import coverage_of, make_account
 from majorant.io.per_item import one_per_item, slices_of_items
+from majorant.io.positions import says_position
 from majorant.io.repeats import Resolved, resolve
 from majorant.io.values import decode
 from majorant.io.vocabulary import Codes
@@ -108,6 +109,8 @@ def _sorted(coded: Coded, items: Ids, workers: Ids, named: Labelled, vote_n: Mas
 
 
 def _resolve(coded: Coded, items: Ids, workers: Ids, named: Labelled, ballots: Ballots, repeats: str) -> Resolved:
+    shown = [name for name in coded.table.ignored if says_position(name)]
+
     def refuse(earlier: int, later: int) -> None:
         before = coded.where(ballots.row(earlier))
         place = coded.where(ballots.row(later))
@@ -118,6 +121,7 @@ def _resolve(coded: Coded, items: Ids, workers: Ids, named: Labelled, ballots: B
             f"{items.values[ballots.item_n[later]]!r} a second time, {named.labels[ballots.label_n[later]]!r} after "
             f"{named.labels[ballots.label_n[earlier]]!r} in {before}. "
             "Keep one vote per worker and item, or choose with repeats='first'|'last'|'each'."
+            + (f" If {shown[0]!r} is the order of a pair: majorant judges tells position bias." if shown else "")
         )
 
     return resolve(

@@ -12,7 +12,7 @@ from majorant.errors import ConfigError, MajorantError
 from majorant.io.formats.layout import DATA
 from majorant.io.item_columns import LONGEST, cell_values
 from majorant.io.joined import BETWEEN
-from majorant.io.opening import Opening, open_rows
+from majorant.io.opening import Opening, again, open_rows
 from majorant.io.table import Column, Hashed, Objects, Rows
 
 TEXTS = (  # names of columns that hold what an item says, the likeliest first
@@ -52,7 +52,7 @@ def item_text(
 
     None where there is no such column, `text` is "", or the source can be read only once.
     """
-    if text == "" or not _again(source):
+    if text == "" or not again(source):
         return None
     column = text if text is not None else _likeliest(ignored)
     if column is None:
@@ -64,13 +64,6 @@ def item_text(
             raise ConfigError(f"there is no column {column!r} to take for the text of items. There are {shown}.")
         column = DATA + column
     return ItemText(source, replace(how, coded=False, threads=None), columns["item"], column)
-
-
-def _again(source: Any) -> bool:
-    """Whether a source can be looked at twice: a frame or a dict can, standard input and a stream cannot."""
-    if isinstance(source, str):
-        return source != "-"
-    return hasattr(source, "__fspath__") or hasattr(source, "__getitem__")
 
 
 def _likeliest(names: Sequence[str]) -> str | None:

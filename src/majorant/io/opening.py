@@ -103,6 +103,13 @@ def _file_name(rows: Rows, choice: Choice) -> dict[str, str | None]:
     return {FILE: Path(rows.source).name.split(".")[0]} if FILE in choice.named.values() else {}
 
 
+def again(source: Any) -> bool:
+    """Whether a source can be looked at twice: a frame or a dict can, standard input and a stream cannot."""
+    if isinstance(source, str):
+        return source != "-"
+    return hasattr(source, "__fspath__") or hasattr(source, "__getitem__")
+
+
 def _is_path(source: Any) -> bool:
     return isinstance(source, (str, os.PathLike))
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.io.columns import Choice
 from majorant.io.joined import values_of
-from majorant.io.opening import Opening, open_table
+from majorant.io.opening import Opening, again, open_rows, open_table
 from majorant.io.values import is_empty, sort_labels
 
 TIES = frozenset(["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"])
 SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])
 AS_GIVEN = frozenset(["original", "normal", "given", "forward", "false", "no", "0", "ab", "first"])
+
+
+POSITION = frozenset((
+    "position", "order", "swapped", "isswapped", "swap", "presentationorder", "displayorder", "shownfirst",
+    "firstshown", "pairorder", "aborder", "permutation",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,34 @@ def read_shown(source: Any, position: str, **named: str | None) -> tuple[list[Sh
     rows = [row for row in rows if not is_empty(row[2])]
     first, second = candidates([row[2] for row in rows])
     return [Shown(i, w, x, _in_order(p, first, second, table.source)) for i, w, x, p in rows], (first, second)
+
+
+def says_position(name: str) -> bool:
+    """Whether a column of this name may say in which order two candidates were shown.
+
+    >>> says_position("is_swapped"), says_position("label")
+    (True, False)
+    """
+    return re.sub(r"[\W_]+", "", name).casefold() in POSITION
+
+
+def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
+    """The column that says which candidate stood first, where judges looked at pairs in both orders; else None."""
+    if not again(source):
+        return None
+    named = {role: reading.get(role) for role in ("item", "worker", "label")}
+    try:
+        with open_rows(source, Opening(choice=Choice.of(None, **named))) as every:
+            names = [name for name in every[0].names if says_position(name) and name not in named.values()]
+        if len(names) != 1:
+            return None
+        shown, _ = read_shown(source, names[0], **named)
+    except MajorantError:  # whoever reads the votes says what is wrong with them
+        return None
+    orders: dict[tuple[Any, Any], set[bool]] = {}
+    for one in shown:
+        orders.setdefault((one.item, one.worker), set()).add(one.in_order)
+    return names[0] if any(len(both) == 2 for both in orders.values()) else None
 
 
 def _plain(values: Sequence[Any], kind: str) -> list[Any]:

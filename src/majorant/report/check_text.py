@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from majorant.io.columns import JUDGES, bare_word
 from majorant.report.dependence_text import dependence_sentence
 from majorant.report.text import (
     WIDTH,
@@ -19,9 +20,10 @@ from majorant.report.text import (
     votes_lines,
     with_ends,
 )
-from majorant.wording import count, percent, points
+from majorant.wording import count, judges_sentence, percent, points
 
 LEAD = "         "
+JUDGE_LOGS = ("Inspect", "promptfoo", "DeepEval", "lm-eval", "Ragas")  # how their formats are described
 MOST_NOTES = 3
 SHORT = (("percent", "pairs of votes agree"), ("krippendorff", "Krippendorff's alpha"), ("gwet", "Gwet's AC1"))
 
@@ -34,10 +36,19 @@ def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         *_wrapped("Gain", answer["gain_sentence"]),
         *_wrapped("Evidence", answer["why"]),
         *_next(answer["next"], answer["command"]),
+        *_judges(summary["input"]),
         *_expert(answer),
         *_written(written),
     ]
     return "\n".join([*lines, *_slices(summary["slices"]), *comparison_lines(summary["comparison"])])
+
+
+def _judges(read: dict[str, Any]) -> list[str]:
+    """What else there is to ask of a log of judges."""
+    worker = bare_word(read["columns"].get("worker", ""))
+    if worker not in JUDGES and not read["format"].startswith(JUDGE_LOGS):
+        return []
+    return _wrapped("Judges", judges_sentence(read["source"].split(" (")[0]))
 
 
 def _expert(answer: dict[str, Any]) -> list[str]:

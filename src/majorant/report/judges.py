@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from majorant.agreement.judges import Judge, Judges
+from majorant.answer.judges import Judge, Judges
 
 
 def judge_summary(found: Judges) -> dict[str, Any]:
@@ -16,6 +16,7 @@ def judge_summary(found: Judges) -> dict[str, Any]:
         "panel": None if found.panel is None else _facts(found.panel),
         "repeats": [asdict(one) for one in found.repeats],
         "positions": [asdict(one) for one in found.positions],
+        "worth": asdict(found.worth),
         "labels": list(found.labels),
         "gold": found.n_gold,
         "bar": found.bar,

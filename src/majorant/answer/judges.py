@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant import wording
+from majorant.certify.named.by_gold import ENOUGH_GOLD, gold_items, worth_by_gold
+from majorant.certify.named.scores import label_matrix
 from majorant.frozen import lock
 from majorant.interval import Estimate, as_level, clopper_pearson
 from majorant.io import Reading, as_votes
-from majorant.io.positions import is_tie, read_shown
+from majorant.io.positions import find_position, is_tie, read_shown
 from majorant.tally import counts
 from majorant.votes import Votes
 
@@ -22,6 +24,7 @@ BAR = 0.9
 PANEL = "majority vote"
 LISTED = 5
 MOST_JUDGES = 100
+FEW_GOLD = f"fewer than {ENOUGH_GOLD} items with gold and two votes"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -72,6 +75,7 @@ class Judges:
     panel: Judge | None
     repeats: tuple[Repeats, ...]
     positions: tuple[Position, ...]
+    worth: Estimate  # as many independent judges would be as precise as those of an item, by gold
     labels: tuple[Hashable, ...]
     n_gold: int
     bar: float
@@ -86,7 +90,8 @@ def judges(
 
     Assumes that gold items are a random sample of those to be gated; nothing about how judges err.  All intervals hold
     together at `level` (Bonferroni).  Without gold nothing is promised: a panel may err together.  `position` names the
-    column that says which of two candidates stood first, where pairs were judged in both orders.
+    column that says which of two candidates stood first, where pairs were judged in both orders; one that is called
+    order, position or swapped is found.
 
     >>> table = {"item": [1, 1, 2, 2], "judge": ["a", "b"] * 2, "verdict": [1, 0, 0, 0], "gold": [1, 1, 0, 0]}
     >>> found = judges(table)
@@ -96,6 +101,8 @@ def judges(
     'Not known yet: 2 gold labels are too few to tell whether any judge is right 90 % of the time.'
     """
     as_level(level)
+    if position is None and not isinstance(votes, Votes):
+        position = find_position(votes, reading)
     table = _one_verdict_each(votes, position, reading) if position else None
     known = as_votes(votes, **reading) if table is None else table[0]
     if known is None or known.gold_i is None or not (known.gold_i >= 0).any() or len(known.workers) > MOST_JUDGES:
@@ -112,6 +119,7 @@ def judges(
         panel=panel,
         repeats=() if known is None else _repeats(known),
         positions=() if table is None else table[1],
+        worth=Estimate(None, reason=FEW_GOLD) if known is None or not found else _worth(known, level),
         labels=() if known is None else known.labels,
         n_gold=n_gold,
         bar=bar,
@@ -121,6 +129,13 @@ def judges(
             bar=bar, level=level, n_gold=n_gold,
         ),
     )  # fmt: skip
+
+
+def _worth(votes: Votes, level: float) -> Estimate:
+    """How many independent judges the votes on an item are worth, by the errors on gold items."""
+    label_ij = label_matrix(votes)
+    gold = gold_items(label_ij, votes.gold_i, np.ones(len(label_ij)), len(votes.labels))
+    return Estimate(None, reason=FEW_GOLD) if gold is None else worth_by_gold(gold, level)
 
 
 def _judge(votes: Votes, j: int, level: float) -> Judge:
