@@ -54,8 +54,9 @@ MAY_IMPORT = {
     "pipeline": BELOW_PIPELINE,
     "ask": f"pipeline {BELOW_PIPELINE}",  # the loop back
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
+    "web": f"pipeline ask report {BELOW_PIPELINE}",
     "compat": "answer estimate io kernels pipeline tally votes",
-    "cli": f"pipeline ask report cli {BELOW_PIPELINE}",
+    "cli": f"pipeline ask report web cli {BELOW_PIPELINE}",
     "__main__": "cli",
     "__init__": f"pipeline ask report {BELOW_PIPELINE}",  # the public names, lazily
 }

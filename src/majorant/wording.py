@@ -608,3 +608,69 @@ def judge_lines(facts: dict[str, Any]) -> list[str]:
             f"{one['first_twice']}, the second twice on {one['second_twice']}: {verdict}"
         )
     return lines
+
+
+# --- the page of majorant serve
+
+STAGES = {  # what a run does, in its order
+    "reading": "Reading the file",
+    "counting": "Counting votes",
+    "testing": "Testing whether majority vote is optimal",
+    "comparing": "Comparing it with other rules",
+    "judging": "Judging workers and confidence",
+    "measuring": "Measuring agreement, and where a look pays",
+    "writing": "Writing the report",
+}
+
+
+def without_command(next_sentence: str, command: str) -> str:
+    """What to do next, where a button stands for the command.
+
+    >>> without_command("Label the 7 items: majorant ask votes.csv --n 7", "majorant ask votes.csv --n 7")
+    'Label the 7 items.'
+    """
+    return next_sentence.removesuffix(f": {command}") + "." if command else next_sentence
+
+
+def progress_note(done: int | None, total: int | None, what: str) -> str:
+    """How far a stage is.
+
+    >>> progress_note(1200, None, ""), progress_note(500, 2000, "sorting")
+    ('1,200 rows', 'sorting, 25 %')
+    """
+    if done is None:
+        return ""
+    if total:
+        return f"{what}, {100 * done // total} %" if what else f"{100 * done // total} %"
+    return f"{what}, {done:,}" if what else f"{done:,} rows"
+
+
+def size_words(n_bytes: int) -> str:
+    """The size of a file as people say it.
+
+    >>> size_words(512), size_words(20_400), size_words(3_200_000_000)
+    ('512 bytes', '20 kB', '3.2 GB')
+    """
+    for unit, name, digits in ((10**9, "GB", 1), (10**6, "MB", 1), (10**3, "kB", 0)):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.{digits}f} {name}"
+    return count(n_bytes, "byte")
+
+
+def labels_left(more: int | None) -> str:
+    """How much labelling is left, beside the item to label.
+
+    >>> labels_left(12), labels_left(None)
+    ('about 12 more', 'how many more will show')
+    """
+    return "how many more will show" if more is None else f"about {more:,} more"
+
+
+def asked_of_columns(missing: Sequence[str]) -> str:
+    """What a person is asked where columns cannot be told by their names.
+
+    >>> asked_of_columns(["label"]), asked_of_columns(["item", "label"])
+    ('Which column is the label?', 'Which columns are the item and the label?')
+    """
+    roles = [f"the {role}" for role in missing]
+    return f"Which column is {roles[0]}?" if len(roles) == 1 else f"Which columns are {one_of(roles)}?"

@@ -37,8 +37,11 @@ def test_trouble_leaves_the_columns_in_sight(tmp_path):
     found = preview(path)
     assert "no column can be told to be the item" in found.trouble
     assert found.names == ("snippet", "who", "stars")
+    assert found.columns == {}
     assert len(found.rows[0][0]) == LONGEST
     assert preview(path, item="snippet", worker="who", label="stars").trouble == ""
+    path.write_text("item,task,worker,stars\na,a,w,1\n")
+    assert preview(path).columns == {"worker": "worker"}  # two could be the item, none the label
     path.write_text("a,w,1\nb,x,0\n")
     assert preview(path, columns="item,worker,label").columns == {
         "item": "column 1",

@@ -17,12 +17,21 @@ def parse_memory(text: str) -> int:
     >>> parse_memory("2GB"), parse_memory("1.5 GiB")
     (2000000000, 1610612736)
     """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z]*)\s*", text)
-    if found is None or found[2].lower() not in UNITS:
-        raise ConfigError(f"memory={text!r}: give a size such as 2GB or 500MB.")
-    memory = int(float(found[1]) * UNITS[found[2].lower()])
+    memory = parse_size(text, "memory")
     require(BASE, memory, "to read votes at all")
     return memory
+
+
+def parse_size(text: str, argument: str) -> int:
+    """Bytes from a text; `argument` is what a message calls it.
+
+    >>> parse_size("20kB", "limit")
+    20000
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z]*)\s*", text)
+    if found is None or found[2].lower() not in UNITS:
+        raise ConfigError(f"{argument}={text!r}: give a size such as 2GB or 500MB.")
+    return int(float(found[1]) * UNITS[found[2].lower()])
 
 
 def require(needed: float, memory: int, what: str) -> None:

@@ -16,6 +16,7 @@ from majorant.errors import MajorantError
 COMMANDS = {
     "check": "Keep majority vote, switch to another rule, or ask an expert about a few items.",
     "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.",
+    "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
     "ask": "Which items an expert should label, so that a few labels settle it without any model.",
     "label": "Label items in the terminal, one key each; stops when the question is settled.",
     "plan": "How many votes, gold items and workers it takes to reach an accuracy.",

@@ -16,6 +16,7 @@ FLAGS = {
     "compare_all": "--compare",
     "price_per_vote": "--price",
     "max_votes": "--max-votes",
+    "max_upload": "--max-upload",
 }
 NONE = "none"  # how a terminal says that there is no such column
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from majorant.gold.design import Design
     from majorant.gold.question import Outcome
 
-KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
 SKIP, UNDO, QUIT, CANNOT_TELL = "s", "u", "q", "?"
 
 
@@ -29,7 +28,7 @@ def label(file: str, design: str | None, go_on: bool) -> None:
     Every label is written at once, so you can stop at any time and go on later.
     """
     from majorant.gold.design import recognise
-    from majorant.io.tasks import table_rows
+    from majorant.io.tasks import KEYS, table_rows
     from majorant.wording import label_line, outcome_sentence
 
     path = Path(file)

@@ -32,6 +32,7 @@ EXAMPLES = {
     "agreement": ("majorant agreement votes.csv", "majorant agreement ratings.csv --wide --json"),
     "plan": ("majorant plan votes.csv --target .98 --price .05",),
     "ask": ("majorant ask votes.csv --n 50 --out to_label.csv",),
+    "serve": ("majorant serve", "majorant serve votes.csv --port 8800 --no-browser"),
     "report": ("majorant report results/result.json --out page.html",),
 }
 

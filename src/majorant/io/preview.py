@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from majorant.account import Note
 from majorant.errors import MajorantError
+from majorant.io.columns import ALIASES, VOTE_ROLES, Choice, find_roles
 from majorant.io.faults import named_faults
 from majorant.io.item_columns import cell_values
 from majorant.io.opening import open_rows, open_table, opening_of
@@ -23,7 +26,7 @@ class Preview:
     names: tuple[str, ...]
     named: bool  # False: the file has no header, and columns are known by their positions
     rows: tuple[tuple[str, ...], ...]
-    columns: dict[str, str]  # role -> column
+    columns: dict[str, str]  # role -> column, as far as it is understood
     workers: tuple[str, ...]  # the columns of workers, in a wide table
     ignored: tuple[str, ...]
     notes: tuple[Note, ...]
@@ -60,10 +63,22 @@ def preview(source: Any, *, rows: int = ROWS, **settings: Any) -> Preview:
                 trouble="",
             )
     except MajorantError as error:
+        roles = _as_far(names, how.choice)
         return Preview(
-            format=form, names=names, named=named, rows=shown, columns={}, workers=(), ignored=(), notes=(),
+            format=form, names=names, named=named, rows=shown, columns=roles, workers=(), ignored=(), notes=(),
             trouble=str(error),
         )  # fmt: skip
+
+
+def _as_far(names: Sequence[str], choice: Choice) -> dict[str, str]:
+    """The roles that can be told, where others cannot."""
+    found: dict[str, str] = {}
+    for role in () if choice.columns is not None else VOTE_ROLES:
+        alone = {other: "" for other in ALIASES if other != role}
+        named = {**alone, **({role: choice.named[role]} if role in choice.named else {})}
+        with suppress(MajorantError):
+            found |= {role: names[p] for role, p in find_roles(names, Choice(named=named, needed=()), "").items()}
+    return found
 
 
 def _first_rows(rows: Rows, most: int) -> tuple[tuple[str, ...], ...]:

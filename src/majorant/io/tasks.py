@@ -22,6 +22,7 @@ DESIGN = "majorant_design"  # in tasks: which design they belong to
 ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")  # as spreadsheets save
 ENDING = ".design.json"
 SIGNS = (",", ";", "\t")
+KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
 
 
 class Answer(NamedTuple):

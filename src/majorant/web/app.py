@@ -1,0 +1,442 @@
+"""The pages: routes, what is refused, and what every answer says to the browser about itself."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from majorant.errors import MajorantError
+from majorant.report.figures.palette import scheme
+from majorant.report.text import printable
+from majorant.web.fields import FIELDS, NONE, REPEATS, ROLES, in_page_words, troubled_fields
+from majorant.web.labelling import give, labelling, undo
+from majorant.web.runs import Kept, Runs, clean_name
+from majorant.wording import (
+    STAGES,
+    answers_notes,
+    asked_of_columns,
+    at_most,
+    labels_left,
+    outcome_sentence,
+    percent,
+    progress_note,
+    signed,
+    size_words,
+    without_command,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+HERE = Path(__file__).parent
+MOST_FILES, MOST_FIELDS, LONGEST_FIELD = 50, 5000, 1 << 16
+PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+# The report holds its own style and one script, by hash; here it gets an origin of its own as well.
+REPORT_POLICY = "sandbox allow-scripts allow-downloads; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+HEADERS = {
+    "content-security-policy": PAGE_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",  # with less, a form of our own would not say where it comes from
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+MEANS = {
+    "labels.csv": "one label per item, with its confidence",
+    "workers.csv": "how good each worker is",
+    "review.csv": "where a look pays most",
+    "result.json": "every number",
+    "report.html": "the whole report, one file",
+    "to_label.csv": "the items to label, with the labels so far",
+    "to_label.design.json": "the design that judges the labels",
+}
+Endpoint = Callable[[Request], Response | Awaitable[Response]]
+
+
+def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
+    """The whole server: nobody gets in without the token, or by another name than this machine's own."""
+    base = f"/{token}"
+
+    def page(name: str, status: int = 200, **more: Any) -> HTMLResponse:
+        """A page from its template."""
+        text = _environment().get_template(name).render(base=base, **more)
+        return HTMLResponse(text, status_code=status)
+
+    def refused(message: str, status: int) -> HTMLResponse:
+        return page("refused.html.j2", status, message=message, files=len(runs.all()))
+
+    def back(place: str = "/") -> RedirectResponse:
+        return RedirectResponse(base + place, status_code=303)
+
+    def kept_of(request: Request) -> Kept:
+        kept = runs.get(request.path_params["id"])
+        if kept is None:
+            raise HTTPException(404, "This file is not kept here. It was removed, or the server was started anew.")
+        return kept
+
+    def home(request: Request) -> Response:  # noqa: ARG001
+        return page(
+            "home.html.j2", files=[_row(kept) for kept in runs.all()], limit=limit, limit_words=size_words(limit)
+        )
+
+    async def upload(request: Request) -> Response:
+        added = []
+        async with _form(request) as form:
+            for file in _files(form, "file"):
+                id, path = runs.place(file.filename or "")
+                await run_in_threadpool(_save, file, path)
+                added.append(await run_in_threadpool(runs.add, id, path))
+        if not added:
+            return refused("No file was chosen. Choose a table of votes, or drop one onto the page.", 400)
+        return back(f"/files/{added[0].id}" if len(added) == 1 else "/")
+
+    def show(request: Request) -> Response:
+        kept = kept_of(request)
+        if kept.busy:
+            return page("running.html.j2", kept=kept, **_progress(kept))
+        if kept.state == "done" and kept.facts is not None:
+            return page("answer.html.j2", kept=kept, **_answer(kept))
+        return columns(request)
+
+    def columns(request: Request) -> Response:
+        kept = kept_of(request)
+        if kept.busy:
+            return back(f"/files/{kept.id}")
+        given = labelling(kept.folder / "ask")
+        return page("columns.html.j2", kept=kept, given=0 if given is None else given.given, **_columns(kept))
+
+    async def tell_columns(request: Request) -> Response:
+        kept, names = kept_of(request), []
+        async with _form(request) as form:
+            told = {name: [value for value in form.getlist(name) if isinstance(value, str)] for name in form}
+            for file in _files(form, "labelled"):
+                name = clean_name(file.filename or "")
+                name = f"labels-{name}" if name == kept.name else name
+                await run_in_threadpool(_save, file, kept.folder / "files" / name)
+                names.append(name)
+        if names:
+            runs.add_gold(kept, names)
+        begin = runs.look if told.get("do") == ["look"] else runs.check
+        await run_in_threadpool(begin, kept.id, told)
+        return back(f"/files/{kept.id}")
+
+    def state(request: Request) -> Response:
+        kept = kept_of(request)
+        return JSONResponse({"state": kept.state, "busy": kept.busy, **_progress(kept)})
+
+    def stop(request: Request) -> Response:
+        runs.stop(kept_of(request).id)
+        return back(f"/files/{request.path_params['id']}/columns")
+
+    def remove(request: Request) -> Response:
+        runs.remove(kept_of(request).id)
+        return back()
+
+    def report(request: Request) -> Response:
+        path = _result(kept_of(request), "report.html")
+        return FileResponse(path, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
+
+    def download(request: Request) -> Response:
+        kept, name = kept_of(request), request.path_params["name"]
+        stem = re.sub(r"\.[^.]*$", "", kept.name)
+        return FileResponse(_result(kept, name), filename=f"{stem}-{name}", media_type="application/octet-stream")
+
+    def label(request: Request) -> Response:
+        kept = kept_of(request)
+        if kept.busy or kept.facts is None:
+            return back(f"/files/{kept.id}")
+        now = labelling(kept.folder / "ask")
+        if now is None:
+            return back(f"/files/{kept.id}")
+        in_sight = "votes" in request.query_params
+        return page(
+            "label.html.j2", kept=kept, now=now, in_sight=in_sight, sentence=outcome_sentence(now.outcome),
+            notes=answers_notes(now.outcome), left=labels_left(now.outcome.more),
+        )  # fmt: skip
+
+    def begin_labels(request: Request) -> Response:
+        kept = kept_of(request)
+        if kept.facts is not None and labelling(kept.folder / "ask") is None:
+            runs.draw(kept.id)
+            return back(f"/files/{kept.id}")
+        return back(f"/files/{kept.id}/label")
+
+    async def tell_label(request: Request) -> Response:
+        kept = kept_of(request)
+        async with _form(request) as form:
+            folder, told = kept.folder / "ask", {name: str(value) for name, value in form.items()}
+        if kept.busy or kept.facts is None or await run_in_threadpool(labelling, folder) is None:
+            return back(f"/files/{kept.id}")
+        if told.get("do") == "undo":
+            now = await run_in_threadpool(undo, folder)
+        elif told.get("do") == "finish":
+            runs.check_labels(kept.id)
+            return back(f"/files/{kept.id}")
+        else:
+            draw = told.get("draw", "")
+            now = await run_in_threadpool(give, folder, int(draw) if draw.isdigit() else 0, told.get("label", ""))
+            runs.note_in_sight(kept.id, int("votes" in told))
+        if now.outcome.decided:
+            runs.check_labels(kept.id)
+            return back(f"/files/{kept.id}")
+        return back(f"/files/{kept.id}/label")
+
+    def style(request: Request) -> Response:  # noqa: ARG001
+        return Response(scheme() + _part("style.css"), media_type="text/css")
+
+    def icon(request: Request) -> Response:  # noqa: ARG001
+        return Response(_part("icon.svg"), media_type="image/svg+xml")
+
+    def script(request: Request) -> Response:  # noqa: ARG001
+        return Response(_part("page.js"), media_type="text/javascript")
+
+    async def of_fault(request: Request, error: Exception) -> Response:  # noqa: ARG001
+        if isinstance(error, HTTPException):
+            return refused(str(error.detail), error.status_code)
+        return refused(in_page_words(str(error)), 409)
+
+    routes = [
+        Route("/", home),
+        Route("/style.css", style),
+        Route("/page.js", script),
+        Route("/icon.svg", icon),
+        Route("/files", upload, methods=["POST"]),
+        Route("/files/{id}", show),
+        Route("/files/{id}/columns", columns),
+        Route("/files/{id}/columns", tell_columns, methods=["POST"]),
+        Route("/files/{id}/state", state),
+        Route("/files/{id}/stop", stop, methods=["POST"]),
+        Route("/files/{id}/remove", remove, methods=["POST"]),
+        Route("/files/{id}/report", report),
+        Route("/files/{id}/download/{name}", download),
+        Route("/files/{id}/label", label),
+        Route("/files/{id}/label", tell_label, methods=["POST"]),
+        Route("/files/{id}/label/begin", begin_labels, methods=["POST"]),
+    ]
+    handlers: Mapping[Any, Any] = {HTTPException: of_fault, MajorantError: of_fault}
+    inner = Starlette(routes=[Mount(base, routes=routes)], exception_handlers=handlers)
+    return _Guard(inner, token=token, port=port, limit=limit, refused=refused)
+
+
+class _Guard:
+    """Looks at every request before anything else does."""
+
+    def __init__(
+        self, app: ASGIApp, *, token: str, port: int, limit: int, refused: Callable[[str, int], Response]
+    ) -> None:
+        self.app, self.token, self.limit, self.refused = app, token, limit, refused
+        self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self.origins = {f"http://{host}" for host in self.hosts}
+        self.too_large = (
+            f"That is more than {size_words(limit)}, the largest upload. A large file need not be sent: stop the "
+            "server and start it with the file: majorant serve votes.csv"
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        started = False
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self.limit:
+                raise MultiPartException(self.too_large)  # which makes the parser close what it holds
+            return message
+
+        async def marked(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                status = 413 if received > self.limit else message["status"]
+                own = {name for name, _ in message["headers"]}
+                more = [(name.encode(), text.encode()) for name, text in HEADERS.items() if name.encode() not in own]
+                message = {**message, "status": status, "headers": [*message["headers"], *more]}
+            await send(message)
+
+        refusal = self._refusal(scope)
+        try:
+            await (self.app if refusal is None else refusal)(scope, counted, marked)
+        except MultiPartException:
+            if not started:
+                await self.refused(self.too_large, 413)(scope, receive, marked)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = {name.lower(): text.decode("latin-1") for name, text in scope["headers"]}
+        if headers.get(b"host", "").lower() not in self.hosts:
+            return PlainTextResponse("This server answers to 127.0.0.1 and localhost alone.\n", 403)
+        first = scope["path"].split("/", 2)[1] if scope["path"].startswith("/") else ""
+        if not hmac.compare_digest(first.encode(), self.token.encode()):
+            return PlainTextResponse("Open the address that majorant serve printed: it holds the key.\n", 403)
+        if scope["path"] == f"/{self.token}":
+            return RedirectResponse(f"/{self.token}/")
+        if scope["method"] not in ("GET", "HEAD"):
+            origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
+            if (origin is not None and origin not in self.origins) or site not in (None, "same-origin", "none"):
+                return PlainTextResponse("This was not sent by a page of this server.\n", 403)
+        length = headers.get(b"content-length", "0")
+        if length.isdigit() and int(length) > self.limit:
+            return self.refused(self.too_large, 413)
+        return None
+
+
+def _form(request: Request) -> AbstractAsyncContextManager[FormData]:
+    return request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS, max_part_size=LONGEST_FIELD)
+
+
+def _files(form: FormData, name: str) -> list[UploadFile]:
+    """The files of a field; a browser sends an empty one where none was chosen."""
+    return [file for file in form.getlist(name) if isinstance(file, UploadFile) and file.filename]
+
+
+def _save(file: UploadFile, path: Path) -> None:
+    with path.open("wb") as out:
+        shutil.copyfileobj(file.file, out, 1 << 20)
+
+
+def _result(kept: Kept, name: str) -> Path:
+    path = kept.downloads.get(name)
+    if path is None:
+        raise HTTPException(404, f"There is no {name} of {kept.name} yet.")
+    return path
+
+
+def _row(kept: Kept) -> dict[str, Any]:
+    """What the list of files says of one."""
+    facts = kept.facts
+    said = {"kept": kept, "size": size_words(kept.size), "answer": None, **_progress(kept)}
+    if facts is None:
+        return said
+    answer, gain = facts["answer"], facts["answer"]["gain"]
+    told = gain["value"] is not None and answer["differ"]
+    return {
+        **said,
+        "answer": answer,
+        "gain": f"{signed(gain['value'])} points" if told else "–",
+        "ends": f"{signed(gain['low'])} to {signed(gain['high'])}" if told and gain["low"] is not None else "",
+        "votes": facts["votes"],
+        "majority": _share(facts["accuracy"]["majority"]),
+        "other": _share(facts["accuracy"]["other"]),
+        "source": facts["accuracy"]["source"],
+    }
+
+
+def _share(estimate: Mapping[str, Any]) -> str:
+    return "–" if estimate["value"] is None else percent(estimate["value"])
+
+
+def _progress(kept: Kept) -> dict[str, Any]:
+    """The stages, those that are done, the present one, and how far that is."""
+    told = kept.progress
+    stage = told.get("stage", "")
+    names = {"looking": {"looking": "Looking at the columns"}, "drawing": {"reading": STAGES["reading"], "comparing":
+             "Drawing the items to label"}}.get(kept.state, STAGES)  # fmt: skip
+    keys = list(names)
+    at = keys.index(stage) if stage in keys else 0 if stage else -1
+    note = progress_note(told.get("done"), told.get("total"), told.get("what") or "")
+    return {
+        "stages": [
+            {"key": key, "name": names[key], "state": "done" if n < at else "now" if n == at else "later"}
+            for n, key in enumerate(keys)
+        ],
+        "note": note,
+        "now": names.get(stage, "Waiting for its turn" if kept.state == "waiting" else "Starting"),
+        "at": at + 1,
+    }
+
+
+def _columns(kept: Kept) -> dict[str, Any]:
+    """How the columns were understood, as the form shows it."""
+    preview = kept.preview or {"names": [], "rows": [], "columns": {}, "workers": [], "notes": [], "format": "",
+                               "ignored": [], "named": True}  # fmt: skip
+    form = {name: list(values) for name, values in kept.form.items()}
+    understood = preview["columns"]
+    missing = [role for role in ROLES[:3] if role not in understood and not preview["workers"]]
+    asked = asked_of_columns(missing) if kept.trouble and "no column can be told" in kept.trouble and missing else ""
+    roles = {} if preview["workers"] else {name: role for role, name in understood.items()}
+    return {
+        "preview": preview,
+        "role_of": roles
+        if not preview["workers"]
+        else {understood.get("item"): "item", understood.get("gold"): "gold"},
+        "understood": {role: understood.get(role, "") for role in ROLES},
+        "form": {name: values[0] if values else "" for name, values in form.items()},
+        "workers": form.get("workers") or preview["workers"],
+        "wide": bool(preview["workers"]) or bool(form.get("wide")),
+        "asked": asked,
+        "trouble": in_page_words(kept.trouble),
+        "wrong": troubled_fields(kept.trouble),
+        "fields": FIELDS,
+        "no_column": NONE,
+        "repeats": REPEATS,
+        "size": size_words(kept.size),
+    }
+
+
+def _answer(kept: Kept) -> dict[str, Any]:
+    facts = kept.facts
+    assert facts is not None
+    answer = facts["answer"]
+    given = labelling(kept.folder / "ask")
+    return {
+        "answer": answer,
+        "facts": facts,
+        "next": without_command(answer["next"], answer["command"]),
+        "majority": _share(facts["accuracy"]["majority"]),
+        "other": _share(facts["accuracy"]["other"]),
+        "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
+        "given": 0 if given is None else given.given,
+        "drawn": given is not None,
+        "downloads": [(name, MEANS[name], size_words(path.stat().st_size)) for name, path in kept.downloads.items()],
+        "stake": at_most(answer["stake"]),
+    }
+
+
+def _ends(estimate: Mapping[str, Any]) -> str:
+    low, high = estimate["low"], estimate["high"]
+    return "" if low is None or low == high else f"{percent(low)} to {percent(high)}"
+
+
+@cache
+def _part(name: str) -> str:
+    return (HERE / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+    )
+    environment.filters["thousands"] = lambda number: f"{number:,}"
+    return environment

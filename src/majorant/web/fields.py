@@ -1,0 +1,155 @@
+"""The form on the columns page: what it says as settings of `read`, as a command line, and in messages."""
+
+from __future__ import annotations
+
+import glob
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from majorant.errors import ConfigError, respell
+
+ROLES = ("item", "worker", "label", "gold")
+NONE = "-"  # in a list of columns: there is none
+FIELDS = {  # how the form names what `read` calls an argument
+    "item": "Item",
+    "worker": "Worker",
+    "label": "Label",
+    "gold": "True label",
+    "gold_file": "Labels of an expert",
+    "columns": "The first row is data",
+    "wide": "One column per worker",
+    "workers": "One column per worker",
+    "repeats": "Repeated votes",
+    "empty": "Means no vote",
+    "several": "Several labels per item",
+    "order": "Labels from lowest to highest",
+    "threshold": "Two classes of scores",
+    "sheet": "Sheet",
+    "encoding": "Encoding",
+    "delimiter": "What separates fields",
+    "design": "Labels of an expert",
+}
+ON_THE_COMMAND_LINE = ("format", "max_classes", "allow_network", "status", "seconds", "by", "memory", "threads")
+REPEATS = {
+    "error": "stop and say so",
+    "first": "the first counts",
+    "last": "the last counts",
+    "each": "each counts",
+}
+TEXTS = ("sheet", "encoding", "delimiter", "order")
+Form = Mapping[str, Sequence[str]]  # as it was sent: a field may come several times
+
+
+def in_page_words(message: str) -> str:
+    """A message of the library in the words of the form.
+
+    >>> in_page_words("Say which with item='NAME', or choose with repeats='first'|'last'.")
+    'Say which with “Item”, or choose with “Repeated votes” (first, last).'
+    >>> in_page_words("Allow more with max_classes=.")
+    'Allow more with --max-classes on the command line.'
+    """
+
+    def spell(name: str, values: list[str]) -> str:
+        if name not in FIELDS:
+            return f"--{name.replace('_', '-')} on the command line"
+        if name == "gold" and values == [""]:
+            return f"“{FIELDS[name]}” set to none"
+        shown = [value for value in values if value not in ("NAME", "")]
+        return f"“{FIELDS[name]}”" + (f" ({', '.join(shown)})" if name == "repeats" and shown else "")
+
+    return respell(message, [*FIELDS, *ON_THE_COMMAND_LINE], spell)
+
+
+def troubled_fields(message: str) -> list[str]:
+    """The fields that a message of the library speaks of."""
+    named: list[str] = []
+
+    def spell(name: str, values: list[str]) -> str:  # noqa: ARG001
+        named.append("wide" if name == "workers" else name)
+        return ""
+
+    respell(message, FIELDS, spell)
+    named += re.findall(r"to take for the (item|worker|label|gold)\b", message)
+    return list(dict.fromkeys(named))
+
+
+def settings_of(form: Form, names: Sequence[str]) -> dict[str, Any]:
+    """What `read` is told: only what the user chose, so that all else is understood as on the command line.
+
+    >>> settings_of({"item": ["text"], "worker": [""], "gold": ["-"], "repeats": ["error"]}, ["text", "who"])
+    {'item': 'text', 'gold': ''}
+    """
+    chosen = {role: _one(form, role) for role in ROLES}
+    settings: dict[str, Any] = {}
+    if _one(form, "headless"):
+        settings["columns"] = _positions(chosen, names)
+    else:
+        wide = bool(_one(form, "wide"))
+        for role, name in chosen.items():
+            if name and not (wide and role in ("worker", "label")):
+                settings[role] = "" if name == NONE else name
+        if wide and (workers := [name for name in form.get("workers", ()) if name]):
+            settings["workers"] = [glob.escape(name) for name in workers]
+        elif wide:
+            settings["wide"] = True
+    if (repeats := _one(form, "repeats")) and repeats != "error":
+        settings["repeats"] = repeats
+    if empty := [text.strip() for text in _one(form, "empty").split(",") if text.strip()]:
+        settings["empty"] = empty
+    settings |= {name: text for name in TEXTS if (text := _one(form, name))}
+    if _one(form, "several"):
+        settings["several"] = True
+    if threshold := _one(form, "threshold"):
+        settings["threshold"] = _number(threshold, FIELDS["threshold"])
+    return settings
+
+
+def tolerance_of(form: Form) -> float:
+    """The difference in accuracy that does not matter; the form has it in percentage points."""
+    text = _one(form, "tolerance")
+    value = _number(text, "A difference that does not matter") / 100 if text else 0.01
+    if not 0 <= value < 1:
+        raise ConfigError("“A difference that does not matter” is between 0 and 100 percentage points.")
+    return round(value, 9)
+
+
+def command_of(file: str, settings: Mapping[str, Any], *, tolerance: float, gold: str = "") -> str:
+    """The command that gives the same numbers.
+
+    >>> command_of("votes.csv", {"item": "the text", "gold": "", "several": True}, tolerance=.01)
+    "majorant check votes.csv --item 'the text' --gold none --several"
+    """
+    words = ["majorant", "check", file]
+    more = {"gold_file": gold} if gold else {}
+    more |= {"tolerance": f"{tolerance:g}"} if tolerance != 0.01 else {}
+    for name, value in {**settings, **more}.items():
+        flag = f"--{name.replace('_', '-')}"
+        if name == "empty":
+            words += [word for text in value for word in (flag, text)]
+        elif value is True:
+            words.append(flag)
+        else:
+            words += [flag, ",".join(value) if isinstance(value, list) else f"{value}" if value != "" else "none"]
+    return shlex.join(words)
+
+
+def _positions(chosen: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    """What each position of a file without a header holds."""
+    place = {name: role for role, name in chosen.items() if name and name != NONE}
+    missing = [FIELDS[role] for role in ROLES[:3] if role not in place.values()]
+    if missing:
+        raise ConfigError(f"A file without a header: say which column is “{'” and which “'.join(missing)}”.")
+    return [place.get(name, "_") for name in names]
+
+
+def _one(form: Form, name: str) -> str:
+    return next(iter(form.get(name, ())), "").strip()
+
+
+def _number(text: str, field: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(f"“{field}”: {text!r} is not a number.") from None

@@ -1,0 +1,213 @@
+"""One piece of work on one file, in a process of its own: it can be stopped, and what it reads cannot harm the server.
+
+The server writes a job as one line of JSON to its standard input and reads lines of JSON from its standard output:
+how far it is, then what came out or what is wrong.  When the server goes, standard input ends, and so does the job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from majorant.errors import MajorantError
+
+if TYPE_CHECKING:
+    from majorant.gold.design import Design, Recognised
+    from majorant.site import LocalSite, Part
+
+Tell = Callable[..., None]
+TOLD_EVERY = 0.2  # seconds between two reports of one stage
+KNOWN_ITEMS = 500  # items of a design whose text and votes are kept at hand: nobody labels more in one sitting
+SEED = 0  # as the command line has it, so that both give the same numbers
+TO_LABEL, DESIGN, ITEMS = "to_label.csv", "to_label.design.json", "items.json"
+SHOWN = ("answer", "votes", "accuracy", "input", "sample", "tolerance", "level")  # what the page shows of a result
+
+
+def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """Do a job: look at a file, check its votes, or draw the items to label."""
+    return {"look": look, "check": check, "ask": ask}[job["kind"]](job, tell)
+
+
+def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """What the file was recognised as, its columns and first rows."""
+    from majorant.io.preview import preview
+
+    tell("looking")
+    return asdict(preview(job["file"], **job["settings"]))
+
+
+def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """The whole line: the files of a result, and items to label where labels would settle it."""
+    labelled = _labelled(job)
+    drop_gold = labelled is not None and (job["labels"] or not labelled.sample)
+    with _site(job, tell, drop_gold=drop_gold) as site:
+        from majorant.pipeline import check_at
+        from majorant.report.files import write_result
+        from majorant.report.summary import result_summary
+
+        how = {name: job[name] for name in ("tolerance", "level")}
+        result = check_at(site, rng=SEED, labelled=labelled, stage=tell, **how)
+        tell("writing")
+        summary = result_summary(result, command=job["command"], seed=SEED)
+        write_result(result, summary, Path(job["folder"]) / "results")
+        if labelled is None and result.answer.ask is not None and site.whole is not None:
+            from majorant.answer.choice import MAJORITY
+            from majorant.gold.draw import draw_rules
+
+            fits = {MAJORITY: result.majority, result.decision.fit.method: result.decision.fit}
+            design = draw_rules(site, fits, seed=SEED, **how)
+            _write_design(job, site, design)
+    return {name: summary[name] for name in SHOWN if name in summary}
+
+
+def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """Draw the items to label, for votes that do not lie in memory: `check` draws them for those that do."""
+    with _site(job, tell, drop_gold=False) as site:
+        from majorant.ask import ask_at
+
+        tell("comparing")
+        how = {name: job[name] for name in ("tolerance", "level")}
+        _write_design(job, site, ask_at(site, between=job["between"], n=0, rng=SEED, **how))
+    return {}
+
+
+@contextlib.contextmanager
+def _site(job: Mapping[str, Any], tell: Tell, *, drop_gold: bool) -> Iterator[LocalSite]:
+    settings = {**job["settings"], **({} if drop_gold or not job["gold"] else {"gold_file": job["gold"][0]})}
+    tell("reading")
+    if job["memory"] is None:
+        from majorant.io import read
+        from majorant.site import MemorySite
+
+        yield MemorySite(read(job["file"], progress=lambda rows: tell("reading", rows), **settings))
+        return
+    from majorant.backend.prepare import locked, prepare
+    from majorant.backend.stored_site import StoredSite
+
+    folder, reading = Path(job["folder"]) / "sorted", True
+
+    def report(what: str, done: int, total: int | None) -> None:
+        tell("reading" if reading else None, done, total, what)
+
+    with locked(folder):
+        memory, resume = job["memory"], job["resume"]
+        stored = prepare(job["file"], folder, memory=memory, resume=resume, report=report, **settings)
+        reading = False
+        yield StoredSite(stored, memory, report)
+
+
+def _labelled(job: Mapping[str, Any]) -> Recognised | None:
+    """Labels given in the page, or a file of labels that the user brought with its design."""
+    from majorant.gold.design import recognise
+
+    asked = Path(job["folder"]) / "ask" / TO_LABEL
+    found = recognise(asked) if job["labels"] else recognise(job["gold"]) if job["gold"] else None
+    return None if found is None else replace(found, path=Path(found.path.name))
+
+
+def _write_design(job: Mapping[str, Any], site: LocalSite, design: Design) -> None:
+    """The design, the file to label with its first items, and what the page shows of each."""
+    from majorant.answer.answer import FIRST_BATCH
+    from majorant.atomic import make_folder
+    from majorant.output import write_files
+
+    folder = make_folder(Path(job["folder"]) / "ask")
+    design = design.more(FIRST_BATCH)
+    known = design.order[:KNOWN_ITEMS]
+    columns = _columns(job, known)
+    first = {name: values[: len(design.items)] for name, values in columns.items()}
+    votes = _votes(site, {str(item) for item in known})
+    items = [
+        {"own": {name: values[n] for name, values in columns.items()}, "votes": votes.get(str(item), [])}
+        for n, item in enumerate(known)
+    ]
+    design.write(folder / TO_LABEL, columns=first)
+    write_files({folder / ITEMS: json.dumps(items, ensure_ascii=False, default=str)})
+
+
+def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any]]:
+    """The items' own columns, such as their text; of a wide table those that are no worker's."""
+    from majorant.io.columns import Choice
+    from majorant.io.item_columns import item_columns
+    from majorant.io.opening import opening_of
+
+    how, workers = opening_of(job["settings"]), job["workers"]
+    if workers:
+        named = {"worker": "", "label": "", "gold": "", "status": "", "seconds": "", "item": job["item"]}
+        how = replace(how, choice=Choice(named=named, needed=("item",)))
+    with contextlib.suppress(MajorantError):  # a comfort: items without a text are shown by name
+        found = item_columns(job["file"], items, how)
+        return {name: values for name, values in found.items() if name not in workers}
+    return {}
+
+
+def _votes(site: LocalSite, wanted: set[str]) -> dict[str, list[list[str]]]:
+    """Who gave which label to these items."""
+
+    def of_part(part: Part) -> dict[str, list[list[str]]]:
+        votes, found = part.votes, {}
+        for item, name in enumerate(votes.items):
+            if str(name) in wanted:
+                own = slice(int(votes.offsets_i[item]), int(votes.offsets_i[item + 1]))
+                pairs = zip(votes.worker_n[own], votes.label_n[own], strict=True)
+                found[str(name)] = [[str(votes.workers[j]), str(votes.labels[k])] for j, k in pairs]
+        return found
+
+    return {name: votes for part in site.map(of_part, doing="comparing") for name, votes in part.items()}
+
+
+def _teller(out: IO[str]) -> Tell:
+    """Write how far a job is, not too often."""
+    last: dict[str, Any] = {"stage": "", "at": 0.0}
+
+    def tell(stage: str | None, done: int | None = None, total: int | None = None, what: str = "") -> None:
+        now = time.monotonic()
+        stage = stage or last["stage"]
+        if stage == last["stage"] and now - last["at"] < TOLD_EVERY:
+            return
+        last.update(stage=stage, at=now)
+        _say(out, {"stage": stage, "done": done, "total": total, "what": what})
+
+    return tell
+
+
+def _say(out: IO[str], message: dict[str, Any]) -> None:
+    out.write(json.dumps(message, default=str) + "\n")
+    out.flush()
+
+
+def _end_with_the_server() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+def main() -> None:
+    """Take the job from standard input and do it."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints is no message of ours
+    job = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
+    try:
+        _say(out, {"result": work(job, _teller(out))})
+    except MajorantError as error:
+        _say(out, {"error": str(error)})
+    except MemoryError:
+        _say(out, {"error": "Not enough memory for these votes. Close other programs, or serve with memory= less."})
+    except OSError as error:
+        _say(out, {"error": f"{error.filename or job['file']}: {error.strerror or error}."})
+    except Exception as error:
+        _say(out, {"error": f"Unexpected {type(error).__name__}: {error}. This is a fault in majorant."})
+    out.flush()
+    os._exit(0)  # nothing is left to write, and the other thread waits for the server
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,318 @@
+"""The files that the page keeps, and the jobs that work on them, two at a time, each in a process that can be ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from majorant.errors import ConfigError, DataError
+from majorant.web.fields import Form, command_of, settings_of, tolerance_of
+from majorant.web.job import DESIGN, TO_LABEL
+
+AT_ONCE = 2  # jobs
+LEVEL = 0.95
+SPREAD = 8  # a table in memory takes about so many times its size as a file
+LONGEST_NAME = 120
+BUSY = ("looking", "waiting", "running", "drawing")
+RESULTS = ("report.html", "labels.csv", "workers.csv", "review.csv", "result.json")
+ASKED = (TO_LABEL, DESIGN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Kept:
+    """One file, how it is to be read, what is done with it, and what came out."""
+
+    id: str
+    name: str  # as the user calls it
+    file: str  # as a job names it
+    size: int
+    folder: Path
+    state: str = "looking"  # looking | columns | waiting | running | drawing | done
+    form: Form = field(default_factory=dict)
+    gold: tuple[str, ...] = ()  # files of labels that came with it
+    preview: Mapping[str, Any] | None = None
+    trouble: str = ""  # in the library's words
+    progress: Mapping[str, Any] = field(default_factory=dict)
+    started: float = 0.0
+    seconds: float = 0.0
+    facts: Mapping[str, Any] | None = None  # of the result
+    command: str = ""
+    settled: bool = False  # the result rests on labels that were given in the page
+    in_sight: int = 0  # labels that were given with the votes in sight
+    large: bool = False  # worked on from files
+    run: int = 0  # how often something was begun or ended: what an older run says does not count
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way."""
+        return self.state in BUSY
+
+    @property
+    def downloads(self) -> dict[str, Path]:
+        """The files that can be had by now, by name."""
+        found = {name: self.folder / "results" / name for name in RESULTS if self.facts is not None}
+        found |= {name: self.folder / "ask" / name for name in ASKED if self.facts is not None}
+        return {name: path for name, path in found.items() if path.is_file()}
+
+
+class Runs:
+    """All that is kept, in one folder; what changes is replaced under one lock, so that a reader sees whole values."""
+
+    def __init__(self, folder: Path, *, memory: int) -> None:
+        self.folder, self.memory = folder, memory
+        self._lock = threading.Lock()
+        self._kept: dict[str, Kept] = {}
+        self._closed = False
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._pool = ThreadPoolExecutor(AT_ONCE)
+        self._number = 0
+
+    def all(self) -> list[Kept]:
+        """Every file, the newest first."""
+        with self._lock:
+            return list(self._kept.values())[::-1]
+
+    def get(self, id: str) -> Kept | None:
+        """One file."""
+        with self._lock:
+            return self._kept.get(id)
+
+    def place(self, name: str) -> tuple[str, Path]:
+        """The id of a new file and where its content belongs; `name` is whatever a browser says."""
+        with self._lock:
+            self._number += 1
+            id = str(self._number)
+        folder = self.folder / id / "files"
+        folder.mkdir(parents=True)
+        return id, folder / clean_name(name)
+
+    def add(self, id: str, path: Path, *, local: bool = False) -> Kept:
+        """Keep a file whose content is in place, or one of the user's own where it lies, and look at it."""
+        size = path.stat().st_size
+        file = str(path) if local else path.name
+        kept = Kept(id=id, name=path.name, file=file, size=size, folder=self.folder / id, started=time.monotonic())
+        kept = replace(kept, large=size * SPREAD > self.memory)
+        with self._lock:
+            self._kept[id] = kept
+        self._start(kept, {"kind": "look"})
+        return kept
+
+    def add_local(self, path: Path) -> Kept:
+        """Keep a file of this machine without a copy."""
+        if not path.is_file():
+            raise DataError(f"{path}: no such file. Check the name and the folder ({Path.cwd()}).")
+        id, _ = self.place(path.name)
+        return self.add(id, path.absolute(), local=True)
+
+    def add_gold(self, kept: Kept, names: Sequence[str]) -> None:
+        """Note files of labels that were put beside a file."""
+        self._change(kept.id, gold=(*[name for name in kept.gold if name not in names], *names))
+
+    def look(self, id: str, form: Form) -> None:
+        """Look at a file again, read as the form says."""
+        kept = self._free(id)
+        settings = self._settings(kept, form)
+        if settings is not None:
+            self._begin(kept, "looking", {"kind": "look", "settings": settings}, form=form)
+
+    def check(self, id: str, form: Form) -> None:
+        """Run the whole line, read as the form says."""
+        kept = self._free(id)
+        settings = self._settings(kept, form)
+        if settings is None:
+            return
+        for stale in ("results", "ask"):
+            shutil.rmtree(kept.folder / stale, ignore_errors=True)
+        self._begin(kept, "waiting", self._job(kept, "check", settings, form), form=form, facts=None, settled=False)
+
+    def check_labels(self, id: str) -> None:
+        """Run the line again with the labels that were given in the page."""
+        kept = self._free(id)
+        settings = settings_of(kept.form, kept.preview["names"] if kept.preview else ())
+        job = self._job(kept, "check", settings, kept.form)
+        job |= {"labels": True, "resume": True, "command": command_of(
+            kept.name, settings, tolerance=job["tolerance"], gold=TO_LABEL
+        )}  # fmt: skip
+        self._begin(kept, "waiting", job, settled=True, facts=None)
+
+    def draw(self, id: str) -> None:
+        """Draw the items to label, where the check could not draw them on its way."""
+        kept = self._free(id)
+        settings = settings_of(kept.form, kept.preview["names"] if kept.preview else ())
+        assert kept.facts is not None
+        job = self._job(kept, "ask", settings, kept.form)
+        self._begin(kept, "drawing", {**job, "between": kept.facts["answer"]["ask"]["between"], "resume": True})
+
+    def note_in_sight(self, id: str, change: int) -> None:
+        """Count a label that was given with the votes in sight."""
+        with self._lock:
+            kept = self._kept[id]
+            self._kept[id] = replace(kept, in_sight=max(kept.in_sight + change, 0))
+
+    def stop(self, id: str) -> None:
+        """End what is under way."""
+        with self._lock:
+            kept, process = self._kept.get(id), self._processes.get(id)
+            if kept is None or not kept.busy:
+                return
+            self._kept[id] = replace(kept, state="columns", trouble="", progress={}, run=kept.run + 1)
+        _end(process)
+
+    def remove(self, id: str) -> None:
+        """Forget a file and all that came of it; one of the user's own stays where it lies."""
+        self.stop(id)
+        with self._lock:
+            kept = self._kept.pop(id, None)
+        if kept is not None:
+            shutil.rmtree(kept.folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """End all jobs and remove the folder."""
+        with self._lock:
+            self._closed = True
+            processes = list(self._processes.values())
+        for process in processes:
+            _end(process)
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _free(self, id: str) -> Kept:
+        kept = self.get(id)
+        if kept is None:
+            raise DataError("This file is no longer kept.")
+        if kept.busy:
+            raise ConfigError(f"{kept.name} is being worked on. Wait for it, or stop it first.")
+        return kept
+
+    def _settings(self, kept: Kept, form: Form) -> dict[str, Any] | None:
+        """What the form says, None where it contradicts itself, which the page then shows."""
+        try:
+            settings = settings_of(form, kept.preview["names"] if kept.preview else ())
+            tolerance_of(form)
+        except ConfigError as error:
+            self._change(kept.id, form=form, trouble=str(error), state="columns")
+            return None
+        return settings
+
+    def _job(self, kept: Kept, kind: str, settings: dict[str, Any], form: Form) -> dict[str, Any]:
+        preview = kept.preview or {"workers": (), "columns": {}}
+        tolerance = tolerance_of(form)
+        labels = [name for name in kept.gold if not name.endswith(".design.json")]
+        wide = bool(preview["workers"] or settings.get("wide") or settings.get("workers"))
+        return {
+            "kind": kind,
+            "settings": settings,
+            "gold": labels,
+            "labels": False,
+            "memory": self.memory if kept.large and not wide else None,
+            "resume": False,
+            "tolerance": tolerance,
+            "level": LEVEL,
+            "workers": list(preview["workers"]),
+            "item": settings.get("item") or preview["columns"].get("item", ""),
+            "command": command_of(kept.file, settings, tolerance=tolerance, gold=labels[0] if labels else ""),
+        }
+
+    def _begin(self, kept: Kept, state: str, job: dict[str, Any], **changes: Any) -> None:
+        changed = self._change(
+            kept.id, state=state, trouble="", progress={}, started=time.monotonic(),
+            command=job.get("command", kept.command), **changes,
+        )  # fmt: skip
+        self._start(changed, job)
+
+    def _start(self, kept: Kept, job: dict[str, Any]) -> None:
+        run = self._change(kept.id, run=kept.run + 1).run
+        whole = {"settings": {}, "file": kept.file, "folder": str(kept.folder), **job}
+        self._pool.submit(self._work, kept.id, run, whole)
+
+    def _work(self, id: str, run: int, job: dict[str, Any]) -> None:
+        """Start a process for a job, follow what it says, and keep what came out."""
+        with self._lock:
+            kept = self._kept.get(id)
+            if kept is None or kept.run != run or self._closed:
+                return
+            process = subprocess.Popen(
+                [sys.executable, "-m", "majorant.web.job"],
+                cwd=kept.folder / "files", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                text=True, encoding="utf-8", start_new_session=True,
+            )  # fmt: skip
+            self._processes[id] = process
+        if job["kind"] == "check":
+            self._follow(id, run, state="running", started=time.monotonic())
+        said: dict[str, Any] = {"error": "The work on this file ended without a word: perhaps memory ran out."}
+        with process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(job) + "\n")
+                process.stdin.flush()
+            for line in process.stdout:
+                message = json.loads(line)
+                if "stage" in message:
+                    self._follow(id, run, progress=message)
+                else:
+                    said = message
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+        with self._lock:
+            if self._processes.get(id) is process:
+                del self._processes[id]
+        self._finish(id, run, job["kind"], said)
+
+    def _finish(self, id: str, run: int, kind: str, said: dict[str, Any]) -> None:
+        kept = self.get(id)
+        if kept is None:
+            return
+        found: dict[str, Any] = {"state": "done"}
+        if "error" in said:
+            found = {"state": "columns", "trouble": said["error"], "facts": None}
+        elif kind == "look":
+            trouble = said["result"].pop("trouble")
+            found = {"state": "columns", "preview": said["result"], "trouble": trouble}
+        elif kind == "check":
+            found |= {"facts": said["result"], "seconds": time.monotonic() - kept.started}
+        self._follow(id, run, progress={}, **found)
+
+    def _follow(self, id: str, run: int, **changes: Any) -> None:
+        """What a run says, unless the file is gone or the run was ended."""
+        with self._lock:
+            kept = self._kept.get(id)
+            if kept is not None and kept.run == run:
+                self._kept[id] = replace(kept, **changes)
+
+    def _change(self, id: str, **changes: Any) -> Kept:
+        with self._lock:
+            if id not in self._kept:
+                raise DataError("This file is no longer kept.")
+            self._kept[id] = replace(self._kept[id], **changes)
+            return self._kept[id]
+
+
+def clean_name(name: str) -> str:
+    """The name of an upload as a file of ours: no folders, no hidden or odd signs, not too long.
+
+    >>> [clean_name(name) for name in ("C:\\\\data\\\\my votes.csv", "../../etc/passwd", "-", "~x\\n.csv")]
+    ['my votes.csv', 'passwd', 'votes', 'x.csv']
+    """
+    last = re.split(r"[/\\\\]", name)[-1]
+    plain = "".join(sign for sign in last if sign.isprintable() and sign not in '<>:"|?*').strip().lstrip(".-~ ")
+    if len(plain) > LONGEST_NAME:
+        ending = "".join(Path(plain).suffixes[-2:])[-20:]
+        plain = plain[: LONGEST_NAME - len(ending)] + ending
+    return plain or "votes"
+
+
+def _end(process: subprocess.Popen[str] | None) -> None:
+    if process is not None and process.poll() is None:
+        process.kill()

@@ -1,0 +1,25 @@
+"""A server of the page for a test: a process of its own, as users start it."""
+
+import contextlib
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def serving(*arguments: str) -> Iterator[str]:
+    """The address of `majorant serve`, which is interrupted at the end and must then end well."""
+    command = [sys.executable, "-m", "majorant", "serve", "--no-browser", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            address = server.stdout.readline().strip()
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", address), (address, server.stderr.read())
+            yield address
+            server.send_signal(signal.SIGINT)
+            out, err = server.communicate(timeout=60)
+            assert server.returncode == 0, (out, err)
+            assert err == "Stopped; what the page kept is removed.\n"
+        finally:
+            server.kill()

@@ -1,0 +1,72 @@
+"""The page in a real browser, from an odd file to labels that decide; `make browser` installs what it needs."""
+
+import csv
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from majorant.simulate import simulate
+from report.test_browser import CHROMIUM, MODULES
+from web.serving import serving
+
+pytestmark = pytest.mark.xdist_group("browser")  # one browser, on whichever core
+HERE = Path(__file__).parent
+
+
+def write_votes(folder):
+    """Votes under column names that say nothing, with a text for each item, and the truth."""
+    votes, truth = simulate([0.6, 0.4], [[0.95, 0.05], [0.6, 0.4]], n_items=150, n_votes=5, n_workers=12, rng=5)
+    names = ("bad", "good")
+    with (folder / "odd.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["snippet", "who", "stars", "text"])
+        for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True):
+            text = f"Text {votes.items[i]}: <script>window.hacked = 1</script> was it worth it?"
+            rows.writerow([f"s{votes.items[i]}", votes.workers[j], names[k], text])
+    (folder / "truth.json").write_text(json.dumps({f"s{i}": names[k] for i, k in zip(votes.items, truth, strict=True)}))
+    return folder / "odd.csv", folder / "truth.json"
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine; make browser installs it as root on Debian")
+    if shutil.which("node") is None or not MODULES.is_dir():
+        pytest.skip("no node, or no playwright-core and axe-core in .browser; make browser installs them")
+    folder = tmp_path_factory.mktemp("page")
+    votes, truth = write_votes(folder)
+    with serving() as address:
+        done = subprocess.run(
+            ["node", HERE / "browser.mjs", MODULES.parent, CHROMIUM, folder / "profile", address, votes, truth],
+            capture_output=True,
+            text=True,
+            timeout=280,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_page_is_quiet_and_accessible(seen):
+    assert seen["console"] == []
+    assert seen["outside"] == []
+    assert seen["faults"] == []
+    assert seen["wide"] == [], "pages that scroll sideways"
+    assert len(seen["sights"]) == 4 * 8
+
+
+def test_columns_are_asked_for_and_shown(seen):
+    assert seen["asked"] == "Which columns are the item, the worker and the label?"
+    assert seen["roles"] == ["item", "worker", "label", ""]
+
+
+def test_labels_by_keys_lead_to_a_decision(seen):
+    assert seen["before"].startswith("Ask an expert about")
+    assert seen["given"] < 75
+    assert seen["verdicts"][0].startswith("Open after 1 label:")
+    assert len(set(seen["verdicts"])) == len(seen["verdicts"]), "the verdict follows every label"
+    assert seen["after"] in ("Switch to combination.", "Keep majority vote.")
+    assert seen["report"] == seen["after"]

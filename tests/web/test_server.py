@@ -1,0 +1,358 @@
+"""The page lets in nobody without the key, says what is wrong in its own words, and has the numbers of the terminal."""
+
+import contextlib
+import csv
+import http.client
+import json
+import re
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from html import unescape
+from types import SimpleNamespace
+from urllib.parse import urlencode
+
+import pytest
+import uvicorn
+from click.testing import CliRunner
+
+from majorant.cli import majorant as command_line
+from majorant.errors import ConfigError
+from majorant.gold.design import Design
+from majorant.simulate import simulate
+from majorant.web import runs as keeping
+from majorant.web.app import application
+from majorant.web.runs import Runs
+from majorant.web.server import serve
+
+TOKEN = "k" * 32
+LIMIT = 200_000
+INLINE = re.compile(r"<style|\sstyle=|\son\w+=|javascript:|<script(?![^>]*\ssrc=)", re.IGNORECASE)
+
+
+@contextlib.contextmanager
+def listening(folder, memory=2 * 10**9) -> Iterator[SimpleNamespace]:
+    """The application on a port of this machine, in this process."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        runs = Runs(folder, memory=memory)
+        app = application(runs, token=TOKEN, port=port, limit=LIMIT)
+        config = uvicorn.Config(app, log_level="error", lifespan="off", ws="none")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            yield SimpleNamespace(port=port, runs=runs)
+        finally:
+            server.should_exit = True
+            thread.join()
+            runs.close()
+            assert not folder.exists()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with listening(tmp_path_factory.mktemp("serve") / "kept") as found:
+        yield found
+
+
+def ask(server, method, path, body=None, **headers):
+    """One request; the status, the headers and the text of the answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    with contextlib.closing(connection):
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        text = answer.read().decode("utf-8", "replace")
+        if "content-security-policy" in answer.headers and "text/html" in answer.headers.get("content-type", ""):
+            assert "sandbox" in answer.headers["content-security-policy"] or not INLINE.search(text), INLINE.search(
+                text
+            )
+        return SimpleNamespace(status=answer.status, headers=answer.headers, text=unescape(text))
+
+
+def page(server, path="/", **form):
+    """A page by its path within the server, or what a form on it leads to."""
+    if form:
+        kind = {"content_type": "application/x-www-form-urlencoded"}
+        answer = ask(server, "POST", f"/{TOKEN}{path}", urlencode(form, doseq=True), **kind)
+        return follow(server, answer)
+    return ask(server, "GET", f"/{TOKEN}{path}")
+
+
+def follow(server, answer):
+    assert answer.status == 303, answer.text
+    return ask(server, "GET", answer.headers["location"])
+
+
+def send(server, name, content):
+    """Upload a file; the id that it got, once it was looked at."""
+    head = f'--zz\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    body = head.encode() + content + b"\r\n--zz--\r\n"
+    answer = ask(server, "POST", f"/{TOKEN}/files", body, content_type="multipart/form-data; boundary=zz")
+    if answer.status != 303:
+        return answer
+    return settle(server, answer.headers["location"].rsplit("/", 1)[1])
+
+
+def settle(server, id):
+    """Wait until nothing is under way."""
+    until = time.monotonic() + 120
+    while json.loads(page(server, f"/files/{id}/state").text)["busy"]:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    return id
+
+
+def table(n_items=120, seed=5):
+    """A crowd that misses one class, as bytes, and the truth by item."""
+    votes, truth = simulate([0.6, 0.4], [[0.95, 0.05], [0.55, 0.45]], n_items=n_items, n_votes=5, n_workers=9, rng=seed)
+    names = ("bad", "good")
+    lines = ["snippet,who,stars,text"]
+    for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True):
+        lines.append(f"s{votes.items[i]},{votes.workers[j]},{names[k]},Text {votes.items[i]}")
+    truth_of = {f"s{item}": names[k] for item, k in zip(votes.items, truth, strict=True)}
+    return ("\n".join(lines) + "\n").encode(), truth_of
+
+
+COLUMNS = {"item": "snippet", "worker": "who", "label": "stars"}
+
+
+def test_every_answer_is_marked_and_the_page_holds_nothing_inline(server):
+    for path in ("/", "/style.css", "/page.js", "/icon.svg", "/files/none"):
+        answer = page(server, path)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    assert page(server, "/files/none").status == 404
+    assert "was removed, or the server was started anew" in page(server, "/files/none").text
+
+
+def test_nobody_gets_in_without_the_key(server):
+    for path in (
+        "/",
+        "/files",
+        f"/{TOKEN[:-1]}/",
+        f"/{TOKEN}x/",
+        f"//{TOKEN}/",
+        f"/%C3%A9{TOKEN}/",
+    ):
+        answer = ask(server, "GET", path)
+        assert answer.status == 403, path
+        assert "majorant serve printed" in answer.text
+    assert ask(server, "GET", f"/{TOKEN}").headers["location"] == f"/{TOKEN}/"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", ""])
+def test_foreign_hosts_are_refused(server, host):
+    answer = ask(server, "GET", f"/{TOKEN}/", Host=host.format(port=server.port))
+    assert answer.status in (400, 403)
+    assert "drop" not in answer.text
+
+
+def test_localhost_is_this_machine(server):
+    assert ask(server, "GET", f"/{TOKEN}/", Host=f"localhost:{server.port}").status == 200
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}]
+)
+def test_forms_of_other_sites_are_refused(server, headers):
+    assert ask(server, "POST", f"/{TOKEN}/files", b"", **headers).status == 403
+
+
+def test_bad_uploads_are_told_in_plain_words(server):
+    empty = ask(server, "POST", f"/{TOKEN}/files", b"--zz--\r\n", content_type="multipart/form-data; boundary=zz")
+    assert empty.status == 400
+    assert "No file was chosen" in empty.text
+    assert ask(server, "POST", f"/{TOKEN}/files", b"xx", content_type="multipart/form-data").status == 400
+    large = send(server, "large.csv", b"x" * (LIMIT + 1))
+    assert large.status == 413
+    assert "more than 200 kB, the largest upload" in large.text
+    found = page(server, f"/files/{send(server, '../../<b>.csv', b'%PDF-1.7')}")
+    assert "holds a PDF document" in found.text
+    assert "Export the table as CSV" in found.text
+    assert not list(server.runs.folder.parent.glob("*.csv"))
+
+
+def test_a_chunked_upload_is_counted_too(server):
+    chunk = b"x" * 50_000
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+        headers = {"content-type": "multipart/form-data; boundary=zz", "transfer-encoding": "chunked"}
+        head = b'--zz\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        connection.request("POST", f"/{TOKEN}/files", iter([head, *[chunk] * 6]), headers, encode_chunked=True)
+        assert connection.getresponse().status == 413
+
+
+@pytest.fixture(scope="module")
+def checked(server):
+    """A file with odd column names, checked by way of the form."""
+    content, truth = table()
+    id = send(server, "odd.csv", content)
+    asked = page(server, f"/files/{id}").text
+    page(server, f"/files/{id}/columns", do="check", **COLUMNS)
+    settle(server, id)
+    return id, content, truth, asked
+
+
+def test_what_the_names_do_not_tell_is_asked(checked):
+    _, _, _, asked = checked
+    assert "Which columns are the item, the worker and the label?" in asked
+    assert "CSV, comma-separated, header, UTF-8" in asked
+    assert "Text 0" in asked  # the first rows
+
+
+@pytest.fixture(scope="module")
+def terminal(checked, tmp_path_factory):
+    """The same by the command line."""
+    _, content, _, _ = checked
+    folder = tmp_path_factory.mktemp("terminal")
+    (folder / "odd.csv").write_bytes(content)
+    flags = [word for role, name in COLUMNS.items() for word in (f"--{role}", name)]
+
+    def run(*words):
+        with contextlib.chdir(folder):
+            CliRunner().invoke(command_line, [words[0], "odd.csv", *flags, *words[1:]], catch_exceptions=False)
+
+    run("check", "--out", "results")
+    run("ask")
+    return folder, run
+
+
+def same(ours, theirs):
+    """The two summaries, but for the command and the files that hold it."""
+    drop = ("command", "files")
+    one, other = (
+        {name: value for name, value in json.loads(text).items() if name not in drop} for text in (ours, theirs)
+    )
+    return one == other
+
+
+def test_the_numbers_are_those_of_the_command_line(server, checked, terminal):
+    id, (folder, _) = checked[0], terminal
+    shown = page(server, f"/files/{id}").text
+    result = (folder / "results" / "result.json").read_text()
+    assert same(page(server, f"/files/{id}/download/result.json").text, result)
+    for name in ("labels.csv", "workers.csv", "review.csv"):
+        assert page(server, f"/files/{id}/download/{name}").text == (folder / "results" / name).read_text()
+    assert page(server, f"/files/{id}/download/to_label.csv").text == (folder / "to_label.csv").read_text()
+    ours, theirs = (page(server, f"/files/{id}/download/to_label.design.json").text, (folder / "to_label.design.json"))
+    assert Design.from_dict(json.loads(ours)).id == Design.read(theirs).id
+    assert json.loads(result)["answer"]["headline"] in shown
+    assert "majorant check odd.csv --item snippet --worker who --label stars" in shown
+    report = page(server, f"/files/{id}/report")
+    assert report.headers["content-security-policy"].startswith("sandbox allow-scripts")
+    assert page(server, f"/files/{id}/download/lock").status == 404
+
+
+def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, terminal):
+    (id, _, truth, _), (folder, run) = checked, terminal
+    shown = page(server, f"/files/{id}/label/begin", do="begin").text
+    assert "Votes on this item" not in shown
+    assert "Votes on this item" in page(server, f"/files/{id}/label?votes=shown").text
+    wrong = ask(
+        server,
+        "POST",
+        f"/{TOKEN}/files/{id}/label",
+        "draw=1&label=ugly",
+        content_type="application/x-www-form-urlencoded",
+    )
+    assert wrong.status == 409
+    assert "'ugly' is no class" in wrong.text
+    given, undone = 0, False
+    while found := re.search(r'name="draw" value="(\d+)"', shown):
+        item = re.search(r"item <bdi>(\w+)</bdi>", shown)[1]
+        assert f"<bdi>Text {item[1:]}</bdi>" in shown
+        if given == 2 and not undone:
+            shown, given, undone = page(server, f"/files/{id}/label", do="undo").text, 1, True
+            assert "1 labelled" in shown
+            continue
+        shown = page(server, f"/files/{id}/label", draw=found[1], label=truth[item]).text
+        given += 1
+        assert given < 100
+    settle(server, id)
+    labels = page(server, f"/files/{id}/download/to_label.csv").text
+    assert sum(bool(row["label"]) for row in csv.DictReader(labels.splitlines())) == given
+    (folder / "to_label.csv").write_text(labels)
+    run("check", "--gold-file", "to_label.csv", "--out", "labelled")
+    ours, theirs = page(server, f"/files/{id}/download/result.json").text, folder / "labelled" / "result.json"
+    assert same(ours, theirs.read_text())
+    assert json.loads(ours)["answer"]["basis"] == "expert labels"
+    assert json.loads(ours)["answer"]["action"] in ("keep", "switch")
+    assert "What your labels say" in page(server, f"/files/{id}").text
+
+
+def test_a_fault_of_the_table_is_said_beside_the_form(server):
+    id = send(server, "twice.csv", b"item,worker,label\na,w,1\na,w,0\nb,w,1\n")
+    page(server, f"/files/{id}/columns", do="check")
+    shown = page(server, f"/files/{settle(server, id)}").text
+    assert "worker 'w' labels item 'a' a second time" in shown
+    assert "“Repeated votes” (first, last, each)" in shown
+    assert "<details open>" in shown
+    page(server, f"/files/{id}/columns", do="check", threshold="high")
+    assert "“Two classes of scores”: 'high' is not a number." in page(server, f"/files/{id}").text
+
+
+def test_a_run_can_be_stopped_and_a_file_removed(server):
+    id = send(server, "gone.csv", table(n_items=400)[0])
+    answer = ask(
+        server,
+        "POST",
+        f"/{TOKEN}/files/{id}/columns",
+        urlencode(COLUMNS),
+        content_type="application/x-www-form-urlencoded",
+    )
+    assert answer.status == 303
+    busy = page(server, f"/files/{id}")
+    assert "Checking the votes" in busy.text
+    assert 'http-equiv="refresh"' in busy.text
+    clash = ask(
+        server, "POST", f"/{TOKEN}/files/{id}/columns", "do=check", content_type="application/x-www-form-urlencoded"
+    )
+    assert clash.status == 409
+    folder = server.runs.get(id).folder
+    page(server, f"/files/{id}/stop", do="stop")
+    assert not server.runs.get(id).busy
+    page(server, f"/files/{id}/remove", do="remove")
+    assert page(server, f"/files/{id}").status == 404
+    assert not folder.exists()
+
+
+@pytest.mark.long
+def test_a_large_file_is_worked_on_from_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(keeping, "SPREAD", 10**6)
+    (tmp_path / "own.csv").write_bytes(table(n_items=60)[0])
+    with listening(tmp_path / "kept", memory=10**9) as server:
+        id = server.runs.add_local(tmp_path / "own.csv").id
+        settle(server, id)
+        server.runs.check(id, {role: [name] for role, name in COLUMNS.items()})
+        settle(server, id)
+        kept = server.runs.get(id)
+        assert kept.trouble == ""
+        assert "sample" in kept.facts
+        assert kept.facts["answer"]["ask"] is not None
+        assert "to_label.csv" not in kept.downloads
+        page(server, f"/files/{id}/label/begin", do="begin")
+        settle(server, id)
+        assert "Which label is right?" in page(server, f"/files/{id}/label").text
+    assert (tmp_path / "own.csv").exists()
+
+
+def test_a_busy_port_and_a_missing_package_are_told(monkeypatch):
+    how = {"browser": False, "memory": 10**9, "limit": LIMIT, "say": print}
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"port {port} is in use by another program"):
+            serve([], port=port, **how)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(ConfigError, match=re.escape("pip install 'majorant[web]'")):
+        serve([], port=0, **how)
