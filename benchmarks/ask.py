@@ -145,7 +145,7 @@ def correct(population: Population, seed: int) -> list[float]:
     last two: the whole file with the expert's labels in it, and the same if the rule is left as it was.
     """
     rng = np.random.default_rng(seed)
-    present_i, truth_i = population.answers(MEAN, rng), population.truth_i
+    present_i, truth_i = population.answers(COMBINATION, rng), population.truth_i
     posterior = _members(population)
     order = rng.permutation(len(truth_i))
     learned_i = relabel(learn(posterior[:, order[:LABELS]], truth_i[order[:LABELS]]), posterior)
@@ -169,7 +169,7 @@ def correct(population: Population, seed: int) -> list[float]:
 def ceiling(population: Population, seed: int) -> list[float]:
     """Points that a correction gains on half of the items if it is learned from the other half."""
     rng = np.random.default_rng(seed)
-    present_i, truth_i, posterior = population.answers(MEAN, rng), population.truth_i, _members(population)
+    present_i, truth_i, posterior = population.answers(COMBINATION, rng), population.truth_i, _members(population)
     teach, rest = np.array_split(rng.permutation(len(truth_i)), 2)
     learned_i = relabel(learn(posterior[:, teach], truth_i[teach]), posterior)
     return [100 * float((learned_i[rest] == truth_i[rest]).mean() - (present_i[rest] == truth_i[rest]).mean())]

@@ -41,6 +41,7 @@ def ask(
     tolerance: float = TOLERANCE,
     level: float = 0.95,
     experts: str = "majority",
+    monotone: bool = False,
     **reading: Unpack[Reading],
 ) -> Design:
     """The n items that an expert should label first, drawn so that a few labels settle a question without any model.
@@ -49,7 +50,8 @@ def ask(
     auto stands for the combination of models that `check` would switch to); "close-calls": what majority vote gives
     away to rules that see only counts; "accuracy": how often the labels of the last rule of `between` are right.
     Rules are frozen now; nothing is assumed about votes or workers.  `experts` says what counts where several label
-    an item: majority or unanimous.
+    an item: majority or unanimous.  `monotone` assumes, for close calls, that a clearer vote is never less likely to be
+    right: that saves labels, and no vote can test it.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.7, .3], [.4, .6]], n_items=200, n_votes=3, rng=0)
@@ -59,8 +61,9 @@ def ask(
     """
     site = MemorySite(as_votes(votes, **reading))
     return ask_at(
-        site, between=between, question=question, n=n, rng=rng, tolerance=tolerance, level=level, experts=experts
-    )
+        site, between=between, question=question, n=n, rng=rng, tolerance=tolerance, level=level, experts=experts,
+        monotone=monotone,
+    )  # fmt: skip
 
 
 def ask_at(
@@ -73,16 +76,21 @@ def ask_at(
     tolerance: float = TOLERANCE,
     level: float = 0.95,
     experts: str = "majority",
+    monotone: bool = False,
 ) -> Design:
     """The same for votes wherever they lie."""
     as_level(level)
+    if monotone and question != "close-calls":
+        raise ConfigError("monotone is an assumption about close calls: use it with question='close-calls'.")
     if not 0 <= tolerance < 1:
         raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
     if question not in ASKED:
         raise ConfigError(f"question must be one of {', '.join(ASKED)}, not {question!r}.")
     seed, rules = as_seed(rng), list(dict.fromkeys(COMBINATION if rule == AUTO else rule for rule in between))
     if question == "close-calls":
-        return draw_close_calls(site, seed=seed, tolerance=tolerance, level=level, experts=experts).more(n)
+        return draw_close_calls(
+            site, seed=seed, tolerance=tolerance, level=level, experts=experts, monotone=monotone
+        ).more(n)
     if question == "accuracy":
         return accuracy_at(site, rules[-1], n=n, seed=seed, level=level, experts=experts)
     if not 2 <= len(rules) <= MOST_RULES:

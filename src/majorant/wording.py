@@ -400,6 +400,8 @@ def close_calls_sentence(outcome: Any) -> str:
     else:
         text = f"Open: {family} gains {low} to {high} points over majority vote"
     counted = f"{count(outcome.labels, 'label')}{_skipped(outcome)}; {_level(outcome)}"
+    if facts["monotone"]:
+        text = f"If a clearer vote is never less likely to be right: {text[0].lower()}{text[1:]}"
     ties = ""
     if tied := facts["tied"]:
         depends = f"up to {at_most(100 * facts['tie_stake'])} points depend on how they are broken"

@@ -14,6 +14,7 @@ from crowds import informed_votes
 from majorant import claims
 from majorant.answer.labels import label_table
 from majorant.answer.workers import assess_workers, worker_table
+from majorant.ask import ask_at
 from majorant.backend import spark as on_spark
 from majorant.backend.spark import session
 from majorant.backend.spark.engine import SparkEngine
@@ -31,6 +32,7 @@ from majorant.output import votes_table, write_table
 from majorant.pipeline import check, check_at
 from majorant.report.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
+from majorant.site import MemorySite
 from majorant.tally import tally
 from majorant.votes import Votes
 
@@ -232,6 +234,17 @@ def test_workers_are_judged_as_in_memory(votes, local):
             assert found[name] == list(values)
         else:
             np.testing.assert_allclose(np.array(found[name], dtype=float), values, atol=2e-6)
+
+
+@pytest.mark.parametrize("how", [{"between": ("majority", "dawid-skene")}, {"question": "close-calls"}])
+def test_the_same_designs_are_drawn(votes, local, how):
+    found, expected = (ask_at(site, n=10, **how) for site in (SparkSite(votes), MemorySite(local)))
+    assert found.to_dict()["votes"] == expected.to_dict()["votes"]
+    assert [*map(str, found.order)] == [*map(str, expected.order)]
+    assert found.asked == expected.asked
+    truth = {str(item): f"label {n % 2}" for n, item in enumerate(found.items)}
+    assert found.evaluate(truth).labels == 10
+    assert found.evaluate(truth).value == expected.evaluate(truth).value
 
 
 def test_sums_in_two_rounds_are_the_same_sums(votes):

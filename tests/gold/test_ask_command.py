@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import majorant as mj
+from majorant import wording
 from majorant.gold.design import recognise
 
 
@@ -160,13 +161,27 @@ def test_close_calls(run, truth, tmp_path):
     from majorant.gold.design import Design
 
     design = Design.read(tmp_path / "to_label.design.json")
+    cell = design.question.cell_d[list(design.asked)]
+    assert (np.diff(cell) != 0).sum() > len(set(cell)) + 2  # rows of all cells are mixed
+    for c in set(cell):  # each cell is asked in its own order
+        asked = np.array(design.asked)[cell == c]
+        assert asked.tolist() == np.flatnonzero(design.question.cell_d == c)[: len(asked)].tolist()
     outcome = design.more(200).evaluate({item: truth[item] for item in design.more(200).items})
     assert outcome.verdict in ("beaten", "good enough", "open")
     assert outcome.labels == min(240, len(design.order))
 
 
+def test_assuming_that_clear_votes_are_likelier_right_is_said(run, truth, tmp_path):
+    code, _, _ = run("ask", "votes.csv", "--question", "close-calls", "--monotone", "--n", 8)
+    assert code == 0
+    outcome = recognise(tmp_path / "to_label.csv").outcome
+    assert outcome.facts["monotone"]
+    assert wording.outcome_sentence(outcome).startswith("If a clearer vote is never less likely to be right: open")
+
+
 def test_wrong_calls(run, truth):
     for arguments, message in (
+        (("votes.csv", "--monotone"), "use it with --question close-calls"),
         (("votes.csv", "--more", 5), "name it with --design"),
         (("votes.csv", "--accuracy", "--question", "close-calls"), "choose one"),
         (("votes.csv", "--accuracy", "--correct"), "choose one"),

@@ -162,15 +162,25 @@ def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, 
 
 
 def draw_close_calls(
-    site: Site, *, seed: int, tolerance: float = 0.01, level: float = 0.95, experts: str = "majority"
+    site: Site,
+    *,
+    seed: int,
+    tolerance: float = 0.01,
+    level: float = 0.95,
+    experts: str = "majority",
+    monotone: bool = False,
 ) -> Design:
-    """A design that bounds what majority vote gives away to rules that look at how close a vote was and who led."""
+    """A design that bounds what majority vote gives away to rules that look at how close a vote was and who led.
+
+    `monotone` assumes that a clearer vote is never less likely to be right.
+    """
     labels = site.votes.labels
     count_ik = np.concatenate(list(site.map(_counts, doing="comparing")))
     cells = close_calls(count_ik, tolerance=tolerance)
     untied = np.flatnonzero(cells.cell_i >= 0)
     order = untied[random_order(site, untied, seed)]
-    question = CloseCalls.of(cells, order, n_classes=len(labels), tolerance=tolerance, level=level)
+    how = {"tolerance": tolerance, "level": level, "monotone": monotone}
+    question = CloseCalls.of(cells, order, n_classes=len(labels), **how)
     names, votes = item_names(site, order), votes_digest(site)
     return Design(question=question, order=names, labels=labels, votes=votes, seed=seed, experts=experts)
 
