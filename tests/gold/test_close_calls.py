@@ -219,7 +219,7 @@ def test_level_at_the_edge(edge):
 @pytest.mark.parametrize("edge", EDGES)
 def test_level_at_the_edge_in_many_runs(edge):
     sizes, settings = EDGES[edge]
-    assert wrong_share(sizes, 2_000, 60, 2, **settings) <= 0.1 + 2 * np.sqrt(0.1 * 0.9 / 2_000)
+    assert wrong_share(sizes, 20_000, 60, 2, **settings) <= 0.1 + 2 * np.sqrt(0.1 * 0.9 / 20_000)
 
 
 def ever_reached(n_runs, mean, seed, combine):
