@@ -193,7 +193,7 @@ def test_too_many_slices_are_refused(run):
     )
     code, _, err = run("check", "votes.csv", "--by", "n")
     assert code == 2
-    assert "120 slices are more than 100" in err
+    assert "120 slices" in err
 
 
 def test_labels_that_are_the_same_promise_the_same():

@@ -14,7 +14,9 @@ EVERYONE = (
     "errors",
     "frozen",
     "interval",
+    "limits",
     "randomness",
+    "spreadsheet",
     "tabular",
     "threads",
     "wording",
@@ -26,7 +28,7 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(("frozen", "tabular", "interval", "randomness", "threads", "wording"), ""),
+    **dict.fromkeys(("frozen", "tabular", "interval", "limits", "spreadsheet", "randomness", "threads", "wording"), ""),
     "account": "",
     "database": "",
     "atomic": "",

@@ -13,8 +13,9 @@ LOCKED = {
     "allow_persistent_secrets": "false",
     "python_enable_replacements": "false",  # a table's name is never one of Python's variables
     "preserve_insertion_order": "true",
-    "lock_configuration": "true",  # no query can change any of these
 }
+QUIET = "SET enable_progress_bar = false"  # which it draws in notebooks, across what others print
+LOCK = "SET lock_configuration = true"  # no query can change any of these
 
 
 def connect(threads: int | None = None, **settings: str) -> Any:
@@ -25,4 +26,6 @@ def connect(threads: int | None = None, **settings: str) -> Any:
     """
     import duckdb
 
-    return duckdb.connect(":memory:", config={**LOCKED, "threads": str(thread_count(threads)), **settings})
+    connection = duckdb.connect(":memory:", config={**LOCKED, "threads": str(thread_count(threads)), **settings})
+    connection.execute(f"{QUIET}; {LOCK}")
+    return connection

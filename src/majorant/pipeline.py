@@ -39,11 +39,12 @@ from majorant.gold.draw import item_names, planned_labels, votes_digest
 from majorant.gold.question import Outcome as ExpertOutcome
 from majorant.interval import Estimate, FloatArray, as_level
 from majorant.io import Reading, as_votes
+from majorant.limits import refuse_size
 from majorant.plan import Plan
 from majorant.plan import plan as make_plan
 from majorant.randomness import as_generator, as_seed
 from majorant.site import MemorySite, Site, fit_of_items
-from majorant.slices import Slice, certify_slices_at
+from majorant.slices import Slice, certify_slices_at, refuse_slices
 from majorant.tabular import Records
 from majorant.tally import Tally
 from majorant.tally import tally as count
@@ -188,6 +189,8 @@ def check_at(
     """
     seed = as_seed(rng)
     as_level(level)
+    refuse_size(*site.votes.shape, site.votes.n_votes)
+    refuse_slices(len(site.votes.slices))
     if method is not None:
         method = method_named(method, beside=[COMBINATION])
         site.refuse(method)

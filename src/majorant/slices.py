@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 from majorant.account import Account
 from majorant.certify.certificate import Certificate
 from majorant.claims import inquire_at
-from majorant.errors import ConfigError
 from majorant.interval import as_level
+from majorant.limits import refuse_beyond
 from majorant.merge import take_items
 from majorant.randomness import as_seed
 from majorant.site import Countable, MemorySite, Part, Site
 from majorant.tabular import Records
 from majorant.tally import Patterns, counts, votes_by_worker
 from majorant.votes import IntArray, Votes
-
-MOST_SLICES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,16 +65,19 @@ def certify_slices(votes: Votes, *, level: float = 0.95, rng: int | np.random.Ge
     return certify_slices_at(MemorySite(votes), level=level, rng=rng)
 
 
+def refuse_slices(n_slices: int) -> None:
+    """Refuse more slices than the level can be shared among."""
+    refuse_beyond(
+        "SLICES", n_slices, "slices, too little of the level is left for each", "Slice by a column with fewer values"
+    )
+
+
 def certify_slices_at(site: Site, *, level: float = 0.95, rng: int | np.random.Generator) -> Records[Slice]:
     """The same of votes wherever they lie."""
     slice_i, slices = site.votes.slice_i, site.votes.slices
     if slice_i is None:
         return Records()
-    if len(slices) > MOST_SLICES:
-        raise ConfigError(
-            f"{len(slices):,} slices are more than {MOST_SLICES}: too little of the level is left for each. "
-            "Slice by a column with fewer values."
-        )
+    refuse_slices(len(slices))
     shared = 1 - (1 - as_level(level)) / max(1, len(slices))
     seed = as_seed(rng)
     parts = [(value, _slice(site, s, np.flatnonzero(slice_i == s))) for s, value in enumerate(slices)]

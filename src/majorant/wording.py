@@ -612,6 +612,22 @@ def judge_lines(facts: dict[str, Any]) -> list[str]:
     return lines
 
 
+def too_many_votes(n_votes: int) -> str:
+    """No number of votes per item can be looked at."""
+    return (
+        f"Every item has {n_votes:,} votes or more, beyond the limit COUNT_CELLS: nothing is certified about so many. "
+        "Give each item a random part of its votes."
+    )
+
+
+def too_few_items(n_items: int, n_classes: int) -> str:
+    """A confusion matrix has more cells than there are items to learn it from."""
+    return (
+        f"{n_items:,} items are too few to tell how {n_classes:,} labels are mistaken for each other, beyond the limit "
+        "RESAMPLED_CLASSES: nothing is certified about rules that ignore who voted. Merge rare labels."
+    )
+
+
 # --- the page of majorant serve
 
 STAGES = {  # what a run does, in its order

@@ -6,9 +6,8 @@ import numpy as np
 
 from majorant.errors import ConfigError
 from majorant.estimate import Fit, estimator_named
+from majorant.limits import limit
 from majorant.votes import Votes
-
-MOST_ENTRIES = 20_000_000  # of a method's tables; more would take longer than the votes are worth, or fill the memory
 
 
 def unsuited(method: str, votes: Votes) -> str:
@@ -28,7 +27,7 @@ def unsuited(method: str, votes: Votes) -> str:
     if needs == "gold" and not has_gold(votes):
         return "needs gold labels"
     entries = n_workers * n_classes**2 * estimator.tables_per_worker
-    if entries > MOST_ENTRIES:
+    if entries > limit("METHOD_CELLS"):
         return f"too many workers and classes ({entries:,} numbers to learn)"
     return ""
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, gammaincinv, logit
 
 from majorant.certify.anonymous.counts import as_histograms
-from majorant.certify.anonymous.likelihood import flatten
+from majorant.certify.anonymous.likelihood import held_cells
 from majorant.certify.anonymous.profile import Model, accuracies_model, noise_model, outline
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.plug_in import shared_model
@@ -81,7 +81,7 @@ def data_map(
     if len(votes.labels) == 2:
         if kind == "panel" and fit is not None:
             return _two_panels(votes, _panel_place(votes, fit, as_generator(rng)), level, None)
-        cells, items_c = flatten(as_histograms(histograms(votes)))
+        cells, items_c = held_cells(as_histograms(histograms(votes)))
         _, theta = suprema(cells, items_c[None])
         share = expit(theta[0, 0])
         place = _Place(np.array([share[2], share[0], 1 - share[1]]), _usual(votes), None, "")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from majorant.errors import DataError
 from majorant.io.table import Objects, Part, Table, column_length
 from majorant.io.vocabulary import Coder, Codes, Known, as_list
+from majorant.limits import refuse_beyond
 
 Progress = Callable[[int], None]  # told how many rows have been read so far
 
@@ -86,6 +87,8 @@ def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) 
     if not n_rows and not n_declared:
         raise no_rows(table)
     finished = {role: coder.finish() for role, coder in coders.items()}
+    for role, (_, _, known) in finished.items():
+        _refuse_long(known, table.source, table.columns[role])
     return Coded(
         table=table,
         n_rows=n_rows,
@@ -96,6 +99,19 @@ def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) 
         spans=spans,
         declared_spans=declared_spans,
     )
+
+
+def _refuse_long(known: Known, source: str, name: str) -> None:
+    """Refuse names that are whole documents: each is written many times, in tables and on the page."""
+    if isinstance(known, list):
+        longest = max((len(value) for value in known if isinstance(value, (str, bytes))), default=0)
+    else:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        text = pa.types.is_string(known.type) or pa.types.is_large_string(known.type)
+        longest = (pc.max(pc.binary_length(known)).as_py() or 0) if text else 0
+    refuse_beyond("NAME_LENGTH", longest, f"signs in one cell of {source}, column {name!r}", "Name items by an id")
 
 
 def no_rows(table: Table) -> DataError:

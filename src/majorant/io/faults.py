@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import os
 import zipfile
@@ -39,6 +40,11 @@ def named_faults(source: Any) -> Iterator[None]:
         raise DataError(
             f"{_name(source)}: values are nested too deeply to be read. Give one plain value a cell."
         ) from None
+    except MemoryError:
+        raise DataError(
+            f"{_name(source)} does not fit into memory: its text, or one value in it, is too long. Check that it is a "
+            "table of votes; one that is large is read from the disk with memory=."
+        ) from None
     except Exception as error:
         if not _is_of_input(error):
             raise
@@ -65,7 +71,7 @@ def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
 def _is_of_input(error: Exception) -> bool:
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return False  # of a file that is written: whoever writes it says so
-    if isinstance(error, (OSError, EOFError, UnicodeError, OverflowError, zlib.error, zipfile.BadZipFile)):
+    if isinstance(error, (OSError, EOFError, UnicodeError, OverflowError, csv.Error, zlib.error, zipfile.BadZipFile)):
         return True
     from xml.etree.ElementTree import ParseError
 

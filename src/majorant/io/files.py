@@ -24,8 +24,10 @@ from typing import IO, Any
 from majorant.errors import ConfigError, DataError
 from majorant.io.folders import files_in
 from majorant.io.network import fetched, is_address, refuse
+from majorant.limits import refuse_beyond
 
 HEAD_BYTES = 1 << 18
+LEAST_BOMB = 256_000_000  # bytes; less does no harm
 BLOCK_CHARS = 1 << 22
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
 ENDINGS = {
@@ -176,6 +178,8 @@ def identify(name: str, path: Path, *, encoding: str | None, format: str | None)
     ending, unpacked_name = _ending(name)
     if packing != ending and name != "standard input":
         _refuse_packing(name, packing, ending)
+    if packing:
+        _refuse_bomb(name, path, packing, raw)
     head = raw if not packing else _unpacked_head(name, path, packing)
     if packing and not head:
         raise DataError(f"{name} holds an empty file, packed. Check that the export that wrote it finished.")
@@ -184,6 +188,32 @@ def identify(name: str, path: Path, *, encoding: str | None, format: str | None)
     code = _encoding(name, head, encoding)
     told = _format(name, unpacked_name, head, code, format)
     return File(name=name, path=path, format=told, packing=packing, encoding=code, head=head)
+
+
+def _refuse_bomb(name: str, path: Path, packing: str, raw: bytes) -> None:
+    """Refuse a packed file that says it unpacks to hundreds of times its size: tables of votes do not."""
+    size = path.stat().st_size
+    if packing == "gzip":
+        with path.open("rb") as file:
+            file.seek(-4, os.SEEK_END)
+            unpacked = int.from_bytes(file.read(4), "little")
+    else:
+        unpacked = _zstd_size(raw)
+    if unpacked > LEAST_BOMB:
+        what = f"bytes that each byte of {name} unpacks to"
+        refuse_beyond("UNPACKED_RATIO", unpacked // max(size, 1), what, "Unpack it yourself if you trust it")
+
+
+def _zstd_size(raw: bytes) -> int:
+    """The size that the first frame says it has; 0 where it does not say.
+
+    >>> _zstd_size(bytes.fromhex("28b52ffd") + bytes([0x80, 0x58]) + (10**9).to_bytes(4, "little"))
+    1000000000
+    """
+    kind, whole, named = raw[4] >> 6, raw[4] >> 5 & 1, (0, 1, 2, 4)[raw[4] & 3]
+    start = 5 + (0 if whole else 1) + named
+    n_bytes = (whole, 2, 4, 8)[kind]
+    return int.from_bytes(raw[start : start + n_bytes], "little") + (256 if kind == 1 else 0)
 
 
 def _archive(name: str, path: Path, raw: bytes) -> str:

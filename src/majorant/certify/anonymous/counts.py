@@ -34,9 +34,10 @@ from majorant.certify.anonymous.words import (
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim, Verdict
 from majorant.errors import ConfigError
 from majorant.interval import as_level
+from majorant.limits import sizes_within
 from majorant.randomness import as_generator
 from majorant.theory.checks import FloatArray
-from majorant.wording import under
+from majorant.wording import too_many_votes, under
 
 LARGEST_COUNT = 2.0**53  # up to here every whole number is a float of its own
 
@@ -59,8 +60,19 @@ def certify_counts(
 
 
 def anonymous_claim(histograms: Histograms, level: float, rng: np.random.Generator) -> Claim:
-    """The anonymous claim on checked histograms, less where the number of votes goes with the item."""
-    claim, gate = _independent_claim(histograms, level, rng), sizes_gate(histograms)
+    """The anonymous claim on checked histograms, less where the number of votes goes with the item.
+
+    Where items have so many votes that there are too many cells to look at, the rarest numbers of votes have no say.
+    """
+    sizes = sizes_within({h: float(items_k.sum()) for h, items_k in histograms.items()})
+    if histograms and not sizes:
+        return Claim(kind="anonymous", verdict="unidentified", why=too_many_votes(min(histograms)))
+    kept = {h: histograms[h] for h in sizes}
+    claim, gate = _independent_claim(kept, level, rng), sizes_gate(kept)
+    if len(kept) < len(histograms):
+        total = sum(float(items_k.sum()) for items_k in histograms.values())
+        shares = {h: float(items_k.sum()) / total for h, items_k in histograms.items()}
+        claim = replace(claim, without_say={h: share for h, share in shares.items() if h not in claim.by_votes})
     return claim if gate is None else weakened(claim, gate, SIZES)
 
 

@@ -15,6 +15,7 @@ from majorant.votes import IntArray, Votes
 N_PERMUTATIONS = 499
 ENOUGH = 25  # permutations at least as extreme: the test stops (Besag & Clifford 1991)
 MOST_VOTES = 100_000  # beyond, items are drawn at random: a valid test of fewer items
+MOST_STEPS = 1_000  # votes on an item, up to which all items are shuffled at once, step by step
 LEVEL = 0.95
 
 
@@ -80,6 +81,9 @@ def _shuffled(places: list[NDArray[np.int64]], rng: np.random.Generator) -> NDAr
     order_n = np.empty(sum(place_ih.size for place_ih in places), dtype=np.int64)
     for place_ih in places:
         n_items, n_votes = place_ih.shape
+        if n_votes > MOST_STEPS:
+            order_n[place_ih] = rng.permuted(place_ih, axis=1)
+            continue
         mixed_hi, column = place_ih.T.copy(), np.arange(n_items)
         for last in range(n_votes - 1, 0, -1):
             other_i = rng.integers(last + 1, size=n_items)

@@ -28,10 +28,12 @@ from majorant.certify.named.verdicts import (
     weakest_verdict,
 )
 from majorant.estimate.fit import Fit
+from majorant.limits import sizes_within, too_many_classes
 from majorant.tally import Patterns, by_votes, counts, distinct_counts, tied
 from majorant.theory.checks import safe_log
 from majorant.theory.margin import majority_margins
 from majorant.votes import IntArray
+from majorant.wording import too_few_items, too_many_votes
 
 MODEL = "independent votes"
 ASSUMPTIONS = (
@@ -52,6 +54,10 @@ def multiclass_claim(case: Case, *, level: float, rng: int | np.random.Generator
     """
     if not identified(case, level, per_worker=False):
         return unidentified("anonymous", MODEL, ASSUMPTIONS)
+    n_items, _, n_classes = case.votes.shape
+    if too_many_classes(n_classes, n_items):
+        why = too_few_items(n_items, n_classes)
+        return Claim(kind="anonymous", verdict="unidentified", why=why, model=MODEL, assumptions=ASSUMPTIONS)
     aligned = replace(case, fit=align(case.fit))
     return _claim(aligned, replicates_of(aligned, rng), level)
 
@@ -76,7 +82,10 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     assert fit.confusion is not None
     items = np.bincount(votes.votes_i, weights=copies_i)
-    present = [int(n) for n in np.flatnonzero(items) if n > 0]
+    present = sizes_within({int(n): float(items[n]) for n in np.flatnonzero(items) if n > 0})
+    if not present:
+        why = too_many_votes(int(votes.votes_i[votes.votes_i > 0].min()))
+        return Claim(kind="anonymous", verdict="unidentified", why=why, model=MODEL, assumptions=ASSUMPTIONS)
     margin = {n: float(majority_margins(fit.prior, fit.confusion, n)) for n in present}
     margin_b = {n: majority_margins(replicates.prior_bk, replicates.confusion, n) for n in present}
     refuted = _refuted(by_votes(distinct_counts(counts(votes))), fit, replicates, level)

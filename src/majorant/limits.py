@@ -1,0 +1,86 @@
+"""How much a run takes on, in one place: every limit has a name, by which what goes beyond it is refused at once.
+
+Where a limit only leaves something out, the result says so. docs/limits.md has what was measured at each of them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+
+from majorant.errors import ConfigError, DataError
+
+LIMITS = {
+    "CONFUSION_CELLS": 250_000,  # workers x classes^2, where votes are few: models of each worker take time by cells
+    "CELLS_A_VOTE": 20,  # ... where they are many
+    "METHOD_CELLS": 20_000_000,  # of one method's tables: those with more are not compared
+    "POSTERIOR_CELLS": 200_000_000,  # items x classes: a probability each
+    "COUNT_CELLS": 10_000,  # ways for the votes on an item to fall, over all numbers of votes
+    "RESAMPLED_CLASSES": 20,  # of one confusion matrix for all, where there are fewer items than it has cells
+    "SLICES": 100,
+    "NAME_LENGTH": 1_000_000,  # signs in the name of an item, a worker or a label
+    "UNPACKED_RATIO": 300,  # bytes that one byte of a packed file becomes
+}
+PREFIX = "MAJORANT_"
+
+
+def limit(name: str) -> int:
+    """A limit: the one of this name, or what the environment variable MAJORANT_ and its name says.
+
+    >>> limit("SLICES")
+    100
+    """
+    given = os.environ.get(PREFIX + name)
+    if given is None:
+        return LIMITS[name]
+    try:
+        return int(float(given))
+    except (ValueError, OverflowError):
+        raise ConfigError(f"{PREFIX}{name}={given}: a limit is a whole number.") from None
+
+
+def refuse_beyond(name: str, size: float, what: str, instead: str) -> None:
+    """Refuse what goes beyond a limit, by its name.
+
+    >>> refuse_beyond("SLICES", 5_000, "slices", "Slice by a column with fewer values")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.DataError: 5,000 slices: the limit SLICES is 100. Slice by a column with fewer values, or set the
+    environment variable MAJORANT_SLICES.
+    """
+    if size > limit(name):
+        raise DataError(
+            f"{size:,.0f} {what}: the limit {name} is {limit(name):,}. {instead}, or set the environment variable "
+            f"{PREFIX}{name}."
+        )
+
+
+def refuse_size(n_items: int, n_workers: int, n_classes: int, n_votes: int) -> None:
+    """Refuse votes whose models would take far longer, or more memory, than the votes themselves."""
+    few = "Merge rare labels, check that labels are labels, or label with majorant aggregate --method one-coin"
+    n_cells = n_workers * n_classes**2
+    if n_cells > limit("CELLS_A_VOTE") * n_votes:
+        what = f"cells in {n_workers:,} confusion matrices of {n_classes:,} classes, for {n_votes:,} votes"
+        refuse_beyond("CONFUSION_CELLS", n_cells, what, few)
+    refuse_beyond("POSTERIOR_CELLS", n_items * n_classes, f"probabilities of {n_classes:,} classes", few)
+
+
+def too_many_classes(n_classes: int, n_items: int) -> bool:
+    """Whether a confusion matrix has more cells than there are items to learn it from, and is large."""
+    return n_classes > max(limit("RESAMPLED_CLASSES"), math.isqrt(n_items))
+
+
+def sizes_within(items_h: Mapping[int, float]) -> list[int]:
+    """The numbers of votes per item that can be looked at together: the most common, as far as COUNT_CELLS allows.
+
+    >>> sizes_within({3: 900, 5: 80, 100_000: 1})
+    [3, 5]
+    """
+    room, kept = limit("COUNT_CELLS"), []
+    for h in sorted(items_h, key=lambda h: (-items_h[h], h)):
+        room -= h + 1
+        if room < 0:
+            break
+        kept.append(h)
+    return sorted(kept)
