@@ -31,6 +31,9 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
     metavar="DIR",
     help="Also write labels.csv, workers.csv, review.csv, result.json and report.html into this folder.",
 )
+@click.option(
+    "--spreadsheet", is_flag=True, help="Names that a spreadsheet would run as formulas get an apostrophe in --out."
+)
 @click.option("--report", metavar="FILE", help="Also write the report: one HTML file that needs nothing else.")
 @export_option("With --out: also the labels with their confidence as a file that a labelling tool imports.")
 @click.option("--mask", "masked", is_flag=True, help="Numbers in place of the names of items and workers, everywhere.")
@@ -130,7 +133,8 @@ def _check(
         if out is not None and export is not None:
             table, labels = labels_of(result), list(result.fit.label_values)
             more = {export_path(out, export): export_text(export, table, labels, result.site.votes, source)}
-        return summary, [] if out is None else write_result(result, summary, out, more=more)
+        safe = options["spreadsheet"]
+        return summary, [] if out is None else write_result(result, summary, out, more=more, spreadsheet=safe)
 
 
 def _refuse_elsewhere(large: Large | None, cluster: Cluster | None, by: str | None, options: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from majorant.errors import ConfigError
 from majorant.io.columns import Choice
+from majorant.io.faults import naming_faults
 from majorant.io.formats.layout import DATA
 from majorant.io.joined import values_of
 from majorant.io.opening import Opening, open_rows
@@ -46,6 +47,7 @@ def export_text(name: str, found: Iterable[Consensus], tool: Tool) -> str:
     return EXPORTS[name]([one for one in found if one.label is not None], tool)
 
 
+@naming_faults
 def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, Any]]:
     """What a file says of each item, by the item's text: of an export the fields of its data, of a table nothing."""
     found: dict[str, dict[str, Any]] = {}
@@ -63,6 +65,7 @@ def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, 
     return found
 
 
+@naming_faults
 def control_of(source: Any) -> tuple[str, str] | None:
     """The names of the choice in a Label Studio export, as the project's labelling interface has them."""
     if not isinstance(source, (str, Path)) or not Path(source).is_file() or Path(source).suffix != ".json":
@@ -71,12 +74,18 @@ def control_of(source: Any) -> tuple[str, str] | None:
         tasks = json.loads(Path(source).read_text(encoding="utf-8-sig"))
     except ValueError:  # JSON Lines, or another encoding: no export of Label Studio
         return None
-    for task in tasks if isinstance(tasks, list) else ():
-        for annotation in task.get("annotations") or () if isinstance(task, dict) else ():
-            for result in annotation.get("result") or ():
-                if result.get("type") == "choices":
-                    return result["from_name"], result["to_name"]
+    for task in _records(tasks):
+        for annotation in _records(task.get("annotations")):
+            for result in _records(annotation.get("result")):
+                names = result.get("from_name"), result.get("to_name")
+                if result.get("type") == "choices" and isinstance(names[0], str) and isinstance(names[1], str):
+                    return names[0], names[1]
     return None
+
+
+def _records(values: Any) -> list[dict[str, Any]]:
+    """The objects in a list; nothing where it is none."""
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 def _label_studio(found: Sequence[Consensus], tool: Tool) -> str:

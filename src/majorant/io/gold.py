@@ -19,6 +19,7 @@ from majorant.io.opening import Opening, open_table
 from majorant.io.per_item import first_per_item
 from majorant.io.tasks import read_answers, sample_design
 from majorant.io.values import decode, is_empty, numbers_if_all
+from majorant.spreadsheet import unguarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def read_gold(
     known = item_n >= 0
     gold_i = first_per_item(item_n[known], gold_n[known], len(own_items), refuse)
     given = [own for own in range(len(own_items)) if gold_i[own] >= 0]
-    found = dict(zip(given, _positions([own_items[own] for own in given], items), strict=True))
+    found = dict(zip(given, _found_again([own_items[own] for own in given], items), strict=True))
     unknown = [own_items[own] for own, at in found.items() if at is None]
     if found and len(unknown) == len(found):
         raise DataError(
@@ -121,7 +122,22 @@ def _positions(wanted: Sequence[Any], values: Iterable[Any]) -> list[int | None]
     return [alike[str(value)] if at is None else at for at, value in zip(found, wanted, strict=True)]
 
 
+def _found_again(wanted: Sequence[Any], values: Sequence[Any]) -> list[int | None]:
+    """The same; what is not there is looked for as it was before it was made safe for a spreadsheet.
+
+    >>> _found_again(["'=1", "'b"], ["=1", "b"])
+    [0, None]
+    """
+    found = _positions(wanted, values)
+    before = {n: unguarded(str(value)) for n, value in enumerate(wanted) if found[n] is None}
+    changed = [n for n, text in before.items() if text != str(wanted[n])]
+    if changed:
+        for n, at in zip(changed, _positions([before[n] for n in changed], values), strict=True):
+            found[n] = at
+    return found
+
+
 def match_labels(values: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
     """Each gold value as the label that it means: itself, or the label that is written alike."""
-    matched = _positions(values, labels)
+    matched = _found_again(values, labels)
     return [value if at is None else labels[at] for value, at in zip(values, matched, strict=True)]

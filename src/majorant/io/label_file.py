@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from majorant.errors import DataError
 from majorant.io.columns import GOLD_ROLES, Choice
+from majorant.io.faults import naming_faults
 from majorant.io.gold import match_labels, read_gold
 from majorant.io.opening import Opening
 from majorant.votes import Votes
 
 
+@naming_faults
 def read_labels(source: Any, votes: Votes, *, column: str = "label") -> NDArray[np.int32]:
     """The class code of each item from a table with the columns item and `column`; -1 where there is none.
 

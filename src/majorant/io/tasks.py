@@ -6,15 +6,18 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ALIASES
+from majorant.io.faults import naming_faults
 from majorant.io.formats import recognise
 from majorant.io.formats.base import Context
+from majorant.io.formats.layout import votes_in
 from majorant.io.json_values import loads
+from majorant.spreadsheet import guarded, unguarded
 from majorant.wording import NOT_A_SAMPLE
 
 DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
@@ -61,12 +64,20 @@ def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
 
 
 def _csv(path: Path, tasks: Tasks) -> dict[Path, str]:
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([DRAW, ITEM, *tasks.columns, LABEL])
-    for draw, item, own in _rows(tasks):
-        writer.writerow([draw, item, *own.values(), ""])
-    return {path: out.getvalue()}
+    lines: list[list[Any]] = [[DRAW, ITEM, *tasks.columns, LABEL]]
+    lines += [[draw, item, *own.values(), ""] for draw, item, own in _rows(tasks)]
+    return {path: "".join(_line(map(guarded, cells)) for cells in lines)}
+
+
+def _line(cells: Iterable[Any], sign: str = ",") -> str:
+    r"""A line of a table; quotes where they are needed, also around a bare return, which Python's csv leaves out.
+
+    >>> _line(["a,b", "c\rd", None, 1])
+    '"a,b","c\rd",,1\n'
+    """
+    texts = ("" if cell is None else str(cell) for cell in cells)
+    special = {sign, '"', "\r", "\n"}
+    return sign.join('"' + t.replace('"', '""') + '"' if special & set(t) else t for t in texts) + "\n"
 
 
 def _rows(tasks: Tasks) -> Iterator[tuple[int, Any, dict[str, Any]]]:
@@ -82,13 +93,11 @@ def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
     sign = _sign(text)
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=sign))
     header = [name.strip().casefold() for name in rows[0]]
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n", delimiter=sign)
-    writer.writerows(row for row in rows if row)
+    lines = [_line(row, sign) for row in rows if row]
     for draw, item, own in _rows(tasks):
         cells = {DRAW: draw, ITEM: item, **{name.casefold(): value for name, value in own.items()}}
-        writer.writerow([cells.get(name, "") for name in header])
-    return {path: out.getvalue()}
+        lines.append(_line((guarded(cells.get(unguarded(name), "")) for name in header), sign))
+    return {path: "".join(lines)}
 
 
 def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
@@ -99,16 +108,15 @@ def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
     draw, label = header.index(DRAW), header.index(LABEL)
     for row in rows[1:]:
         if row and row[draw].strip().isdigit() and int(row[draw]) in label_by_draw:
-            row[label] = label_by_draw[int(row[draw])]
-    out = io.StringIO(newline="")
-    csv.writer(out, lineterminator="\n", delimiter=_sign(text)).writerows(rows)
-    return out.getvalue()
+            row[label] = guarded(label_by_draw[int(row[draw])])
+    return "".join(_line(row, _sign(text)) for row in rows)
 
 
 def table_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a table of items to label, as they stand."""
+    """The rows of a table of items to label, as they were before they were made safe for a spreadsheet."""
     text = _text(path)
-    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text)))
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
+    return [{name: unguarded(v) if isinstance(v, str) else v for name, v in row.items()} for row in rows]
 
 
 def _sign(text: str) -> str:
@@ -160,6 +168,7 @@ FORMATS: dict[str, Callable[[Path, Tasks], dict[Path, str]]] = {
 ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
 
 
+@naming_faults
 def read_answers(path: Path, *, expert: str = "") -> Labelled:
     """The labels in a file that `task_file` wrote and an expert or a tool filled in.
 
@@ -204,12 +213,14 @@ def _from_table(text: str, path: Path, expert: str) -> Labelled:
     for row in rows:
         named = (row.get(who) or "").strip() if who else ""
         for label in labels:
-            value = (row.get(label) or "").strip()
+            value = unguarded((row.get(label) or "").strip())
             own = named or expert
             own = own if len(labels) == 1 else f"{own} {label}".strip()
             number = (row.get(draw) or "").strip() if draw else ""
             answers.append(
-                Answer((row[item] or "").strip(), value or None, own, int(number) if number.isdigit() else None)
+                Answer(
+                    unguarded((row[item] or "").strip()), value or None, own, int(number) if number.isdigit() else None
+                )
             )
     return Labelled(tuple(answers), None, draw is not None)
 
@@ -233,12 +244,13 @@ def _from_tool(records: list[Mapping[str, Any]], path: Path, expert: str) -> Lab
             f"{path} is no export of Label Studio, Argilla or Prodigy. Export it again, or fill in the CSV."
         )
     answers, design, context = [], None, Context(source=str(path))
-    for record in records:
+    for number, record in enumerate(records, start=1):
         own = _own(record)
         design = design or _design(record)
         item = own.get(ITEM, record.get("id"))
         if tool is not None:
-            answers += [_answer(item, vote.worker, vote.answers, expert) for vote in tool.votes(record, context)]
+            votes = votes_in(tool, record, context, f"{path}, record {number}")
+            answers += [_answer(item, vote.worker, vote.answers, expert) for vote in votes]
     return Labelled(tuple(answers), design, False)
 
 

@@ -18,6 +18,7 @@ from majorant.output import Columns, Content, write_files
 from majorant.pipeline import Result
 from majorant.report.html import render
 from majorant.report.text import to_json
+from majorant.spreadsheet import guarded_columns
 from majorant.votes import Votes
 
 
@@ -27,19 +28,24 @@ def write_result(
     folder: str | os.PathLike[str],
     *,
     more: Mapping[Path, Content] | None = None,
+    spreadsheet: bool = False,
 ) -> list[Path]:
     """Write the labels, workers and items to review, result.json and report.html, all or none; makes the folder.
 
     result.json comes last and holds the digests of the others, so that files of two runs are not taken for one set.
-    Labels that lie on a cluster are written from there, before the others; `more` files belong to the set.
+    Labels that lie on a cluster are written from there, before the others; `more` files belong to the set.  What is to
+    be looked at, review.csv, is safe in a spreadsheet; labels.csv and workers.csv keep every name as it is, unless they
+    are for a `spreadsheet`.
     """
     place = make_folder(folder)
-    labels = result.site.label_files(place, result.fit, partial(_calibrated_labels, result.labels.temper))
+    table = partial(_calibrated_labels, result.labels.temper, spreadsheet=spreadsheet)
+    labels = result.site.label_files(place, result.fit, table)
+    workers = worker_table(result.site.votes.workers, result.worker_fit, result.workers)
     return labels.written + write_files(
         {
             **labels.content,
-            place / "workers.csv": worker_table(result.site.votes.workers, result.worker_fit, result.workers),
-            place / "review.csv": review_table(*result.reviewed),
+            place / "workers.csv": guarded_columns(workers) if spreadsheet else workers,
+            place / "review.csv": guarded_columns(review_table(*result.reviewed)),
             **(more or {}),
             place / "report.html": render(summary),
             place / "result.json": partial(_with_digests, summary),
@@ -59,5 +65,6 @@ def _with_digests(summary: dict[str, Any], digests: Mapping[str, str]) -> str:
     return to_json({**summary, "files": {name: f"sha256:{digest}" for name, digest in digests.items()}})
 
 
-def _calibrated_labels(temper: Temper | None, votes: Votes, fit: Fit) -> dict[str, Any]:
-    return label_table(votes, as_calibrated(temper, votes, fit))
+def _calibrated_labels(temper: Temper | None, votes: Votes, fit: Fit, *, spreadsheet: bool = False) -> dict[str, Any]:
+    table = label_table(votes, as_calibrated(temper, votes, fit))
+    return guarded_columns(table) if spreadsheet else table

@@ -34,7 +34,7 @@ def write_votes(
     n_votes = 0
     with path.open("w", encoding="utf-8") as out:
         for number, record in enumerate(records, start=1):
-            votes = list(_votes(format, record, context, f"{context.source}, record {number}"))
+            votes = list(votes_in(format, record, context, f"{context.source}, record {number}"))
             for row in layout.rows(votes):
                 out.write(json.dumps(row) + "\n")
                 n_votes += 1
@@ -43,7 +43,8 @@ def write_votes(
     return Laid(layout.names, ", ".join([format.name, *counted]))
 
 
-def _votes(format: Format, record: Record, context: Context, where: str) -> Iterator[Vote]:
+def votes_in(format: Format, record: Record, context: Context, where: str) -> Iterator[Vote]:
+    """The votes of a record; one that is not laid out as its tool does is named."""
     try:
         yield from format.votes(record, context)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:

@@ -1,0 +1,88 @@
+"""Names that a spreadsheet would run: harmless in files for spreadsheets, unchanged in others, told back when read."""
+
+import csv
+import itertools
+
+import pytest
+
+import majorant as mj
+from majorant.gold.design import Design
+from majorant.io.tasks import read_answers, relabelled_file, table_rows
+from majorant.report.files import write_result
+from majorant.report.summary import result_summary
+from majorant.spreadsheet import guarded, guarded_columns, unguarded
+
+NAMES = ["=1+1", "+1-2", "-x", "@sum", "\tx", "\rx", "'=1", "''+y", "'tis", "a=b", "-1.5", "1e5", "+7", "plain", ""]
+RUNS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def column(path, name):
+    with path.open(encoding="utf-8", newline="") as file:
+        return [row[name] for row in csv.DictReader(file)]
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    items = [f"{name}{i}" for i, name in enumerate(NAMES[:9] * 4)]
+    rows = [(item, worker, label) for item in items for worker, label in zip(NAMES[:5], "=====", strict=True)]
+    labels = [("=1+1", "n")[(hash_of(i, j)) % 2] for i, j in itertools.product(range(len(items)), range(5))]
+    return {"item": [r[0] for r in rows], "worker": [r[1] for r in rows], "label": labels}
+
+
+def hash_of(i, j):
+    return (i * 7 + j * (3 if i % 3 else 2)) // 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_comes_back(name):
+    assert unguarded(guarded(name)) == name
+    safe = guarded(name)
+    assert not safe.startswith(RUNS) or safe.lstrip("+-").replace(".", "").isdigit()
+    assert guarded_columns({"a": [name, None]})["a"].to_pylist() == [safe, None]
+
+
+def test_different_names_stay_different():
+    assert len({guarded(name) for name in NAMES}) == len(NAMES)
+
+
+def test_files_for_spreadsheets_are_safe_and_the_others_keep_names(crowd, tmp_path):
+    result = mj.check(crowd, rng=0)
+    summary = result_summary(result)
+    write_result(result, summary, tmp_path / "plain")
+    write_result(result, summary, tmp_path / "safe", spreadsheet=True)
+    assert set(column(tmp_path / "plain" / "labels.csv", "item")) == set(crowd["item"])
+    assert set(column(tmp_path / "plain" / "workers.csv", "worker")) == set(crowd["worker"])
+    for file, name in (("labels.csv", "item"), ("labels.csv", "label"), ("workers.csv", "worker")):
+        cells = column(tmp_path / "safe" / file, name)
+        assert [unguarded(cell) for cell in cells] == column(tmp_path / "plain" / file, name)
+        assert not any(cell.startswith(RUNS) for cell in cells)
+    for folder in ("plain", "safe"):
+        assert not any(cell.startswith(RUNS) for cell in column(tmp_path / folder / "review.csv", "item"))
+    again = [mj.read(crowd, gold_file=tmp_path / folder / "labels.csv") for folder in ("plain", "safe")]
+    assert again[0].gold_i.tolist() == again[1].gold_i.tolist()
+    assert (again[0].gold_i >= 0).all()
+
+
+def test_items_to_label_come_back(crowd, tmp_path):
+    votes = mj.read(crowd)
+    design = mj.ask(votes, n=6, question="accuracy", rng=0)
+    path = tmp_path / "to_label.csv"
+    design.write(path)
+    assert not any(cell.startswith(RUNS) for cell in column(path, "item"))
+    assert [row["item"] for row in table_rows(path)] == list(design.items)
+    path.write_text(relabelled_file(path, {1: "=1+1", 2: "n"}), encoding="utf-8", newline="")
+    answers = read_answers(path).answers
+    assert [(answer.item, answer.label) for answer in answers][:3] == [
+        (design.items[0], "=1+1"),
+        (design.items[1], "n"),
+        (design.items[2], None),
+    ]
+    assert Design.read(tmp_path / "to_label.design.json").judge(answers).labels == 2
+
+
+def test_the_command_says_it(run, crowd, tmp_path):
+    with (tmp_path / "votes.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([crowd, *zip(*crowd.values(), strict=True)])
+    code, _, err = run("check", "votes.csv", "--out", "o", "--spreadsheet")
+    assert code == 0, err
+    assert not any(cell.startswith(RUNS) for cell in column(tmp_path / "o" / "workers.csv", "worker"))
