@@ -1,6 +1,7 @@
 """Inputs that once broke a reader: each is a few bytes, made here, and read by tests/io/test_faults.py.
 
-`make fuzz` writes what it finds into tests/corpus/found as files; they are read by the same test.
+`make fuzz` writes what it finds into tests/corpus/found as files called after their reader, which the same test reads;
+tables that broke `check` are called table, and tests/test_fuzz.py checks them.
 """
 
 from __future__ import annotations
@@ -8,8 +9,12 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -80,9 +85,150 @@ CASES: dict[str, Callable[[], bytes]] = {
 }
 
 
+ODD_VALUES: tuple[Any, ...] = (
+    "a", "b", "c", None, math.nan, math.inf, -math.inf, 0, 1, -1, 1.0, 0.5, True, False, "", " ", "nan", "null", b"",
+    b"a", b"\xff", "\ud800", "\0", "a\nb", "é", "e\u0301", 2**63, 2**64, 10**400, -(2**63), 1e300, Decimal("1.5"),
+    Decimal("nan"), date(2020, 1, 1), datetime(2020, 1, 1, 1), (), (1, 2), ("a",), [], ["a"], {}, {"a": 1},
+    {"a": {"b": [1]}}, {1}, frozenset("a"), 1j, object, len, ..., range(3), "x" * 5000, "1", "01", "1.0", "1e999",
+    "=1", "#", ",", '"', ";", "\t", "{", "[", "accept", "ok",
+)  # fmt: skip
+
+
+def frame_of(facts: dict[str, Any]) -> Any:
+    """A dict, list or frame of odd values from their places in the list; None where the kind cannot hold them."""
+    import numpy as np
+    import pandas as pd
+
+    kind = facts.pop("kind")
+    columns = {name: [ODD_VALUES[n % len(ODD_VALUES)] for n in places] for name, places in facts.items()}
+    rows = list(zip(*columns.values(), strict=False))
+    try:
+        match kind:
+            case 0:
+                return columns
+            case 1:
+                return rows
+            case 2:
+                return [dict(zip(columns, row, strict=True)) for row in rows]
+            case 3:
+                return pd.DataFrame(columns, dtype=object)
+            case 4:
+                return pd.DataFrame(columns).astype("category")
+            case 5:
+                return np.array(rows, dtype=object)
+            case 6:
+                return pa.table({name: pa.array(values) for name, values in columns.items()})
+            case 7:
+                import polars as pl
+
+                return pl.DataFrame(columns, strict=False)
+            case _:
+                return {name: np.array(values) for name, values in columns.items()}
+    except Exception:  # of the frame's own making
+        return None
+
+
+def _names(votes: Any) -> None:
+    for value in (*votes.items, *votes.workers, *votes.labels):
+        str(value).encode()
+
+
+def _votes(**how: Any) -> Callable[[Path], None]:
+    def read(path: Path) -> None:
+        import majorant as mj
+
+        _names(mj.read(path, **how))
+
+    return read
+
+
+def _few_votes() -> Any:
+    import majorant as mj
+
+    return mj.read({"item": ["i1", "i2", "i3"], "worker": ["w"] * 3, "label": ["n", "y", "y"]})
+
+
+def _read_gold(path: Path) -> None:
+    import majorant as mj
+
+    _names(mj.read({"item": ["i1", "i2", "i3"], "worker": ["w"] * 3, "label": ["n", "y", "y"]}, gold_file=path))
+
+
+def _read_labels(path: Path) -> None:
+    from majorant.io.label_file import read_labels
+
+    read_labels(path, _few_votes())
+
+
+def _read_answers(path: Path) -> None:
+    from majorant.io.tasks import read_answers
+
+    read_answers(path)
+
+
+def _read_export(path: Path) -> None:
+    from majorant.io.consensus import control_of, item_fields
+
+    item_fields(path)
+    control_of(path)
+
+
+def _read_state(path: Path) -> None:
+    from majorant.estimate.state_file import load_state
+
+    load_state(path)
+
+
+def _read_design(path: Path) -> None:
+    from majorant.gold.design import Design
+
+    Design.read(path)
+
+
+def _read_result(path: Path) -> None:
+    from majorant.report.saved import foreign_files, read_summary, render_saved
+
+    summary = read_summary(path)
+    foreign_files(summary, path)
+    render_saved(summary, path)
+
+
+def _read_frame(path: Path) -> None:
+    import majorant as mj
+
+    try:
+        frame = frame_of(json.loads(path.read_text()))
+    except (ValueError, AttributeError, KeyError, TypeError):  # a frame that was made smaller than it can be
+        return
+    if frame is not None:
+        _names(mj.read(frame))
+
+
+READERS: dict[str, Callable[[Path], None]] = {
+    "votes": _votes(),
+    "wide": _votes(wide=True),
+    "several": _votes(several=True),
+    "gold": _read_gold,
+    "labels": _read_labels,
+    "answers": _read_answers,
+    "export": _read_export,
+    "state": _read_state,
+    "design": _read_design,
+    "result": _read_result,
+    "frame": _read_frame,
+}
+
+
+def reader_of(name: str) -> tuple[str, str]:
+    """The reader that a kept input is for, and its name; votes where it does not say."""
+    before = name.partition("-")[0]
+    return (before if before in READERS else "votes"), name
+
+
 def inputs() -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of every input that is kept."""
     for name, make in CASES.items():
         yield name, make()
     for path in sorted(FOUND.glob("*")):
-        yield path.name, path.read_bytes()
+        if not path.name.startswith("table-"):
+            yield path.name, path.read_bytes()

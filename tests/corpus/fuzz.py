@@ -3,46 +3,77 @@
     python -m corpus.fuzz --inputs 200000 --tables 5000 --minutes 600 --processes 4
 
 Case n is drawn from seed n alone, so a campaign can be cut off and taken up again (`--state`), split over processes,
-and a single case repeated (`--only n`). Findings go to tests/corpus/found, which tests/io/test_faults.py reads.
+and a single case repeated (`--only n`, `--only-table n`). Findings go to tests/corpus/found, whose inputs
+tests/io/test_faults.py reads again and whose tables tests/test_fuzz.py checks again.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
 import hashlib
 import json
 import math
+import multiprocessing
+import re
+import signal
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 
-from corpus import CASES, FOUND, TABLE
+from corpus import CASES, FOUND, READERS, TABLE, reader_of
 from majorant.errors import MajorantError
 
 PIECES = (
     b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b'"', b"'", b"\\", b",", b";", b"\t", b"\n", b"\r", b"{", b"}", b"[",
     b"]", b":", b"null", b"NaN", b"-", b"1e999", b"9" * 40, b"=1+1", b"\xed\xa0\x80", b"<!DOCTYPE html>", b"PAR1",
+    b"\\ud800", b"true", b"[]", b"{}", b'""', b"&lol;", b"<!--", b"]]>", b"\x1f\x8b", b"PK\x03\x04", b"\x1b[2J",
 )  # fmt: skip
-SMALLER_TRIES = 60
+SMALLER_TRIES = 200
+LONGEST = 60  # seconds of processor time of a case
+FIXTURES = Path(__file__).parent.parent / "io" / "fixtures"
+SCHEMA = Path(__file__).parent.parent.parent / "docs" / "result.schema.json"
+NAMED_ROWS = 12  # workers that the figures name
+ODD_NAMES = (
+    "a", "=1+1", "+1", "-1", "@x", "\tx", "'=1", "gpt-4.1234", "gpt-4.1235", "font: 1px", 'x id="y', "é", "e\u0301",
+    "a,b", "two\nlines", "#", "0.10", "1e5", " padded ", "NULL", "null", "nan", "<script>alert(1)</script>", "]]>",
+    "&amp;", "\u202egpj.exe", "\x1b[2J", "🦆", "a very long name that no figure has the room for, however wide it is",
+    "$x^2$", "\\", "{{7*7}}",
+)  # fmt: skip
+
+
+class Case(NamedTuple):
+    """What goes in: the reader, the name of the file, and its content."""
+
+    reader: str
+    name: str
+    content: bytes
 
 
 @cache
-def seeds() -> dict[str, bytes]:
-    """Sound inputs of every format, and those that once broke a reader."""
+def seeds() -> tuple[Case, ...]:
+    """Sound inputs of every format and reader, and those that once broke one."""
+    return tuple(_seeds())
+
+
+def _seeds() -> Iterator[Case]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rows = [dict(zip(("item", "worker", "label"), line.split(","), strict=True)) for line in TABLE.split()[1:]]
-    found = {
+    plain = {
         "a.csv": TABLE.encode(),
         "a.tsv": TABLE.replace(",", "\t").encode(),
         "utf16.csv": TABLE.encode("utf-16"),
@@ -50,22 +81,89 @@ def seeds() -> dict[str, bytes]:
         "a.json": json.dumps(rows).encode(),
         "a.jsonl": "\n".join(map(json.dumps, rows)).encode(),
         "gold.jsonl": "\n".join(json.dumps({**row, "gold": "y", "status": "ok"}) for row in rows).encode(),
-        "wide.csv": b"item,ana,bo,cy\na,1,0,1\nb,0,0,1\nc,1,1,1\n",
     }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.parquet"
         pq.write_table(pa.Table.from_pylist(rows), path)
-        found["a.parquet"] = path.read_bytes()
-    return {**found, **{name: make() for name, make in CASES.items() if "deep" not in name}}
+        plain["a.parquet"] = path.read_bytes()
+    for name, content in plain.items():
+        yield Case("votes", name, content)
+    for path in sorted(FIXTURES.rglob("*.*")):
+        yield Case("several" if path.name == "several.jsonl" else "votes", path.name, path.read_bytes())
+    yield Case("wide", "wide.csv", b"item,ana,bo,cy\na,1,0,1\nb,0,0,1\nc,1,1,1\n")
+    yield Case("wide", "wide.json", json.dumps([{"item": i, "ana": 1, "bo": 0} for i in "abc"]).encode())
+    for name in ("a.csv", "a.jsonl"):
+        yield Case("gold", name, plain[name].replace(b"label", b"gold"))
+        yield Case("labels", name, plain[name])
+        yield Case("export", name, plain[name])
+    for name in ("label_studio.json", "argilla.json", "prodigy.jsonl"):
+        yield Case("answers", name, (FIXTURES / name).read_bytes())
+        yield Case("export", name, (FIXTURES / name).read_bytes())
+    yield Case("answers", "tasks.csv", b"draw,item,label,expert\n1,i1,y,ana\n2,i2,n,ana\n3,i3,,bo\n")
+    yield from _own_files()
+    for name, make in CASES.items():
+        if "deep" not in name:
+            yield Case(*reader_of(name), make())
+    for number in range(3):
+        yield Case("frame", "frame.json", json.dumps(_frame(np.random.default_rng(number))).encode())
 
 
-def mutated(content: bytes, rng: np.random.Generator) -> bytes:
-    """The input with a few bytes flipped, cut, repeated, swapped or put in."""
+def _own_files() -> Iterator[Case]:
+    """Files that majorant writes and reads again: a state, a design, a result, its page."""
+    import majorant as mj
+    from majorant.estimate.state_file import state_bytes
+    from majorant.report.files import write_result
+    from majorant.report.summary import result_summary
+
+    columns = {
+        name: [line.split(",")[p] for line in TABLE.split()[1:]] for p, name in enumerate(("item", "worker", "label"))
+    }
+    yield Case("state", "state.bin", state_bytes(mj.aggregate(columns, "dawid-skene").state()))
+    crowd = {
+        "item": [f"i{n // 5}" for n in range(300)],
+        "worker": [f"w{n % 5}" for n in range(300)],
+        "label": [("ny"[(n // 5) % 2] if n % 7 else "ny"[n % 2]) for n in range(300)],
+    }
+    yield Case("design", "a.design.json", mj.ask(mj.read(crowd), rng=0).to_json().encode())
+    with tempfile.TemporaryDirectory() as folder:
+        result = mj.check(columns, rng=0)
+        write_result(result, result_summary(result), folder)
+        yield Case("result", "result.json", (Path(folder) / "result.json").read_bytes())
+        yield Case("result", "report.html", (Path(folder) / "report.html").read_bytes())
+
+
+def _frame(rng: np.random.Generator) -> dict[str, Any]:
+    """A frame of odd values, as tests/corpus/__init__.py builds it: a kind, and indexes of values by column."""
+    n_rows = int(rng.integers(1, 6))
+    odd = rng.choice([0.05, 0.5, 1.0])
+    most = {name: 70 if rng.random() < odd else 3 for name in ("item", "worker", "label", "gold", "status")}
+    kept = ["item", "worker", "label", *(name for name in ("gold", "status") if rng.random() < 0.3)]
+    return {
+        "kind": int(rng.integers(0, 9)),
+        **{name: rng.integers(0, most[name], n_rows).tolist() for name in kept},
+    }
+
+
+def mutated(case: Case, rng: np.random.Generator) -> Case:
+    """The input with a few bytes flipped, cut, repeated or put in, of archives those of a member; frames anew."""
+    if case.reader == "frame":
+        return case._replace(content=json.dumps(_frame(rng)).encode())
+    if case.content[:2] == b"PK" and rng.random() < 0.8:
+        return case._replace(content=_with_members_mutated(case.content, rng))
+    if case.content[:2] == b"\x1f\x8b" and rng.random() < 0.5:
+        try:
+            return case._replace(content=gzip.compress(_mutated(gzip.decompress(case.content), rng), mtime=0))
+        except Exception:  # damaged already
+            return case._replace(content=_mutated(case.content, rng))
+    return case._replace(content=_mutated(case.content, rng))
+
+
+def _mutated(content: bytes, rng: np.random.Generator) -> bytes:
     found = bytearray(content)
     for _ in range(int(rng.integers(1, 6))):
         at = int(rng.integers(0, len(found) + 1))
         end = min(len(found), at + int(rng.integers(1, 40)))
-        match int(rng.integers(0, 5)):
+        match int(rng.integers(0, 6)):
             case 0 if at < len(found):
                 found[at] ^= 1 << int(rng.integers(0, 8))
             case 1:
@@ -74,104 +172,204 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
                 found[at:at] = found[at:end] * int(rng.integers(1, 4))
             case 3:
                 found[at:at] = PIECES[int(rng.integers(0, len(PIECES)))]
-            case _:
+            case 4:
+                found = _value_swapped(found, at, rng)
+            case _ if rng.random() < 0.3:
                 found = found[: max(at, 1)]
+            case _:
+                found[at:end] = PIECES[int(rng.integers(0, len(PIECES)))]
     return bytes(found)
 
 
-def read_fault(name: str, content: bytes) -> str | None:
-    """What leaves `read` that should not; None where it reads the votes or refuses them in its own words."""
-    import majorant as mj
+JSON_VALUE = re.compile(rb'"[^"\n]{0,80}"|-?\d+(\.\d+)?|true|false|null|\{\}|\[\]')
+JSON_PIECES = (
+    b"null",
+    b"true",
+    b"[]",
+    b"{}",
+    b'""',
+    b"-1",
+    b"1e999",
+    b'"a"',
+    b'[["x"]]',
+    b'{"a": {"b": 1}}',
+    b"9" * 400,
+)
 
+
+def _value_swapped(content: bytearray, at: int, rng: np.random.Generator) -> bytearray:
+    """One value of JSON for another, of another type: what is well formed goes deeper than what is not."""
+    found = JSON_VALUE.search(content, at)
+    if found is None:
+        return content
+    return content[: found.start()] + JSON_PIECES[int(rng.integers(0, len(JSON_PIECES)))] + content[found.end() :]
+
+
+def _with_members_mutated(content: bytes, rng: np.random.Generator) -> bytes:
+    import io
+    import zipfile
+
+    out = io.BytesIO()
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
+            which = int(rng.integers(0, len(old.namelist())))
+            for number, name in enumerate(old.namelist()):
+                member = old.read(name)
+                new.writestr(name, _mutated(member, rng) if number == which else member)
+            new.comment = old.comment
+    except (zipfile.BadZipFile, ValueError, UnicodeError):
+        return _mutated(content, rng)
+    return out.getvalue()
+
+
+class TooLong(Exception):
+    """A case that does not end."""
+
+
+@contextmanager
+def _bounded(seconds: int) -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise TooLong(f"over {seconds} s")
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def read_fault(case: Case) -> str | None:
+    """What leaves a reader that should not; None where it reads its input or refuses it in its own words."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("error")
-        path = Path(folder) / name
-        path.write_bytes(content)
+        path = Path(folder) / case.name
+        path.write_bytes(case.content)
         try:
-            votes = mj.read(path, wide=name.startswith("wide"))
-            for value in (*votes.items, *votes.workers, *votes.labels):
-                str(value).encode()
+            with _bounded(LONGEST):
+                READERS[case.reader](path)
         except MajorantError:
             return None
         except Exception as error:
-            return f"{type(error).__name__}: {str(error)[:200]}"
+            return _told(error)
     return None
 
 
+def _told(error: Exception) -> str:
+    """The kind of error and where it came from: what makes two findings one."""
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "majorant" in frame.filename]
+    where = f"{Path(ours[-1].filename).name}:{ours[-1].name}" if ours else "?"
+    return f"{type(error).__name__} in {where}: {str(error)[:200]}"
+
+
 def table(rng: np.random.Generator) -> dict[str, list[Any]]:
-    """A small table of votes with odd names."""
-    names = [
-        "a",
-        "=1+1",
-        "gpt-4.1234",
-        "gpt-4.1235",
-        "font: 1px",
-        'x id="y',
-        "é",
-        "a,b",
-        "two\nlines",
-        "#",
-        "0.10",
-        "1e5",
-    ]
-    n_items, n_workers, n_classes = (int(rng.integers(1, most)) for most in (40, 8, 5))
-    workers = rng.permutation(names)[:n_workers].tolist()
-    labels = rng.permutation(names)[:n_classes].tolist()
-    cells = [(i, w) for i in range(n_items) for w in range(n_workers) if rng.random() < rng.choice([0.4, 0.9, 1.0])]
-    if not cells:
-        cells = [(0, 0)]
-    truth = rng.integers(0, n_classes, n_items)
-    label = [int(truth[i]) if rng.random() < 0.7 else int(rng.integers(0, n_classes)) for i, _ in cells]
+    """A small table of votes with odd names, of one of several shapes."""
+    n_items, n_workers, n_classes = (int(rng.integers(1, most)) for most in (40, 15, 6))
+    names = rng.permutation(ODD_NAMES).tolist()
+    workers = [names[j] for j in range(n_workers)]
+    labels = [names[-1 - k] for k in range(n_classes)]
+    density = rng.choice([0.1, 0.4, 0.9, 1.0])
+    cells = [(i, j) for i in range(n_items) for j in range(n_workers) if rng.random() < density] or [(0, 0)]
+    truth_i = rng.integers(0, n_classes, n_items)
+    skill_j = rng.choice([rng.random(n_workers), np.full(n_workers, 0.8), np.ones(n_workers), np.zeros(n_workers)])
+    label_n = [int(truth_i[i]) if rng.random() < skill_j[j] else int(rng.integers(0, n_classes)) for i, j in cells]
     columns: dict[str, list[Any]] = {
         "item": [f"{names[i % len(names)]}{i}" for i, _ in cells],
-        "worker": [workers[w] for _, w in cells],
-        "label": [labels[k] for k in label],
+        "worker": [workers[j] for _, j in cells],
+        "label": [labels[k] for k in label_n],
     }
     if rng.random() < 0.4:
-        shown = rng.random(n_items) < 0.5
-        columns["gold"] = [labels[truth[i]] if shown[i] else None for i, _ in cells]
+        shown_i = rng.random(n_items) < rng.choice([0.1, 0.5, 1.0])
+        columns["gold"] = [labels[truth_i[i]] if shown_i[i] else None for i, _ in cells]
     return columns
 
 
-def check_fault(columns: dict[str, list[Any]]) -> str | None:
-    """What a result of `check` breaks: no foreign error, no NaN, values in their intervals, names unchanged."""
-    import csv
-
+def check_fault(columns: dict[str, list[Any]], level: float = 0.95) -> str | None:
+    """What a result of `check` breaks: schema, no NaN, values in their intervals, names unchanged, no foreign error."""
     import majorant as mj
     from majorant.report.files import write_result
     from majorant.report.summary import result_summary
 
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            result = mj.check(columns, rng=0)
+        with tempfile.TemporaryDirectory() as folder, _bounded(LONGEST), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = mj.check(columns, rng=0, level=level)
             summary = result_summary(result)
             write_result(result, summary, folder)
-            json.dumps(summary, allow_nan=False)
-            for name, role in (("labels.csv", "item"), ("workers.csv", "worker")):
-                with (Path(folder) / name).open(encoding="utf-8", newline="") as file:
-                    found = {row[role] for row in csv.DictReader(file)}
-                if found != set(columns[role]):
-                    return f"{name}: {role}s {sorted(found ^ set(columns[role]))[:4]}"
-            return next(_broken(summary, ""), None)
-    except MajorantError:
-        return None
+            return next(broken_set(Path(folder), columns), None)
+    except MajorantError as error:
+        return None if "." in str(error) else f"no sentence: {error}"
     except Exception as error:
-        return f"{type(error).__name__}: {str(error)[:200]}"
+        return _told(error)
 
 
-def _broken(facts: Any, where: str) -> Iterator[str]:
-    """Estimates outside their intervals, and numbers that are none, wherever they stand."""
-    if isinstance(facts, float) and math.isnan(facts):
-        yield f"{where}: NaN"
+def broken_set(folder: Path, columns: dict[str, list[Any]]) -> Iterator[str]:
+    """What is wrong with the files of a result."""
+    facts = json.loads((folder / "result.json").read_text(encoding="utf-8"), parse_constant=lambda text: math.nan)
+    yield from (f"schema: {error.message[:150]}" for error in _validator().iter_errors(facts))
+    yield from broken_numbers(facts)
+    for name, role in (("labels.csv", "item"), ("workers.csv", "worker")):
+        with (folder / name).open(encoding="utf-8", newline="") as file:
+            found = {row[role] for row in csv.DictReader(file)}
+        if found != set(columns[role]):
+            yield f"{name}: {role}s {sorted(found ^ set(columns[role]))[:4]}"
+    with (folder / "labels.csv").open(encoding="utf-8", newline="") as file:
+        foreign = {row["label"] for row in csv.DictReader(file)} - {*columns["label"], *columns.get("gold", ()), ""}
+    if foreign:
+        yield f"labels.csv: labels {sorted(foreign)[:4]}"
+    yield from _broken_figures((folder / "report.html").read_text(encoding="utf-8"), set(columns["worker"]))
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema
+
+    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+def _broken_figures(page: str, workers: set[str]) -> Iterator[str]:
+    """Pictures that are not XML, and names of workers that they do not show."""
+    from majorant.report.figures.words import clipped
+
+    shown = []
+    for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        try:
+            root = ElementTree.fromstring(svg)
+        except ElementTree.ParseError as error:
+            yield f"a figure is not XML: {error}"
+            continue
+        shown += ["".join(part.itertext()) for part in root.iter() if part.tag.rpartition("}")[2] == "text"]
+    rows = [text for text in shown if re.search(r" \(\d[\d,]*\)$", text)]
+    if rows and len(workers) <= NAMED_ROWS:
+        names = {row.rpartition(" (")[0] for row in rows}
+        missing = {clipped(worker, 14) for worker in workers} - names
+        if missing:
+            yield f"figures: workers {sorted(missing)[:4]} are not named"
+
+
+PROBABILITIES = frozenset(
+    ("confidence", "accuracy", "p_value", "share", "probability", "agreement", "tied_share", "prior")
+)
+
+
+def broken_numbers(facts: Any, where: str = "", name: str = "") -> Iterator[str]:
+    """Estimates outside their intervals, probabilities outside [0, 1], and numbers that are none."""
+    if isinstance(facts, float) and not math.isfinite(facts):
+        yield f"{where}: {facts}"
+    elif isinstance(facts, (int, float)) and not isinstance(facts, bool):
+        if name in PROBABILITIES and not -1e-9 <= facts <= 1 + 1e-9:
+            yield f"{where}: {facts} is no probability"
     elif isinstance(facts, list):
         for n, part in enumerate(facts):
-            yield from _broken(part, f"{where}[{n}]")
+            yield from broken_numbers(part, f"{where}[{n}]", name)
     elif isinstance(facts, dict):
-        low, value, high = (facts.get(name) for name in ("low", "value", "high"))
-        if all(isinstance(x, (int, float)) for x in (low, value, high)) and not low - 1e-9 <= value <= high + 1e-9:
-            yield f"{where}: {value} outside [{low}, {high}]"
-        for name, part in facts.items():
-            yield from _broken(part, f"{where}.{name}")
+        low, value, high = (facts.get(key) for key in ("low", "value", "high"))
+        for one, other in ((low, value), (value, high), (low, high)):
+            if isinstance(one, (int, float)) and isinstance(other, (int, float)) and one > other + 1e-9:
+                yield f"{where}: {value} outside [{low}, {high}]"
+                break
+        for key, part in facts.items():
+            yield from broken_numbers(part, f"{where}.{key}", name if key in ("low", "value", "high") else key)
 
 
 def smaller(content: bytes, fails: Callable[[bytes], bool]) -> bytes:
@@ -189,25 +387,62 @@ def smaller(content: bytes, fails: Callable[[bytes], bool]) -> bytes:
     return content
 
 
-def run_input(number: int) -> tuple[int, str | None]:
-    """Case `number` of the mutated inputs; a fault is made small and kept."""
+def smaller_table(columns: dict[str, list[Any]], fails: Callable[[dict[str, list[Any]]], bool]) -> dict[str, list[Any]]:
+    """The table without the rows that the fault does not need."""
+    rows = list(zip(*columns.values(), strict=True))
+    size, tries = max(1, len(rows) // 2), 0
+    while size and tries < SMALLER_TRIES // 4:
+        for at in range(0, len(rows), size):
+            tries += 1
+            less = rows[:at] + rows[at + size :]
+            if less and tries < SMALLER_TRIES // 4 and fails(_columns(columns, less)):
+                rows = less
+                break
+        else:
+            size //= 2
+    return _columns(columns, rows)
+
+
+def _columns(like: dict[str, Any], rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    return {name: [row[p] for row in rows] for p, name in enumerate(like)}
+
+
+def _kind(fault: str | None) -> str:
+    return "" if fault is None else re.split(r": |\[|\d", fault)[0]
+
+
+def _keep(prefix: str, content: bytes, ending: str) -> None:
+    FOUND.mkdir(exist_ok=True)
+    (FOUND / f"{prefix}-{hashlib.sha256(content).hexdigest()[:12]}{ending}").write_bytes(content)
+
+
+def input_case(number: int) -> Case:
+    """Mutated input `number`."""
     rng = np.random.default_rng([1, number])
-    name = list(seeds())[int(rng.integers(0, len(seeds())))]
-    content = mutated(seeds()[name], rng)
-    fault = read_fault(name, content)
-    if fault is not None:
-        kind = fault.partition(":")[0]
-        content = smaller(content, lambda less: (read_fault(name, less) or "").partition(":")[0] == kind)
-        FOUND.mkdir(exist_ok=True)
-        prefix = "wide-" if name.startswith("wide") else ""
-        ending = name[name.index(".") :]
-        (FOUND / f"{prefix}{hashlib.sha256(content).hexdigest()[:12]}{ending}").write_bytes(content)
+    return mutated(seeds()[int(rng.integers(0, len(seeds())))], rng)
+
+
+def run_input(number: int, *, keep: bool = True) -> tuple[int, str | None]:
+    """Case `number` of the mutated inputs; a fault is made small and kept."""
+    case = input_case(number)
+    fault = read_fault(case)
+    if fault is not None and keep:
+        same = _kind(fault)
+        less = smaller(case.content, lambda content: _kind(read_fault(case._replace(content=content))) == same)
+        _keep(case.reader, less, case.name[case.name.index(".") :])
     return number, fault
 
 
-def run_table(number: int) -> tuple[int, str | None]:
-    """Case `number` of the tables."""
-    return number, check_fault(table(np.random.default_rng([2, number])))
+def run_table(number: int, *, keep: bool = True) -> tuple[int, str | None]:
+    """Case `number` of the tables; a fault is made small and kept."""
+    rng = np.random.default_rng([2, number])
+    columns, level = table(rng), float(rng.choice([0.95, 0.9, 0.6, 0.999]))
+    fault = check_fault(columns, level)
+    if fault is not None and keep:
+        same = _kind(fault)
+        less = smaller_table(columns, lambda some: _kind(check_fault(some, level)) == same)
+        _keep("table", json.dumps({"level": level, **less}).encode(), ".json")
+    return number, fault
 
 
 def main() -> None:
@@ -218,28 +453,33 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--state", type=Path, help="a file that remembers how far the campaign is")
     parser.add_argument("--only", type=int, help="one mutated input, by its number")
+    parser.add_argument("--only-table", type=int, help="one table, by its number")
     given = parser.parse_args()
-    if given.only is not None:
-        print(run_input(given.only)[1] or "no fault")
+    if given.only is not None or given.only_table is not None:
+        alone = run_table(given.only_table, keep=False) if given.only is None else run_input(given.only, keep=False)
+        print(alone[1] or "no fault")
         return
-    done = json.loads(given.state.read_text()) if given.state and given.state.exists() else {"inputs": 0, "tables": 0}
-    stop, faults = time.monotonic() + 60 * given.minutes, 0
-    with ProcessPoolExecutor(given.processes) as pool:
-        for kind, run, most, chunk in (
-            ("inputs", run_input, given.inputs, 200),
-            ("tables", run_table, given.tables, 10),
-        ):
-            while done[kind] < most and time.monotonic() < stop:
+    begin = {"inputs": 0, "tables": 0, "faults": 0}
+    done = begin | (json.loads(given.state.read_text()) if given.state and given.state.exists() else {})
+    stop = time.monotonic() + 60 * given.minutes
+    with ProcessPoolExecutor(
+        given.processes, multiprocessing.get_context("spawn")
+    ) as pool:  # threads do not outlive a fork
+        while time.monotonic() < stop and (done["inputs"] < given.inputs or done["tables"] < given.tables):
+            for kind, run, most, chunk in (
+                ("inputs", run_input, given.inputs, 400),
+                ("tables", run_table, given.tables, 10),
+            ):
                 batch = range(done[kind], min(done[kind] + chunk * given.processes, most))
                 for number, fault in pool.map(run, batch, chunksize=max(1, chunk // 10)):
                     if fault is not None:
-                        faults += 1
+                        done["faults"] += 1
                         print(f"{kind} {number}: {fault}", flush=True)
-                done[kind] = batch.stop
-                if given.state:
-                    given.state.write_text(json.dumps(done))
-    print(f"{done['inputs']:,} mutated inputs, {done['tables']:,} tables, {faults} faults")
-    sys.exit(1 if faults else 0)
+                done[kind] = max(done[kind], batch.stop)
+            if given.state:
+                given.state.write_text(json.dumps(done))
+    print(f"{done['inputs']:,} mutated inputs, {done['tables']:,} tables, {done['faults']} faults")
+    sys.exit(1 if done["faults"] else 0)
 
 
 if __name__ == "__main__":
