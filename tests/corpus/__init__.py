@@ -124,7 +124,7 @@ def frame_of(facts: dict[str, Any]) -> Any:
                 return pl.DataFrame(columns, strict=False)
             case _:
                 return {name: np.array(values) for name, values in columns.items()}
-    except Exception:  # of the frame's own making
+    except BaseException:  # of the frame's own making; polars panics
         return None
 
 

@@ -71,6 +71,8 @@ def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
 def _is_of_input(error: Exception) -> bool:
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return False  # of a file that is written: whoever writes it says so
+    if type(error) is LookupError:  # an encoding that a file names, and nobody knows
+        return True
     if isinstance(error, (OSError, EOFError, UnicodeError, OverflowError, csv.Error, zlib.error, zipfile.BadZipFile)):
         return True
     from xml.etree.ElementTree import ParseError
