@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import majorant as mj
-from majorant.agreement.scores import quadratic_kappa, scores
+from majorant.agreement.scores import mean_kappa, quadratic_kappa, scores, two_way_icc
 from majorant.errors import ConfigError, DataError
+from majorant.report.summary import result_summary
 
 
 @pytest.fixture
@@ -90,3 +91,54 @@ def test_a_threshold_makes_votes_of_scores():
     assert mj.read(many, threshold=0.5).shape == (3000, 1, 2)
     with pytest.raises(DataError, match="'x' is no number"):
         mj.read({"item": [1], "worker": ["a"], "label": ["x"]}, threshold=0.5)
+
+
+def test_weighted_sums_are_the_coefficients_of_the_items_drawn(ratings):
+    """An item with weight two counts as two items."""
+    table = ratings.astype(float)
+    weight = np.random.default_rng(4).multinomial(60, np.full(60, 1 / 60)).astype(float)
+    drawn = np.repeat(table, weight.astype(int), axis=0)
+    assert two_way_icc(table, weight[None])[0] == pytest.approx(two_way_icc(drawn, np.ones((1, 60)))[0])
+    pairs = [(np.arange(60), table[:, a], table[:, b]) for a, b in ((0, 1), (0, 2), (1, 2))]
+    expected = np.mean([quadratic_kappa(drawn[:, a], drawn[:, b]) for a, b in ((0, 1), (0, 2), (1, 2))])
+    assert mean_kappa(pairs, weight[None])[0] == pytest.approx(expected)
+
+
+def test_intervals_hold_the_truth_about_as_often_as_they_say():
+    """Normal scores of fixed workers on random items: both coefficients are about 1 / (1 + .5) there."""
+    rng = np.random.default_rng(6)
+    held = np.zeros(2)
+    n_runs = 60
+    for _ in range(n_runs):
+        table = 9 + rng.normal(size=(80, 1)) + np.sqrt(0.5) * rng.normal(size=(80, 3))
+        found = scores(mj.from_matrix(table.round(3), max_classes=1000), n_boot=300, level=0.9)
+        held += [one.low <= 2 / 3 <= one.high for one in (found.icc_agreement, found.weighted_kappa)]
+    assert (held / n_runs > 0.75).all()
+
+
+def test_a_rule_nearer_to_gold_is_told():
+    rng = np.random.default_rng(7)
+    gold = rng.integers(1, 6, 200)
+    given = np.clip(gold[:, None] + rng.integers(-2, 3, (200, 5)), 1, 5)
+    votes = mj.read({"item": np.repeat(np.arange(200), 5), "worker": np.tile(np.arange(5), 200), "label": given.ravel(),
+                     "gold": np.repeat(gold, 5)})  # fmt: skip
+    found = scores(votes)
+    assert found.nearer["median"].value == pytest.approx(
+        found.distance["majority"].value - found.distance["median"].value
+    )
+    assert found.nearer["median"].low > 0
+
+
+@pytest.mark.parametrize(
+    ("label", "more", "words"),
+    [
+        ("score", {"threshold": 0.5}, "whether a score is at least 0.5"),
+        ("grade", {"order": "low,mid,high"}, "the exact label (low < mid < high)"),
+    ],
+)
+def test_claims_say_what_they_are_about(label, more, words):
+    values = [0.1, 0.9, 0.6] if label == "score" else ["low", "high", "mid"]
+    table = {"item": np.repeat(np.arange(30), 3), "worker": [*"abc"] * 30, label: values * 30}
+    summary = result_summary(mj.check(table, **more))
+    assert words in summary["certificate"]["sentence"]
+    assert words in summary["answer"]["why"]

@@ -5,7 +5,7 @@ The functions take plain facts (numbers, names, flags) and import nothing, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MOST_LISTED = 8
@@ -556,6 +556,22 @@ def gate_sentence(
         return f"Not good enough to gate on at {wanted}: {best} ({sure})."
     few = f"{count(n_gold, 'gold label')} {'is' if n_gold == 1 else 'are'} too few"
     return f"Not known yet: {few} to tell whether any judge is right {wanted} of the time."
+
+
+def nearer_sentence(rule: str, lead: Mapping[str, float]) -> str:
+    """Whether a rule comes nearer to gold scores than majority vote.
+
+    >>> nearer_sentence("median", {"value": .2, "low": .1, "high": .3})
+    '  median: nearer to gold than majority vote by 0.200 (0.100 to 0.300)'
+    >>> nearer_sentence("mean", {"value": .02, "low": -.1, "high": .1})
+    '  mean: not told apart from majority vote (nearer to gold by -0.100 to 0.100)'
+    """
+    low, high = lead["low"], lead["high"]
+    if low <= 0 <= high:
+        return f"  {rule}: not told apart from majority vote (nearer to gold by {low:.3f} to {high:.3f})"
+    where, sign = ("nearer to", 1) if low > 0 else ("farther from", -1)
+    ends = sorted((sign * low, sign * high))
+    return f"  {rule}: {where} gold than majority vote by {abs(lead['value']):.3f} ({ends[0]:.3f} to {ends[1]:.3f})"
 
 
 def judges_sentence(source: str) -> str:

@@ -25,6 +25,9 @@ N_BOOT = 1000
 LEAST_COMMON = 10
 MOST_WORKERS = 200  # of whom all pairs are looked at
 NO_GOLD = "no gold labels"
+MOST_DRAWN = 2e8  # votes in pairs that are looked at in resamples
+LEAST_DRAWS = 200
+SMALL = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -39,6 +42,7 @@ class Scores:
     icc_agreement: Estimate  # two-way random effects, absolute agreement: every worker on every item
     weighted_kappa: Estimate  # quadratic weights, mean over pairs of workers with ten items in common
     distance: dict[str, Estimate]  # mean distance of each rule from gold
+    nearer: dict[str, Estimate]  # how much nearer to gold than majority vote, on the same items: positive is better
     items: Sequence[Hashable]
     mean_i: FloatArray  # NaN where an item has no vote
     median_i: FloatArray
@@ -80,12 +84,14 @@ def scores(
     weight_bi = generator.multinomial(len(sums_is), np.full(len(sums_is), 1 / max(len(sums_is), 1)), size=n_boot)
     drawn_bs = weight_bi.astype(np.float64)
     mean_i, median_i, majority_i = _rules(table, score_n, value_k)
+    distance, nearer = _distances(table, value_k, (majority_i, median_i, mean_i), level, generator)
     return Scores(
         interval_alpha=_estimate(interval_alpha, sums_is, drawn_bs, level),
         icc=_estimate(one_way_icc, sums_is, drawn_bs, level),
-        icc_agreement=_two_way(table, score_n),
-        weighted_kappa=_weighted_kappa(table, value_k),
-        distance=_distances(table, value_k, (majority_i, median_i, mean_i), level, generator),
+        icc_agreement=_two_way(table, score_n, drawn_bs, level),
+        weighted_kappa=_weighted_kappa(table, value_k, drawn_bs, level),
+        distance=distance,
+        nearer=nearer,
         items=table.items,
         mean_i=mean_i,
         median_i=median_i,
@@ -149,45 +155,76 @@ def _estimate(fn: Any, sums_is: FloatArray, drawn_bs: FloatArray, level: float) 
     return with_interval(value, fn(sums_is, drawn_bs), level)
 
 
-def _two_way(votes: Votes, score_n: FloatArray) -> Estimate:
+def _two_way(votes: Votes, score_n: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
     """ICC(A,1), where every worker labels every item once."""
     n_items, n_workers = len(votes.items), len(votes.workers)
     complete = len(score_n) == n_items * n_workers and (votes.votes_i == n_workers).all()
     if not complete or n_items < 2 or n_workers < 2:
         return Estimate(None, reason="not every worker labels every item once")
-    table = np.full((n_items, n_workers), np.nan)
-    table[votes.item_n, votes.worker_n] = score_n
-    if np.isnan(table).any():
+    table_ij = np.full((n_items, n_workers), np.nan)
+    table_ij[votes.item_n, votes.worker_n] = score_n
+    if np.isnan(table_ij).any():
         return Estimate(None, reason="not every worker labels every item once")
-    grand = table.mean()
-    rows = n_workers * ((table.mean(axis=1) - grand) ** 2).sum() / (n_items - 1)
-    columns = n_items * ((table.mean(axis=0) - grand) ** 2).sum() / (n_workers - 1)
-    rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0, keepdims=True) + grand
-    error = (rest**2).sum() / ((n_items - 1) * (n_workers - 1))
-    scale = rows + (n_workers - 1) * error + n_workers * (columns - error) / n_items
-    if scale <= 0:
+    table_ij -= table_ij.mean()  # so that squares lose no digits
+    value = float(two_way_icc(table_ij, np.ones((1, n_items)))[0])
+    if not np.isfinite(value):
         return Estimate(None, reason="all votes are alike: there is no variance to explain")
-    return Estimate(float((rows - error) / scale), reason="no interval")
+    return with_interval(value, two_way_icc(table_ij, drawn_bi), level)
 
 
-def _weighted_kappa(votes: Votes, value_k: FloatArray) -> Estimate:
+def two_way_icc(table_ij: FloatArray, weight_bi: FloatArray) -> FloatArray:
+    """ICC(A,1) by the two-way analysis of variance of items and workers, for each row of weights of items."""
+    n_workers = table_ij.shape[1]
+    n_b, mean_i = weight_bi.sum(axis=1), table_ij.mean(axis=1)
+    grand_b, worker_bj = weight_bi @ mean_i / n_b, weight_bi @ table_ij / n_b[:, None]
+    rows_b = n_workers * (weight_bi @ mean_i**2 - n_b * grand_b**2)
+    columns_b = n_b * ((worker_bj - grand_b[:, None]) ** 2).sum(axis=1)
+    total_b = weight_bi @ (table_ij**2).sum(axis=1) - n_b * n_workers * grand_b**2
+    error_b = (total_b - rows_b - columns_b) / ((n_b - 1) * (n_workers - 1))
+    rows_b, columns_b = rows_b / (n_b - 1), columns_b / (n_workers - 1)
+    scale_b = rows_b + (n_workers - 1) * error_b + n_workers * (columns_b - error_b) / n_b
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(scale_b > SMALL, (rows_b - error_b) / scale_b, np.nan)
+
+
+def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
     """Cohen's kappa with quadratic weights, over pairs of workers, each by its items in common."""
     n_workers = len(votes.workers)
     if n_workers > MOST_WORKERS:
         return Estimate(None, reason=f"more than {MOST_WORKERS} workers: too many pairs")
+    place_i = np.cumsum(votes.votes_i >= 2) - 1  # among the items that are drawn
     by_worker = [dict(zip(votes.item_n[own], value_k[votes.label_n[own]], strict=True)) for own in _rows(votes)]
-    total, weight = 0.0, 0
+    pairs = []
     for a in range(n_workers):
         for b in range(a + 1, n_workers):
-            common = by_worker[a].keys() & by_worker[b].keys()
-            if len(common) < LEAST_COMMON:
-                continue
-            kappa = quadratic_kappa([by_worker[a][i] for i in common], [by_worker[b][i] for i in common])
-            if kappa is not None:
-                total, weight = total + kappa * len(common), weight + len(common)
-    if not weight:
+            common = [i for i in by_worker[a] if i in by_worker[b]]
+            if len(common) >= LEAST_COMMON:
+                x, y = (np.array([by_worker[one][i] for i in common]) for one in (a, b))
+                pairs.append((place_i[common], x, y))
+    value = mean_kappa(pairs, np.ones((1, len(drawn_bi[0]))))[0] if pairs else np.nan
+    if not np.isfinite(value):
         return Estimate(None, reason=f"no two workers with {LEAST_COMMON} items in common")
-    return Estimate(total / weight, reason="no interval")
+    affordable = int(MOST_DRAWN / max(sum(len(items) for items, _, _ in pairs), 1))
+    if affordable < LEAST_DRAWS:
+        return Estimate(float(value), reason="no interval: too many pairs of workers")
+    return with_interval(float(value), mean_kappa(pairs, drawn_bi[:affordable]), level)
+
+
+def mean_kappa(pairs: Sequence[tuple[NDArray[np.intp], FloatArray, FloatArray]], weight_bi: FloatArray) -> FloatArray:
+    """The kappas of pairs of workers (their items, and the scores of both), weighted by items; per row of weights."""
+    total_b, weight_b = np.zeros(len(weight_bi)), np.zeros(len(weight_bi))
+    for items, x, y in pairs:
+        w_bi = weight_bi[:, items]
+        n_b = w_bi.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean_x, mean_y = w_bi @ x / n_b, w_bi @ y / n_b
+            spread_b = w_bi @ x**2 / n_b - mean_x**2 + w_bi @ y**2 / n_b - mean_y**2
+            kappa_b = 1 - (w_bi @ (x - y) ** 2 / n_b) / (spread_b + (mean_x - mean_y) ** 2)
+        known_b = np.isfinite(kappa_b)
+        total_b += np.where(known_b, kappa_b * n_b, 0.0)
+        weight_b += np.where(known_b, n_b, 0.0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total_b / weight_b)
 
 
 def _rows(votes: Votes) -> list[NDArray[np.intp]]:
@@ -221,18 +258,26 @@ def _rules(votes: Votes, score_n: FloatArray, value_k: FloatArray) -> tuple[Floa
 
 def _distances(
     votes: Votes, value_k: FloatArray, rules: Sequence[FloatArray], level: float, rng: np.random.Generator
-) -> dict[str, Estimate]:
-    """The mean distance of each rule from gold, on the items where every rule has an answer."""
+) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+    """The mean distance of each rule from gold where every rule has an answer, and how much nearer than majority."""
+    others = RULES[1:]
+
+    def unknown(reason: str) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+        nothing = Estimate(None, reason=reason)
+        return dict.fromkeys(RULES, nothing), dict.fromkeys(others, nothing)
+
     if votes.gold_i is None:
-        return dict.fromkeys(RULES, Estimate(None, reason=NO_GOLD))
+        return unknown(NO_GOLD)
     known = (votes.gold_i >= 0) & np.all([np.isfinite(one) for one in rules], axis=0)
     if known.sum() < 2:
-        return dict.fromkeys(RULES, Estimate(None, reason="fewer than two gold items with an answer of every rule"))
+        return unknown("fewer than two gold items with an answer of every rule")
     gold = value_k[votes.gold_i[known]]
     n = int(known.sum())
     weight_bi = rng.multinomial(n, np.full(n, 1 / n), size=N_BOOT) / n
-    found = {}
-    for rule, value_i in zip(RULES, rules, strict=True):
-        off_i = np.abs(value_i[known] - gold)
-        found[rule] = with_interval(float(off_i.mean()), weight_bi @ off_i, level)
-    return found
+    off_ri = np.abs(np.array([value_i[known] for value_i in rules]) - gold)
+    lead_ri = off_ri[0] - off_ri[1:]
+
+    def mean(value_i: FloatArray) -> Estimate:
+        return with_interval(float(value_i.mean()), weight_bi @ value_i, level)
+
+    return dict(zip(RULES, map(mean, off_ri), strict=True)), dict(zip(others, map(mean, lead_ri), strict=True))

@@ -25,7 +25,9 @@ def scores(source: Source, out: str | None, level: float, seed: int, as_json: bo
 
     votes = source.read()
     found = measure(votes, rng=seed, level=level)
-    facts = {"input": account_summary(votes.account), "scores": score_summary(found)}
+    read = account_summary(votes.account)
+    read["notes"] = [note for note in read["notes"] if note["kind"] != "order"]  # distances are what this is about
+    facts = {"input": read, "scores": score_summary(found)}
     if out is not None:
         out = placed(out, "scores.csv")
         write_files({Path(out): score_table(found)})

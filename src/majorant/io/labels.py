@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.account import Note
 from majorant.errors import ConfigError, DataError
 from majorant.io.collect import Coded
 from majorant.io.frames import kind_key
@@ -68,6 +69,7 @@ class Labelled:
     gold_map: Codes | None
     gold_i: Codes | None  # from a file
     n_by_label: dict[Any, int]
+    note: Note | None = None  # what claims are about, where the caller gave labels an order or a threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,17 @@ class Scale:
         if len(set(names)) < len(names) or len(names) < 2:
             raise ConfigError(f"order= lists labels from lowest to highest, each once, not {','.join(names)!r}.")
         return cls(order=tuple(names))
+
+    def note(self) -> Note | None:
+        """What claims are about."""
+        if self.threshold is not None:
+            about = f"Every claim is about whether a score is at least {self.threshold:g}, not about its size."
+            return Note("threshold", about)
+        if self.order is not None:
+            shown = " < ".join(self.order[:6])
+            about = f"Every claim is about the exact label ({shown}), however far labels are apart; majorant scores"
+            return Note("order", f"{about} measures distances.")
+        return None
 
     def cut(self, value: Any, source: str) -> Any:
         """A score as the class that it falls into."""
@@ -162,4 +175,5 @@ def name_labels(
         gold_map=gold_map if "gold" in coded.codes else None,
         gold_i=gold_i if gold else None,
         n_by_label={label: int(n) for label, n in zip(labels, counts, strict=True)},
+        note=scale.note(),
     )

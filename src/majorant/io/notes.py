@@ -57,6 +57,7 @@ def make_account(
     rest = n_votes + resolved.merged + resolved.dropped
     abstained = coded.n_rows - rest
     notes = [
+        *([] if named.note is None else [named.note]),
         *coded.table.notes,
         *_row_notes(abstained, resolved, repeats),
         *label_notes(coverage.labels, named.n_by_label),

@@ -229,6 +229,7 @@ def _joined(every: Sequence[Rows], found: list[Layout], how: Opening) -> tuple[l
             layouts[n] = layout = {**layout, "item": place}
         if how.several:
             rows_of[n], layouts[n] = split_labels(rows_of[n], layout)
+            notes.append(Note("several", "Every claim is about one label at a time: is it given, yes or no?"))
     return rows_of, layouts, notes
 
 

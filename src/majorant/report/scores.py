@@ -7,6 +7,7 @@ from typing import Any
 from majorant.agreement.scores import RULES, Scores
 from majorant.interval import Estimate
 from majorant.output import Columns
+from majorant.wording import nearer_sentence
 
 NAMES = {
     "interval_alpha": "Krippendorff's alpha, interval",
@@ -21,6 +22,7 @@ def score_summary(found: Scores) -> dict[str, Any]:
     return {
         **{name: _facts(getattr(found, name)) for name in NAMES},
         "distance": {rule: _facts(found.distance[rule]) for rule in RULES},
+        "nearer": {rule: _facts(one) for rule, one in found.nearer.items()},
         "closest": found.closest,
         "about": "ranks" if found.ranked else "scores",
         "level": found.level,
@@ -37,6 +39,7 @@ def score_lines(facts: dict[str, Any]) -> list[str]:
     lines += [f"  {spelt}: {_spelt(facts[name])}" for name, spelt in NAMES.items()]
     lines.append("Mean distance from gold of each rule:")
     lines += [f"  {rule}: {_spelt(facts['distance'][rule])}" for rule in RULES]
+    lines += [nearer_sentence(rule, one) for rule, one in facts["nearer"].items() if one["low"] is not None]
     if facts["closest"] is not None:
         lines.append(f"Closest to gold on these items: {facts['closest']}.")
     return lines

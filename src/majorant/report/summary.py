@@ -35,13 +35,14 @@ from majorant.site import Site
 SCHEMA = 3  # rises when a field changes its meaning or goes
 COEFFICIENTS = ("percent", "krippendorff", "krippendorff_ordinal", "fleiss", "cohen", "gwet")
 PAIRS_SHOWN = 10
+ABOUT = ("threshold", "order", "several")  # notes that say what all claims are about
 
 
 def result_summary(result: Result, *, command: str | None = None, seed: int | None = None) -> dict[str, Any]:
     """The facts of a check, and how they were come by."""
     site, outcome = result.site, result.outcome
     moved = {"labels_changed": outcome.changed, "ties_settled": outcome.settled}
-    facts = {
+    facts: dict[str, Any] = {
         "majorant": __version__,
         "schema": SCHEMA,
         "command": command,
@@ -78,6 +79,9 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         "slices": [slice_summary(one) for one in result.slices],
         "comparison": [alternative_summary(one) for one in result.comparison],
     }
+    if about := " ".join(note.text for note in site.votes.account.notes if note.kind in ABOUT):
+        facts["certificate"]["sentence"] = f"{about} {facts['certificate']['sentence']}"
+        facts["answer"]["why"] = f"{facts['answer']['why']} {about}"
     if site.whole is None:  # which of the items the others were learned from
         facts["sample"] = {"items": len(result.votes.items), "of": site.votes.shape[0]}
     return facts
