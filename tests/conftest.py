@@ -29,6 +29,7 @@ def pytest_terminal_summary(terminalreporter):
 def run(tmp_path, monkeypatch, capsys):
     """Call the command line in an empty folder: run("check", "votes.csv") -> (exit code, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("majorant.cli.progress.LONG", float("inf"))  # the same lines on a slow machine
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["majorant", *map(str, arguments)])

@@ -29,7 +29,8 @@ from majorant.answer.path import Path, decision_path
 from majorant.answer.removal import Removal, removal
 from majorant.answer.review import Review, Reviewed, crowd_confusion, review, review_at
 from majorant.answer.workers import Workers, assess_workers, assess_workers_at
-from majorant.certify.certificate import Certificate
+from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
+from majorant.certify.certificate import Certificate, Claim
 from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
 from majorant.errors import DataError
 from majorant.estimate import ESTIMATORS, Fit, estimator_named, method_named
@@ -46,7 +47,7 @@ from majorant.randomness import as_generator, as_seed
 from majorant.site import MemorySite, Site, fit_of_items
 from majorant.slices import Slice, certify_slices_at, refuse_slices
 from majorant.tabular import Records
-from majorant.tally import Tally
+from majorant.tally import Tally, two_class_histograms
 from majorant.tally import tally as count
 from majorant.votes import IntArray, Votes
 
@@ -182,10 +183,12 @@ def check_at(
     compare_all: bool = False,
     labelled: Recognised | None = None,
     stage: Stage = nobody,
+    early: Callable[[Claim], None] | None = None,
 ) -> Result:
     """The whole line on votes wherever they lie; rule, confidence and plan from a sample where all are too many.
 
-    `labelled` are expert labels with the design that drew them; `stage` is told what is done now, one of STAGES.
+    `labelled` are expert labels with the design that drew them; `stage` is told what is done now, one of STAGES;
+    `early` is told what counts alone say, where votes of two classes are too many for memory: the rest takes minutes.
     """
     seed = as_seed(rng)
     as_level(level)
@@ -198,6 +201,8 @@ def check_at(
         labelled.design.refuse_other_votes(votes_digest(site))
     stage("counting")
     counts = _counts(site)
+    if early is not None and site.whole is None and site.votes.shape[2] == 2:
+        early(anonymous_claim(as_histograms(two_class_histograms(counts.patterns)), level, as_generator(seed)))
     chosen = _choose(
         site,
         level=level,

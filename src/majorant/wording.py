@@ -708,3 +708,8 @@ def asked_of_columns(missing: Sequence[str]) -> str:
     """
     roles = [f"the {role}" for role in missing]
     return f"Which column is {roles[0]}?" if len(roles) == 1 else f"Which columns are {one_of(roles)}?"
+
+
+def first_verdict(why: str) -> str:
+    """What the counts alone say, while the rest of a long run is still to come."""
+    return f"First, from the vote counts: {why} Workers, rules and labels follow."

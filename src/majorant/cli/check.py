@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,10 +13,13 @@ from majorant.cli.export import export_option, export_path, export_text
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, claim_option, common_options, emphasised, level_option
-from majorant.cli.progress import at_work
+from majorant.cli.progress import stages_of_check
 from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError
+
+if TYPE_CHECKING:
+    from majorant.certify.certificate import Claim
 
 FROM_BEST_TO_WORST = ("proved", "supported", "undecided", "unidentified", "void", "refuted")
 ACTIONS = ("keep", "ask", "switch")  # from the one that needs nothing done to the one that needs most
@@ -63,6 +66,11 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
     type=click.Choice([*ACTIONS[1:], *FROM_BEST_TO_WORST]),
     help="Exit with 1 if the answer is this one (ask: or switch), or if the verdict, or that of a slice, is this or "
     "worse: for checks that run by themselves.",
+)
+@click.option(
+    "--log-progress/--no-log-progress",
+    default=None,
+    help="A line on standard error for each stage; without it where standard error is no terminal, after 10 s.",
 )
 @memory_options
 @cluster_options
@@ -126,8 +134,9 @@ def _check(
         from majorant.report.files import labels_of, write_result
         from majorant.report.summary import result_summary
 
-        with at_work("certifying and deciding", quiet=options["quiet"] or site.whole is None):
-            result = check_at(site, labelled=labelled, **how)
+        log = {"quiet": options["quiet"], "logged": options["log_progress"]}
+        with stages_of_check(**log, bar=site.whole is not None) as stage:
+            result = check_at(site, labelled=labelled, stage=stage, early=None if options["quiet"] else _early, **how)
         summary = result_summary(result, command=command_line(), seed=how["rng"])
         export, more = options["export"], dict[Path, Any]()
         if out is not None and export is not None:
@@ -135,6 +144,13 @@ def _check(
             more = {export_path(out, export): export_text(export, table, labels, result.site.votes, source)}
         safe = options["spreadsheet"]
         return summary, [] if out is None else write_result(result, summary, out, more=more, spreadsheet=safe)
+
+
+def _early(claim: Claim) -> None:
+    """What the counts alone say, while the rest is still to come."""
+    from majorant.wording import first_verdict
+
+    click.echo(first_verdict(claim.why), err=True)
 
 
 def _refuse_elsewhere(large: Large | None, cluster: Cluster | None, by: str | None, options: dict[str, Any]) -> None:

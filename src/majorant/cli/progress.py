@@ -1,14 +1,19 @@
-"""Progress on standard error, only where a person watches a terminal."""
+"""Progress on standard error: where a person watches a terminal, or where a log is wanted."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING
+
+import click
 
 Report = Callable[[str, int, int | None], None]  # what is done, how much of it, out of how much if that is known
 SHORT = 0.5  # seconds; a pass that takes less is not timed by itself
+LONG = 10.0  # seconds; a run that takes longer says in a log how far it is
+SHARE_OF_STAGE = {"counting": 0.02, "testing": 0.53, "comparing": 0.15, "judging": 0.15, "measuring": 0.15}  # 1e5 votes
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -26,6 +31,31 @@ def at_work(what: str, *, quiet: bool) -> Iterator[None]:
     """Say what takes its time, with the time it has taken, where somebody watches."""
     with _spinner(what, quiet=quiet):
         yield
+
+
+@contextlib.contextmanager
+def stages_of_check(*, quiet: bool, logged: bool | None, bar: bool = True) -> Iterator[Callable[[str], None]]:
+    """A callback that is told each stage of `check`: shows it with the share that is done and about the time left.
+
+    On a terminal as a bar, unless another one is there already; else as lines on standard error, if they are `logged`:
+    None logs those of a run that has taken LONG, no others.
+    """
+    start, seen = monotonic(), 0.0
+    watched = sys.stderr.isatty() and not logged
+    with _spinner("{task.description}", quiet=quiet or not watched or not bar) as shown:
+
+        def tell(stage: str) -> None:
+            nonlocal seen
+            passed, share = monotonic() - start, seen
+            left = f", about {passed * (1 - share) / share:.0f} s left" if share and passed >= 1 else ""
+            seen = min(share + SHARE_OF_STAGE[stage], 1.0)
+            text = f"{stage} ({100 * share:.0f} % done after {passed:.0f} s{left})"
+            if shown is not None:
+                shown.update(shown.task_ids[0], description=text)
+            elif not quiet and not watched and logged is not False and (logged or passed >= LONG):
+                click.echo(f"majorant: {text}", err=True)
+
+        yield tell
 
 
 @contextlib.contextmanager

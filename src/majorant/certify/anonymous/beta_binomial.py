@@ -7,6 +7,8 @@ class 1, logit nu)`; a large concentration gives back independent votes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import digamma, expit, gammaln, log_expit
 
@@ -78,17 +80,26 @@ def _log_beta(cells: Cells, mean: FloatArray, concentration: FloatArray) -> Floa
     total = np.exp(concentration)
     alpha, beta = total * expit(mean), total * expit(-mean)
     ones_c = cells.votes_c - cells.zeros_c
-    rise = gammaln(alpha + cells.zeros_c) - gammaln(alpha) + gammaln(beta + ones_c) - gammaln(beta)
-    return np.asarray(rise - gammaln(total + cells.votes_c) + gammaln(total))
+    rise = _above(gammaln, alpha, cells.zeros_c) - gammaln(alpha) + _above(gammaln, beta, ones_c) - gammaln(beta)
+    return np.asarray(rise - _above(gammaln, total, cells.votes_c) + gammaln(total))
+
+
+def _above(function: Callable[[FloatArray], FloatArray], base: FloatArray, count_c: FloatArray) -> FloatArray:
+    """The function of base + count for each cell, (..., cells); many cells share their few counts."""
+    n_counts = int(count_c.max(initial=0)) + 1
+    if count_c.ndim != 1 or base.shape[-1:] != (1,) or 2 * n_counts > len(count_c):
+        return function(base + count_c)
+    return np.asarray(function(base + np.arange(float(n_counts)))[..., count_c.astype(np.intp)])
 
 
 def _beta_slopes(cells: Cells, mean: FloatArray, concentration: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Slopes of `_log_beta` in the logit of the mean and the log of the concentration."""
     total = np.exp(concentration)
     alpha, beta = total * expit(mean), total * expit(-mean)
-    by_alpha = digamma(alpha + cells.zeros_c) - digamma(alpha)
-    by_beta = digamma(beta + (cells.votes_c - cells.zeros_c)) - digamma(beta)  # a tiny beta must not be rounded off
-    by_total = digamma(total) - digamma(total + cells.votes_c)
+    by_alpha = _above(digamma, alpha, cells.zeros_c) - digamma(alpha)
+    ones_c = cells.votes_c - cells.zeros_c
+    by_beta = _above(digamma, beta, ones_c) - digamma(beta)  # a tiny beta must not be rounded off
+    by_total = digamma(total) - _above(digamma, total, cells.votes_c)
     by_mean = (by_alpha - by_beta) * total * expit(mean) * expit(-mean)
     return by_mean, alpha * by_alpha + beta * by_beta + total * by_total
 

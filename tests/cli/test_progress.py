@@ -1,0 +1,46 @@
+"""A long run says how far it is, and what it knows already."""
+
+import pytest
+
+from majorant.cli.progress import SHARE_OF_STAGE
+from majorant.output import votes_table, write_table
+from majorant.pipeline import STAGES
+from majorant.simulate import simulate
+
+
+@pytest.fixture
+def votes_file(tmp_path):
+    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 120, 5, rng=0)
+    write_table(tmp_path / "votes.csv", votes_table(votes))
+    return "votes.csv"
+
+
+def test_each_stage_has_its_share():
+    assert tuple(SHARE_OF_STAGE) == STAGES
+    assert sum(SHARE_OF_STAGE.values()) == pytest.approx(1)
+
+
+def test_a_log_names_each_stage_with_its_share(run, votes_file):
+    code, out, err = run("check", votes_file, "--log-progress")
+    lines = err.splitlines()
+    assert code == 0
+    assert [line.split()[1] for line in lines] == list(STAGES)
+    assert lines[2].startswith("majorant: comparing (55 % done after ")
+    assert out.startswith("Answer")
+
+
+@pytest.mark.parametrize("how", [[], ["--no-log-progress"], ["--log-progress", "-q"]])
+def test_a_short_run_that_nobody_asked_says_nothing(run, votes_file, how):
+    assert run("check", votes_file, *how)[2] == ""
+
+
+def test_a_run_logs_by_itself_once_it_is_long(run, votes_file, monkeypatch):
+    monkeypatch.setattr("majorant.cli.progress.LONG", 0.0)
+    assert "majorant: judging" in run("check", votes_file)[2]
+    assert run("check", votes_file, "--no-log-progress")[2] == ""
+
+
+def test_with_memory_the_verdict_of_the_counts_comes_first(run, votes_file):
+    _, _, err = run("check", votes_file, "--memory", "1GB")
+    assert err.startswith("First, from the vote counts: ")
+    assert run("check", votes_file, "--memory", "1GB", "-q")[2] == ""
