@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo test long fuzz browser spark bench paper format clean
+.PHONY: help demo test long fuzz browser spark bench paper release-check format clean
 
 help:
 	@echo "make demo    install into .venv and run a simulated crowd and a panel of judges through the line"
@@ -15,6 +15,7 @@ help:
 	@echo "make spark   PySpark into .venv, for the tests on Spark (Java 17 is needed too)"
 	@echo "make bench   speed and memory, as ratios"
 	@echo "make paper   every table and figure of the paper into paper-out"
+	@echo "make release-check  build, check what is built, install it on the lowest and the newest versions, run the demo there"
 	@echo "make format  rewrite the sources in the project's format"
 
 $(VENV)/python.stamp:
@@ -67,6 +68,13 @@ bench: $(VENV)/long.stamp
 
 paper: $(VENV)/run.stamp
 	$(BIN)/python -m reproduction --out paper-out
+
+$(VENV)/release.stamp: $(VENV)/run.stamp
+	$(BIN)/pip install --quiet --editable '.[release]'
+	@touch $@
+
+release-check: $(VENV)/release.stamp
+	$(BIN)/python release_check.py
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff format .

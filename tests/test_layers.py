@@ -58,6 +58,7 @@ MAY_IMPORT = {
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
     "web": f"pipeline ask report {BELOW_PIPELINE}",
     "compat": "answer estimate io kernels pipeline tally votes",
+    "testing": "agreement answer io pipeline report",
     "cli": f"pipeline ask report web cli {BELOW_PIPELINE}",
     "__main__": "cli",
     "__init__": f"pipeline ask report {BELOW_PIPELINE}",  # the public names, lazily

@@ -39,6 +39,12 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
 )
 @click.option("--report", metavar="FILE", help="Also write the report: one HTML file that needs nothing else.")
 @export_option("With --out: also the labels with their confidence as a file that a labelling tool imports.")
+@click.option(
+    "--summary",
+    "digest",
+    metavar="FILE",
+    help='Also write the answer in Markdown; - prints it. "$GITHUB_STEP_SUMMARY" is added to.',
+)
 @click.option("--mask", "masked", is_flag=True, help="Numbers in place of the names of items and workers, everywhere.")
 @click.option("--method", metavar="NAME", help="Overrule the choice: a method, or combination.")
 @click.option("-v", "--verbose", is_flag=True, help="Also what was read, counted and found, below the answer.")
@@ -97,11 +103,16 @@ def check(
     summary, written = _check(source, large, cluster, by, out, {**how, "compare_all": options["compare_all"]}, options)
     from majorant.report.check_text import answer_text, check_text
     from majorant.report.html import write_report
+    from majorant.report.markdown import markdown, write_markdown
     from majorant.report.text import to_json
 
     if options["report"] is not None:
         written.append(write_report(summary, options["report"]))
-    if options["as_json"]:
+    if options["digest"] not in (None, "-"):
+        written.append(write_markdown(summary, options["digest"]))
+    if options["digest"] == "-":
+        click.echo(markdown(summary), nl=False)
+    elif options["as_json"]:
         click.echo(to_json(summary), nl=False)
     elif options["quiet"]:
         click.echo(emphasised(summary["answer"]["headline"], summary["answer"]["action"]))
@@ -162,6 +173,8 @@ def _refuse_elsewhere(large: Large | None, cluster: Cluster | None, by: str | No
             raise ConfigError("--export writes into the folder of --out: name one. Labels alone: majorant aggregate.")
         if large is not None or cluster is not None or options["masked"]:
             raise ConfigError("--export needs all votes and their names: leave out --memory, --engine and --mask.")
+    if options["digest"] == "-" and options["as_json"]:
+        raise ConfigError("--json and --summary - both print: name a file for the summary.")
     if large is not None and cluster is not None:
         raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
     if options["compare_all"] and (large is not None or cluster is not None):

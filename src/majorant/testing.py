@@ -1,0 +1,63 @@
+"""Assertions for a project's own tests: the answer, and the agreement, that votes must give.
+
+They work in pytest, unittest or a plain script: what does not hold is an AssertionError that says what was found.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack, get_args
+
+from majorant.agreement import agreement
+from majorant.answer.answer import Action
+from majorant.errors import ConfigError
+from majorant.io import Reading
+from majorant.pipeline import check
+from majorant.report.check_text import answer_text
+from majorant.report.summary import COEFFICIENTS, result_summary
+
+if TYPE_CHECKING:
+    from majorant.pipeline import Result
+
+
+def assert_answer(
+    votes: Any, *allowed: Action, level: float = 0.95, tolerance: float = 0.01, **reading: Unpack[Reading]
+) -> Result:
+    """Assert that `check` answers with one of the `allowed` actions (keep, switch, ask), and return its result.
+
+    `votes` is whatever `mj.read` takes, with the same arguments, among them a `gold_file` of labels that `mj.ask` drew.
+    Same votes, same answer: the seed is fixed.
+
+    >>> rows = [(item, worker, item % 2) for item in range(20) for worker in "abc"]
+    >>> assert_answer(rows, "keep").answer.grade
+    'exact'
+    >>> assert_answer(rows, "ask")
+    Traceback (most recent call last):
+    AssertionError: keep, not ask:
+    Answer   Keep majority vote...
+    """
+    actions = get_args(Action)
+    if not allowed or any(one not in actions for one in allowed):
+        raise ConfigError(f"Name the answers that are allowed, of {', '.join(actions)}: assert_answer(votes, 'keep').")
+    result = check(votes, level=level, tolerance=tolerance, **reading)
+    if result.answer.action not in allowed:
+        text = answer_text(result_summary(result))
+        raise AssertionError(f"{result.answer.action}, not {' or '.join(allowed)}:\n{text}")
+    return result
+
+
+def assert_agreement(
+    votes: Any, at_least: float, *, coefficient: str = "krippendorff", level: float = 0.95, **reading: Unpack[Reading]
+) -> None:
+    """Assert that a coefficient of agreement is at least so high: the lower end of its interval, not the estimate.
+
+    `coefficient` is percent, krippendorff, fleiss, cohen or gwet: docs/agreement.md says which says what.
+
+    >>> rows = [(item, worker, item % 2) for item in range(20) for worker in "abc"]
+    >>> assert_agreement(rows, .8, coefficient="gwet")
+    """
+    if coefficient not in COEFFICIENTS:
+        raise ConfigError(f"coefficient: one of {', '.join(COEFFICIENTS)}, not {coefficient!r}.")
+    found = getattr(agreement(votes, level=level, **reading), coefficient)
+    if found.low is None or found.low < at_least:
+        shown = found.reason if found.low is None else f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+        raise AssertionError(f"{coefficient}: {shown}; at least {at_least:g} is wanted.")

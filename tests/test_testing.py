@@ -1,0 +1,34 @@
+"""The assertions for others' tests."""
+
+import pytest
+
+from majorant.errors import ConfigError
+from majorant.testing import assert_agreement, assert_answer
+
+ALIKE = [(item, worker, item % 2) for item in range(20) for worker in "abc"]
+CHANCE = [
+    (item, worker, (item * 7 + step * 3 + item * step) % 2) for item in range(20) for step, worker in enumerate("abc")
+]
+
+
+def test_an_answer_that_is_allowed_comes_back():
+    assert assert_answer(ALIKE, "switch", "keep").answer.action == "keep"
+
+
+def test_another_answer_fails_and_says_what_was_found():
+    with pytest.raises(AssertionError, match=r"(?s)keep, not ask or switch:.*Evidence"):
+        assert_answer(ALIKE, "ask", "switch")
+
+
+@pytest.mark.parametrize("allowed", [(), ("kepe",)])
+def test_answers_that_do_not_exist_are_refused(allowed):
+    with pytest.raises(ConfigError, match="keep, switch, ask"):
+        assert_answer(ALIKE, *allowed)
+
+
+def test_agreement_is_judged_by_the_lower_end():
+    assert_agreement(ALIKE, 0.99, coefficient="percent")
+    with pytest.raises(AssertionError, match=r"krippendorff: .* at least 0.6 is wanted"):
+        assert_agreement(CHANCE, 0.6)
+    with pytest.raises(ConfigError, match="coefficient: one of percent"):
+        assert_agreement(ALIKE, 0.5, coefficient="kappa")
