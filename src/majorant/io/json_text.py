@@ -121,7 +121,8 @@ def _is_closed(file: File) -> bool:
 
 def _options(packing: str, shape: str) -> str:
     return (
-        f"format = {literal(shape)}, compression = {literal(packing or 'none')}, maximum_object_size = {LARGEST_OBJECT}"
+        f"format = {literal(shape)}, compression = {literal(packing or 'uncompressed')}, "
+        f"maximum_object_size = {LARGEST_OBJECT}"
     )
 
 
