@@ -3,9 +3,10 @@
 `MAJORANT_DATA=... python benchmarks/advice.py [FOLDER]`.  Every data set found below the folder is taken, in either of
 two formats: a CSV file without header (worker, item, label, gold, and seconds if there is a fifth column), or a folder
 with label.csv (item, worker, label) and truth.csv (item, truth).  `python benchmarks/advice.py simulated [SEEDS]` takes
-crowds of many kinds instead, among them workers who are alike, and prints what each member of the combination gains
-over majority vote, the mean over seeds.  Our choice is the rule that is compared with majority vote (`decide`).  Gold
-labels are hidden from all methods, and used for the accuracy alone; a tie counts as a fair draw.
+crowds of many kinds instead, among them workers who are alike, and prints what the labels that `check` writes gain
+over majority vote, and what each member of the combination does, the mean over seeds and its standard error.  Our
+choice is the rule that is compared with majority vote (`decide`); the advice is to write its labels, or majority's.
+Gold labels are hidden from all methods, and used for the accuracy alone; a tie counts as a fair draw.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.io import read
+from majorant.pipeline import AUTO, aggregate_at
+from majorant.site import MemorySite
 from majorant.votes import Votes
 
 COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}
-CHOICE, SIMULATED = "our choice", "simulated"
+ADVICE, CHOICE, SIMULATED = "advice", "our choice", "simulated"
 MODELS = ("one-coin", "hierarchical", "ebcc")
 MOST_COLUMNS = 20  # data sets in one table
 
@@ -82,25 +85,30 @@ def data_sets(folder: Path) -> Iterator[tuple[str, Votes]]:
 
 
 def simulated(n_seeds: int) -> None:
-    """What the choice and each member of the combination gain over majority vote, crowd by crowd."""
+    """What the advice, the choice and each member of the combination gain over majority vote, crowd by crowd."""
     gain: dict[str, list[list[float]]] = {}
     for seed in range(n_seeds):
         for name, votes in chain(alike_crowds(seed), crowds(seed)):
             blind = replace(votes, gold_i=None)
             majority = fit_method("majority", blind, 0)
-            decision = decide(blind, majority, rng=0)
-            fits = [decision.fit, *(fit_method(method, blind, 0) for method in MODELS), majority]
-            *right, base = (found.value for fit in fits if (found := gold_accuracy(votes, fit, level=0.95)))
+            advised = aggregate_at(MemorySite(blind), AUTO, seed=0)
+            fits = [advised, decide(blind, majority, rng=0).fit, *(fit_method(method, blind, 0) for method in MODELS)]
+            *right, base = (
+                found.value for fit in [*fits, majority] if (found := gold_accuracy(votes, fit, level=0.95))
+            )
             gain.setdefault(name, []).append([100 * (one - base) for one in right])
             print(f"  seed {seed}, {name}: {100 * base:.2f} % by majority vote", file=sys.stderr, flush=True)
-    mean = {name: np.mean(rows, axis=0) for name, rows in gain.items()}
-    print(f"{'points gained over majority vote':40} seeds  " + "  ".join(f"{m:>12}" for m in (CHOICE, *MODELS)))
-    for name, gain_m in mean.items():
-        print(f"{name:40} {len(gain[name]):5}  " + "  ".join(f"{points:12.2f}" for points in gain_m))
+    rows = {name: np.array(rows) for name, rows in gain.items()}
+    heads = "  ".join(f"{head:>12}" for head in (ADVICE, CHOICE, *MODELS))
+    print(f"{'points gained over majority vote':40} seeds  {heads}  error of our choice")
+    for name, gain_sm in rows.items():
+        cells = "  ".join(f"{points:12.2f}" for points in gain_sm.mean(axis=0))
+        error = gain_sm[:, 1].std(ddof=1) / np.sqrt(len(gain_sm)) if len(gain_sm) > 1 else np.nan
+        print(f"{name:40} {len(gain_sm):5}  {cells}  {error:19.2f}")
     for what, pick in (("mean", np.mean), ("worst", np.min)):
         for kind, alike in (("workers alike, or nearly", True), ("unequal workers", False)):
-            rows = [row for name, row in mean.items() if ("alike" in name) == alike]
-            print(f"{f'{kind}, {what}':40} {'':5}  " + "  ".join(f"{p:12.2f}" for p in pick(rows, axis=0)))
+            means = [row.mean(axis=0) for name, row in rows.items() if ("alike" in name) == alike]
+            print(f"{f'{kind}, {what}':40} {'':5}  " + "  ".join(f"{p:12.2f}" for p in pick(means, axis=0)))
 
 
 def main() -> None:

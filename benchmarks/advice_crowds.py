@@ -26,6 +26,7 @@ ALIKE = {
     "alike, 20 votes a worker": ((0.7, 0.3), 0.82, 5, 20, 0.0),
     "alike, 5 votes a worker": ((0.5, 0.5), 0.75, 5, 5, 0.0),
     "alike, 3 votes an item": ((0.5, 0.5), 0.8, 3, 20, 0.0),
+    "alike, prior .7, 3 votes an item": ((0.7, 0.3), 0.75, 3, 20, 0.0),
     "alike, four classes": ((0.25,) * 4, 0.7, 5, 20, 0.0),
     "nearly alike": ((0.6, 0.4), 0.8, 5, 20, 0.3),
 }

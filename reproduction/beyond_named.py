@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from majorant.answer.gold import gold_accuracy
-from majorant.certify.named.design import majority_codes, worker_sets
+from majorant.certify.named.design import worker_sets
 from majorant.estimate import Fit
 from majorant.estimate.anchor_map import AnchorMap
 from majorant.estimate.majority import Majority
@@ -38,7 +38,7 @@ def run(context: Context) -> Outcome:
 
 def _cells(name: str, votes: Votes, *, every_vote: bool) -> Iterator[Cell]:
     fit = AnchorMap(shared=False, smoothing=SMOOTHING).fit(votes)
-    majority_i = majority_codes(votes)
+    majority_i = Majority().fit(votes).codes()
     untied = majority_i >= 0
     yield compare(f"{name}, share of items tied", None, float(1 - untied.mean()))
     agree = fit.codes("first")[untied] == majority_i[untied]

@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from majorant.certify.certificate import Certificate, Claim
+from majorant.certify.certificate import AssumptionTest, Certificate, Claim
 from majorant.certify.gold.cells import GoldCells
 from majorant.certify.gold.plan import gold_needed
 from majorant.certify.gold.tests import best_p_values, simes, worse_p_values
@@ -157,12 +157,28 @@ def test_a_certificate_that_found_dependence_makes_the_plan_doubtful(verdict, mo
     assert "if votes were" not in plan_text(plan_summary(plan(votes, target=0.9)))
 
 
+@pytest.mark.parametrize(
+    ("name", "condition"),
+    [
+        ("workers alike", "workers were alike"),
+        ("numbers of votes alike", "the number of votes did not go with the item"),
+    ],
+)
+def test_any_assumption_that_fails_makes_the_plan_doubtful(name, condition):
+    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=500, n_votes=3, rng=0)
+    gate = AssumptionTest(name=name, passed=False, p_value=0.001, text="")
+    claim = Claim(kind="anonymous", verdict="supported", why="", model="independent votes", gates=(gate,))
+    found = plan(votes, target=0.8, certificate=Certificate(level=0.95, why="", anonymous=claim))
+    assert (found.advice, found.doubts) == ("doubtful", (condition,))
+    assert plan_summary(found)["sentence"].startswith(f"If {condition}, being right on 80 % of the items would take")
+
+
 def test_where_the_verdict_stands_no_more_items_are_asked_for():
     votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=300, n_votes=3, rng=0)
     claim = Claim(kind="anonymous", verdict="proved", why="", more_items=0)
     whole = plan(votes, certificate=Certificate(level=0.95, why="", anonymous=claim))
     assert whole.more_items is None
-    assert "more items without gold" not in plan_text(plan_summary(whole))
+    assert "fresh items without gold" not in plan_text(plan_summary(whole))
 
 
 @pytest.mark.parametrize("n_votes", [1, 2])

@@ -34,8 +34,9 @@ from majorant.io import Reading, as_votes
 from majorant.merge import merge_equal_items, take_items
 from majorant.randomness import as_generator
 from majorant.site import Countable, MemorySite
-from majorant.tally import Patterns, counts, tied, two_class_histograms
+from majorant.tally import Patterns, two_class_histograms
 from majorant.votes import IntArray, Votes
+from majorant.wording import at_level
 
 MOST_ENTRIES = 250_000  # of all workers' confusion matrices together; 200 replicates of more would fill the memory
 MOST_VOTES = 800_000  # times classes squared: what 200 refits go through in seconds; of more, a sample of the items
@@ -171,35 +172,22 @@ def inquire_from(material: Material, *, level: float, rng: np.random.Generator) 
         if panel.votes.votes_i.max(initial=0) >= 3:
             case = panel = replace(panel, replicates=bootstrap(panel, rng=rng))  # one for both claims
     gate = None if shared_errors is None else shared_errors.gate
-    # A headline takes gold where that decides, else the anonymous claim: they share the error.
+    # A headline takes gold where that decides, else the anonymous claim: they share the error, and hold at the level.
     each = level if material.gold is None else (1 + level) / 2
     anonymous = _anonymous(material, panel, gate, each, rng)
     alike = workers_differ(material.sample, rng=rng.spawn(1)[0], level=ALIKE_LEVEL)
     named = None if case is None else _named(material, case, anonymous, alike, gate, level, rng)
-    anonymous = replace(anonymous, level=each)
+    anonymous = replace(anonymous, level=level, why=at_level(anonymous.why, each, level))
     if anonymous.model != MODEL:
         anonymous = weakened(anonymous, alike, DRAWN_ANEW)
-    gold = None if material.gold is None else claim_from_cells(material.gold, material.sample.labels, level=each)
-    tied_share = _tied_share(material.sample)
-    anonymous = _beside_ties(anonymous, tied_share)
-    named, gold = (None if claim is None else _beside_ties(claim, tied_share) for claim in (named, gold))
+    gold = None
+    if material.gold is not None:
+        gold = replace(claim_from_cells(material.gold, material.sample.labels, level=each), level=level)
     why = " ".join([anonymous.why, *([named.why] if named is not None else [])])
     certificate = Certificate(
         level=level, why=why, anonymous=anonymous, named=named, gold=gold, dependence=shared_errors, design=shape
     )
     return Inquiry(certificate, shape, None if case is None else case.fit)
-
-
-def _tied_share(votes: Votes) -> float:
-    """The share of the items with a vote that majority leaves tied."""
-    voted_i = votes.votes_i > 0
-    return float(tied(counts(votes))[voted_i].mean()) if voted_i.any() else 0.0
-
-
-def _beside_ties(claim: Claim, tied_share: float) -> Claim:
-    """The claim, which says how many items are tied if its numbers leave them out."""
-    left_out = claim.tie_loss.value is None and claim.verdict != "unidentified"
-    return replace(claim, tied_share=tied_share) if left_out else claim
 
 
 def _case(votes: Votes) -> Case | None:

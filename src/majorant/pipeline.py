@@ -295,7 +295,7 @@ def _choose(
     if labelled is not None and method is None and _adopts(labelled):
         refit, other = partial(_corrected, labelled.design), _corrected_at(site, labelled.design)
         decision = with_fit(decision, majority, other if item_p is None else fit_of_items(site, other, item_p))
-    apart, expected = difference_at(site, other), expected_gain(majority, decision.fit, decision.belief)
+    apart, expected = difference_at(site, other), expected_gain(majority, *decision.expectation)
     gold = gold_lead(site, other, apart, alpha=(1 - level) / decision.n_rivals)
     rules = {MAJORITY: everywhere, other.method: other}
     model = model_of(inquiry.certificate, expected, apart.stake)

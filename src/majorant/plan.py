@@ -9,8 +9,9 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant.certify.anonymous.sizes import NAME as SIZES_ALIKE
 from majorant.certify.anonymous.words import too_few_votes
-from majorant.certify.certificate import Certificate
+from majorant.certify.certificate import ALIKE, Certificate
 from majorant.certify.gold.cells import gold_cells
 from majorant.certify.gold.claim import gold_claim
 from majorant.certify.gold.plan import model_gold
@@ -30,9 +31,15 @@ CREW_PATTERNS = 2**14  # ways in which a crew can vote, up to which choosing amo
 PANEL_SHARE = 0.5  # workers who vote on at least this share of the items are a crew to choose from
 NOTICEABLE = 1e-3  # accuracy that the last workers of a crew must add together to be kept
 ROUNDING = 1e-12  # accuracies closer than this are equal
-NO_GOLD = Estimate(None, reason="no untied item has a gold label")
+NO_GOLD = Estimate(None, reason="no item has a gold label")
 PANEL_METHOD = "dawid-skene"  # the plan for a panel is made at its confusion matrices, pooled by votes where need be
 CROWD_METHOD = "shared"  # that for a crowd at one matrix for all: its workers give too few votes each
+INDEPENDENT = "independent votes"
+DOUBTS = {  # by the test that fails
+    INDEPENDENT: "votes were independent",
+    ALIKE: "workers were alike",
+    SIZES_ALIKE: "the number of votes did not go with the item",
+}
 ASSUMPTIONS = (
     "votes are independent given the truth (hard items and shared errors make votes gain less than shown)",
     "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
@@ -71,11 +78,12 @@ class Plan:
     votes_now: float | None  # mean votes per item so far
     advice: Advice
     gold_items: int | None  # that would decide whether majority vote is optimal, where there is no gold yet
-    more_gold: int | None = None  # further gold items that would decide, by the certificate
-    more_items: int | None = None  # further items that would decide without gold, by the certificate
+    more_gold: int | None = None  # fresh gold items that would decide by themselves, by the certificate
+    more_items: int | None = None  # fresh items that would decide by themselves, without gold
     crew: tuple[CrewStep, ...] = ()  # named workers in the order in which they help most
-    expected_now: float | None = None  # by the model, how often majority is right on the untied gold items
+    expected_now: float | None = None  # by the model, how often majority is right on the gold items
     observed_now: Estimate = NO_GOLD  # how often it is
+    doubts: tuple[str, ...] = ()  # what the numbers rest on, and the data contradict
     assumptions: tuple[str, ...] = ASSUMPTIONS
 
     @property
@@ -151,7 +159,7 @@ def plan(
 
     `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
     A few workers who vote on most items are a crew: `crew` says in which order they help.  `certificate` adds how many
-    more items would decide whether majority vote is optimal.  Where it found that votes depend on each other, or gold
+    more items would decide whether majority vote is optimal.  Where it rejects what the plan rests on, or gold
     shows that majority is right less often than the model expects, or than the target where the votes should be
     enough, the advice is `doubtful`.  NotIdentified where no item has three votes.
 
@@ -179,12 +187,12 @@ def plan(
         level=level,
     )
     gold = gold_claim(votes, level=level) if certificate is None else certificate.gold
-    expected, observed = _right_now(votes, prior_k, confusion_kl, level)
+    expected, observed, contradicted = _right_now(votes, prior_k, confusion_kl, level)
     crew, advice = _crew_of(votes, fit, members), base.advice
-    contradicted = expected is not None and observed.high is not None and observed.high < expected
     now = _accuracy_now(certificate, observed)
     short = advice == "enough" and now is not None and now < target
-    if _depend(certificate) or contradicted or short:
+    doubts = _doubts(certificate, independent=not (contradicted or short))
+    if doubts:
         advice = "doubtful"
     elif advice not in ("enough", "better rule") and crew and crew[-1].best >= target:
         advice = "know who votes"
@@ -194,9 +202,10 @@ def plan(
         expected_now=expected,
         observed_now=observed,
         gold_items=base.gold_items if observed.value is None else None,
-        more_gold=gold.more_items if gold is not None else None,
+        more_gold=(gold.more_items or None) if gold is not None else None,
         more_items=(certificate.anonymous.more_items or None) if certificate is not None else None,
         crew=crew,
+        doubts=doubts,
     )
 
 
@@ -228,10 +237,14 @@ def plan_crew(prior: ArrayLike, confusions: ArrayLike, workers: Sequence[Hashabl
     return tuple(steps)
 
 
-def _depend(certificate: Certificate | None) -> bool:
-    """Whether the certificate found that votes depend on each other, so that it is void or allows for hard items."""
+def _doubts(certificate: Certificate | None, *, independent: bool) -> tuple[str, ...]:
+    """What the plan rests on and the certificate's tests reject, or gold contradicts: not `independent`."""
     claim = None if certificate is None else certificate.anonymous
-    return claim is not None and (claim.verdict == "void" or claim.model == "item difficulty")
+    failed = {gate.name for gate in claim.gates if gate.passed is False} if claim is not None else set()
+    depend = claim is not None and (claim.verdict == "void" or claim.model == "item difficulty")
+    if not independent or (depend and not failed & {ALIKE, SIZES_ALIKE}) or failed - {ALIKE, SIZES_ALIKE}:
+        failed |= {INDEPENDENT}
+    return tuple(text for name, text in DOUBTS.items() if name in failed)
 
 
 def _accuracy_now(certificate: Certificate | None, observed: Estimate) -> float | None:
@@ -260,21 +273,28 @@ def _crew_of(votes: Votes, fit: Fit, member_j: NDArray[np.int64]) -> tuple[CrewS
 
 def _right_now(
     votes: Votes, prior_k: FloatArray, confusion_kl: FloatArray, level: float
-) -> tuple[float | None, Estimate]:
-    """How often majority should be right on the untied gold items, and how often it is, with its exact interval."""
+) -> tuple[float | None, Estimate, bool]:
+    """How often majority should be right on the gold items, how often it is, and whether that contradicts the model.
+
+    A tie is a fair draw.  The interval is of all items, a point where all have gold; the model is contradicted where it
+    lies above the exact interval of a random sample.
+    """
     cells = gold_cells(votes)
-    right, n_gold = int(cells.right_c.sum()), int(cells.gold_c.sum())
+    right, n_gold = float(cells.right_c.sum()), int(cells.gold_c.sum())
     if not n_gold:
-        return None, NO_GOLD
+        return None, NO_GOLD, False
+    low, high = clopper_pearson(right, n_gold, level)
+    whole = n_gold == int((votes.votes_i > 0).sum())
+    observed = Estimate(right / n_gold, *((right / n_gold,) * 2 if whole else (low, high)))
     gold_h = np.bincount(cells.votes_c, weights=cells.gold_c)
     try:
-        expected = sum(
-            float(gold_h[n_votes]) * majority_accuracy(prior_k, confusion_kl, int(n_votes), "exclude")
+        total = sum(
+            float(gold_h[n_votes]) * majority_accuracy(prior_k, confusion_kl, int(n_votes))
             for n_votes in np.flatnonzero(gold_h)
         )
     except ConfigError:  # too many vote patterns
-        return None, Estimate(right / n_gold, *clopper_pearson(right, n_gold, level))
-    return expected / n_gold, Estimate(right / n_gold, *clopper_pearson(right, n_gold, level))
+        return None, observed, False
+    return total / n_gold, observed, high < total / n_gold
 
 
 def _point(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> PlanPoint:

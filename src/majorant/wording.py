@@ -88,6 +88,79 @@ def under(conditions: Sequence[str], sentence: str) -> str:
     return f"If {', and if '.join(conditions)}, {sentence[:1].lower()}{sentence[1:]}"
 
 
+def loss_points(loss: Any) -> str:
+    """A loss of accuracy with its interval.
+
+    >>> from majorant.interval import Estimate
+    >>> loss_points(Estimate(.029, .0243, .0341))
+    '2.9 points [2.4, 3.4]'
+    """
+    value, low, high = (100 * (number or 0.0) for number in (loss.value, loss.low, loss.high))
+    digits = 1 if high >= 0.1 else 3
+    return f"{value:.{digits}f} points [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def ties_cost(tied_share: float, tie_loss: Any) -> str:
+    """What a fair draw on ties loses, as the end of a sentence; empty if no votes are tied.
+
+    >>> from majorant.interval import Estimate
+    >>> ties_cost(.15, Estimate(.03, .02, .04))
+    '; 15.0 % of the items are tied, and a fair draw on them loses 3.0 points [2.0, 4.0]'
+    """
+    if not tied_share or tie_loss.value is None:
+        return ""
+    return f"; {percent(tied_share)} of the items are tied, and a fair draw on them loses {loss_points(tie_loss)}"
+
+
+def whose(claim: Any) -> str:
+    """Whose a number of a claim is, to be said with it.
+
+    >>> from types import SimpleNamespace
+    >>> whose(SimpleNamespace(model="independent votes", verdict="void", conditions=()))
+    "the model's alone: what it assumes failed a test"
+    >>> whose(SimpleNamespace(model="none", verdict="proved", conditions=()))
+    'by gold'
+    """
+    if claim.model == "none":
+        return "by gold"
+    if claim.verdict == "void":
+        return "the model's alone: what it assumes failed a test"
+    return "the model's alone" + (", on a condition" if claim.conditions else "")
+
+
+def at_level(sentence: str, tested: float, stated: float) -> str:
+    """A sentence whose verdict was tested at one level, stated at another, lower one.
+
+    A headline chooses from two claims, each tested at half of the error: what it says holds at the whole.
+
+    >>> at_level("Majority vote is best (proved, 97.5 %); 97.5 % of the items are tied.", .975, .95)
+    'Majority vote is best (proved, 95 %); 97.5 % of the items are tied.'
+    """
+    for verdict in ("proved", "supported", "refuted", "undecided"):
+        stamp = f"({verdict}, {level_percent(tested)}"
+        sentence = sentence.replace(stamp, f"({verdict}, {level_percent(stated)}")
+    return sentence
+
+
+def breakdown_text(correlation: float | None, *, kind: str, model: str, decided: bool) -> str:
+    """Up to which correlation of the votes on an item a verdict stands; empty where the question does not arise.
+
+    >>> breakdown_text(.1, kind="anonymous", model="independent votes", decided=True)
+    'the verdict stands up to a correlation of 0.10 between votes on an item, given its class'
+    >>> breakdown_text(None, kind="named", model="named workers", decided=True)
+    'not computed for confusion matrices per worker; any correlation of the votes on an item may turn the verdict'
+    """
+    if not decided or kind == "gold":
+        return ""
+    if correlation is None:
+        what = {"named workers": "confusion matrices per worker", "item difficulty": "items that differ in difficulty"}
+        reason = what.get(model, "more than two classes, or so many counts")
+        return f"not computed for {reason}; any correlation of the votes on an item may turn the verdict"
+    if not correlation:
+        return "with votes on an item that correlate by .05 given its class the verdict would not stand"
+    return f"the verdict stands up to a correlation of {correlation:.2f} between votes on an item, given its class"
+
+
 # --- the answer: keep, switch or ask
 
 

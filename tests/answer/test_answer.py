@@ -20,7 +20,7 @@ from majorant.votes import Votes
 from majorant.wording import gain_line
 
 APART = Difference(items=1000, differ=100, at_stake=95.0, tied=10, tied_differ=10)
-EXPECTED = Expected(gain=0.03, luck=0.01, tied=0.002, lead=0.3, decisive=0.95)
+EXPECTED = Expected(gain=0.03, luck=0.01, tied=0.002, lead=0.3, decisive=0.95, least=0.03, most=0.03)
 SOUND = Model(gain=Estimate(0.03, 0.015, 0.045))
 
 

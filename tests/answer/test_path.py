@@ -22,7 +22,7 @@ def ending(anonymous, named=None, gold=None):
         (claim("proved"), claim("refuted", kind="named"), "gains more"),
         (claim("supported"), None, "may gain more"),
         (claim("refuted", margin=-0.2), None, "Not the best rule"),
-        (claim("undecided", more_items=700), None, "about 700 more items"),
+        (claim("undecided", more_items=700), None, "about 700 fresh items"),
         (claim("undecided", margin=-0.1), None, "Outside at the estimate"),
         (claim("void", passed=False), None, "The model fails"),
         (claim("unidentified", margin=None), None, "Inconclusive"),

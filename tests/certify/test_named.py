@@ -9,7 +9,7 @@ from majorant.certify.named import odds
 from majorant.certify.named.bootstrap import bootstrap, drawn_items
 from majorant.certify.named.claim import named_claim, set_margins
 from majorant.certify.named.dependence import dependence
-from majorant.certify.named.design import design, majority_codes, worker_sets
+from majorant.certify.named.design import design, leaders, worker_sets
 from majorant.certify.named.differ import _places, _shuffled, workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.odds import majority_losses, majority_right, vote_odds
@@ -137,7 +137,7 @@ def test_too_few_votes_or_the_wrong_fit(make):
 def test_odds_of_votes_by_hand():
     votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [0, 0, 1], items="a", workers="xyz", labels="ny")
     crew = one_coin_crew([0.6, 0.6, 0.9])
-    found = vote_odds(votes, np.array([0]), majority_codes(votes)[[0]], np.array([[0.5, 0.5]]), crew[None])
+    found = vote_odds(votes, np.array([0]), leaders(votes).argmax(axis=1)[[0]], np.array([[0.5, 0.5]]), crew[None])
     assert np.isclose(found[0, 0], 2 * np.log(1.5) - np.log(9))
 
 
@@ -205,9 +205,9 @@ def merged_counts(prior, n_items, n_votes, seed=0):
 def test_many_classes_supported_and_refuted(prior, n_votes, verdict):
     votes, copies = merged_counts(prior, 30_000, n_votes)
     claim = multiclass_claim(case_of(votes, shared_fit(votes, copies), copies), level=0.95, rng=0)
-    assert claim.verdict == verdict
-    assert claim.by_votes == {n_votes: verdict}
-    assert (claim.loss.low > 0) == (verdict == "refuted")
+    assert claim.untied == verdict
+    assert (claim.verdict, dict(claim.by_votes)) == ("refuted", {n_votes: "refuted"})  # ties go to the commonest class
+    assert 0 < claim.tie_loss.low <= claim.loss.low
 
 
 def test_classes_are_named_by_the_diagonal():
@@ -219,10 +219,12 @@ def test_classes_are_named_by_the_diagonal():
     np.testing.assert_array_equal(align(mixed).posterior, fit.posterior)
 
 
-def test_loss_without_untied_items_is_not_a_number():
-    votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
+def test_loss_without_votes_is_not_a_number():
+    votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="ab", workers="wx", labels="ny")
     models = np.array([[0.5, 0.5]]), one_coin_crew([0.7, 0.7])[None]
-    assert np.isnan(majority_losses(votes, majority_codes(votes), np.ones((1, 1)), *models)).all()
+    found = majority_losses(votes, leaders(votes), np.array([[0, 1]]), *models)
+    assert np.isnan(found.all_b).all()
+    assert np.isnan(found.tied_b).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -232,20 +234,22 @@ def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monk
     rng = np.random.default_rng(n_classes)
     prior, crew = rng.dirichlet(np.ones(n_classes), size=4), rng.dirichlet(np.ones(n_classes), size=(4, 6, n_classes))
     votes = simulate(prior[0], one_coin_crew(np.full(6, 0.6), n_classes), 80, ([1, 2, 4], [1, 1, 1]), rng=rng).votes
-    majority, weight = majority_codes(votes), rng.integers(0, 3, size=(4, 80))
-    found = majority_losses(votes, majority, weight, prior, crew[:, 0] if shared else crew)
+    top, weight = leaders(votes), rng.integers(0, 3, size=(4, 80))
+    tied = top.sum(axis=1) > 1
+    assert tied.any()
+    found = majority_losses(votes, top, weight, prior, crew[:, 0] if shared else crew)
     for b in range(4):
         q = np.tile(prior[b], (80, 1))
         for i, j, l in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True):
             q[i] *= crew[b, 0 if shared else j, :, l]
         q /= q.sum(axis=1, keepdims=True)
-        kept = np.flatnonzero(majority >= 0)
-        lost = weight[b, kept] @ (q[kept].max(axis=1) - q[kept, majority[kept]]) / weight[b, kept].sum()
-        assert np.isclose(found[b], lost)
-        right = majority_right(votes, majority, prior[b], crew[b, 0] if shared else crew[b])
-        assert np.allclose(right[kept], q[kept, majority[kept]])
-        assert np.isnan(right[majority < 0]).all()
-    assert (found > 0).all()
+        drawn = (q * top).sum(axis=1) / top.sum(axis=1)
+        lost = weight[b] * (q.max(axis=1) - drawn) / weight[b].sum()
+        assert np.isclose(found.all_b[b], lost.sum())
+        assert np.isclose(found.tied_b[b], lost[tied].sum())
+        assert np.allclose(majority_right(votes, top, prior[b], crew[b, 0] if shared else crew[b]), drawn)
+    assert (found.all_b > found.tied_b).all()
+    assert (found.tied_b > 0).all()
 
 
 def test_items_are_drawn_with_replacement_whichever_way():

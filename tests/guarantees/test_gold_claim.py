@@ -80,7 +80,12 @@ def rate_of(law, verdict, n_runs, rng):
 
 def loss_of(law):
     items = sum(gold for _, gold, _ in law)
-    return sum(gold / items * (max(truth) - truth[int(np.argmax(counts))]) for counts, gold, truth in law)
+    return sum(gold / items * (max(truth) - drawn(counts, truth)) for counts, gold, truth in law)
+
+
+def drawn(counts, truth):
+    """How often a class drawn from those with the most votes is the truth."""
+    return float(np.mean([p for n, p in zip(counts, truth, strict=True) if n == max(counts)]))
 
 
 EVEN3 = [((3, 0, 0), 60, (0.9, 0.05, 0.05)), ((0, 3, 0), 60, (0.1, 0.8, 0.1)), ((1, 2, 0), 60, (0.4, 0.4, 0.2))]
@@ -124,15 +129,15 @@ def test_certified_cells_are_all_right_at_once(name):
     assert beta.ppf(0.001, max(wrong, 1), n_runs - wrong + 1) <= ALPHA
 
 
-def random_law(rng, n_classes):
+def random_law(rng, n_classes, ties=False):
     n_votes, n_cells = int(rng.integers(1, 8)), int(rng.integers(1, 12))
     law = {}
     while len(law) < n_cells:
         counts = tuple(int(n) for n in rng.multinomial(n_votes, np.ones(n_classes) / n_classes))
-        if counts.count(max(counts)) == 1:
+        if ties or counts.count(max(counts)) == 1:
             law[counts] = (counts, int(rng.integers(1, 60)), tuple(rng.dirichlet(np.ones(n_classes))))
         n_cells -= rng.random() < 0.05
-    return list(law.values()) or random_law(rng, n_classes)
+    return list(law.values()) or random_law(rng, n_classes, ties)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -140,12 +145,16 @@ def test_the_loss_interval_holds_the_loss(n_classes):
     rng = np.random.default_rng(n_classes)
     misses, n_runs = 0, 400
     for _ in range(n_runs):
-        law = random_law(rng, n_classes)
+        law = random_law(rng, n_classes, ties=True)
         gold_ck = np.array([rng.multinomial(gold, truth) for _, gold, truth in law])
         cells = GoldCells(np.array([counts for counts, _, _ in law]), gold_ck.sum(axis=1), gold_ck)
-        loss = gold_loss(cells, 0.8)
+        loss, tied = gold_loss(cells, 0.8)
         assert loss.low <= loss.value <= loss.high
-        misses += not loss.low <= loss_of(law) <= loss.high
+        assert tied.low <= tied.value <= tied.high
+        even = sum(
+            one[1] * (max(one[2]) - drawn(one[0], one[2])) for one in law if one[0].count(max(one[0])) > 1
+        ) / sum(gold for _, gold, _ in law)
+        misses += not (loss.low <= loss_of(law) <= loss.high and tied.low - 1e-12 <= even <= tied.high + 1e-12)
     assert misses <= binom.ppf(0.999, n_runs, 0.2)
 
 
@@ -153,7 +162,7 @@ def test_the_loss_interval_holds_where_it_is_tightest():
     """One cell, two classes: the exact binomial interval, so it must miss at times, and not too often."""
     rng, law = np.random.default_rng(0), [((1, 2), 400, (0.6, 0.4))]
     ends = [
-        gold_loss(GoldCells(np.array([[1, 2]]), np.array([400]), rng.multinomial(400, [0.6, 0.4])[None]), 0.5)
+        gold_loss(GoldCells(np.array([[1, 2]]), np.array([400]), rng.multinomial(400, [0.6, 0.4])[None]), 0.5).all
         for _ in range(500)
     ]
     misses = sum(not one.low <= loss_of(law) <= one.high for one in ends)
@@ -247,10 +256,11 @@ def test_gold_may_be_absent_or_useless():
     assert gold_claim(votes).verdict == "unidentified"
     assert "No item has a gold label" in gold_claim(votes).why
     tied = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny", gold=[0])
-    assert (gold_claim(tied).verdict, gold_claim(tied).why) == (
-        "unidentified",
-        "No item with a gold label has an untied vote.",
-    )
+    claim = gold_claim(tied)
+    assert (claim.verdict, claim.tied_share, claim.more_items) == ("undecided", 1.0, None)
+    assert claim.why.startswith("All votes on gold items are tied; 100.0 % of the items are tied")
+    unasked = Votes.from_codes([0, 0], [0, 1], [0, 1], items="ab", workers="wx", labels="ny", gold=[-1, 0])
+    assert gold_claim(unasked).why == "No item with a gold label has a vote."
     alone = Votes.from_codes([0, 0], [0, 1], [0, 0], items="a", workers="wx", labels="n", gold=[0])
     assert gold_claim(alone).verdict == "unidentified"
     one_item = Votes.from_codes([0], [0], [0], items="a", workers="w", labels="ny", gold=[0])
@@ -329,24 +339,30 @@ def fair_tail(wins, n):
 def test_real_sets_by_hand(name, verdict):
     """Two classes, gold on every item: each count of votes is a cell, tested with exact sums."""
     labels, truth = published(name)
-    cells = defaultdict(lambda: [0, 0])  # (votes, votes for 1) -> items, of them those that majority has right
+    cells = defaultdict(lambda: [0, 0])  # (votes, votes for 1) -> items, of them those that are class 1
     for item, votes in labels.items():
-        n, ones = len(votes), sum(votes)
-        if 2 * ones != n:
-            cells[n, ones][0] += 1
-            cells[n, ones][1] += truth[item] == (2 * ones > n)
-    untied = sum(items for items, _ in cells.values())
+        cells[len(votes), sum(votes)][0] += 1
+        cells[len(votes), sum(votes)][1] += truth[item]
+    total = sum(items for items, _ in cells.values())
     sizes = {n: sum(items for (m, _), (items, _) in cells.items() if m == n) for n, _ in cells}
-    counted = [cell for (n, _), cell in cells.items() if sizes[n] >= 0.01 * untied]
-    p_optimal = max(fair_tail(right, items) for items, right in counted)
-    against = sorted(fair_tail(items - right, items) for items, right in counted if items >= 5)  # 2**-5 <= .05
+    untied, tied, right = [], [], 0.0
+    for (n, ones), (items, of_1) in cells.items():
+        good = of_1 if 2 * ones > n else items - of_1 if 2 * ones < n else items / 2
+        right += good
+        if sizes[n] >= 0.01 * total and 2 * ones != n:
+            untied.append((items, good))
+        elif sizes[n] >= 0.01 * total:
+            tied.append((items, max(of_1, items - of_1)))
+    p_optimal = max(fair_tail(good, items) for items, good in untied)
+    against = [fair_tail(items - good, items) for items, good in untied if items >= 5]  # 2**-5 <= .05
+    against = sorted([*against, *(min(1, 2 * fair_tail(most, items)) for items, most in tied if items >= 6)])
     p_not = min(min(len(against) * p / rank for rank, p in enumerate(against, 1)), 1.0)
     claim = gold_claim(load(name))
     assert claim.evidence["p_optimal"] == pytest.approx(p_optimal)
     assert claim.evidence["p_not_optimal"] == pytest.approx(p_not)
-    assert claim.verdict == ("proved" if p_optimal <= 0.05 else "refuted" if p_not <= 0.05 else "undecided") == verdict
-    assert claim.evidence["gold_items"] == untied
-    assert claim.evidence["majority_accuracy"] == pytest.approx(sum(right for _, right in cells.values()) / untied)
+    assert claim.verdict == ("refuted" if p_not <= 0.05 else "proved" if p_optimal <= 0.05 else "undecided") == verdict
+    assert claim.evidence["gold_items"] == total
+    assert claim.evidence["majority_accuracy"] == pytest.approx(right / total)
 
 
 @pytest.mark.long

@@ -136,13 +136,15 @@ def test_the_numbers():
         "Rules that ignore who voted: supported at 95 %, independent votes\n"
         "         The likelihood ratio is 3.2.\n"
         "         The numbers below are the model's: they hold as far as its assumptions do.\n"
-        "         by votes   3: proved, 5: supported\n"
-        "         margin     +0.303 nats; handicap -0.36 votes\n"
-        "         loss       0.0 points of accuracy [0.0, 0.4]\n"
-        "         certified  98.2 % of the items\n"
-        "         evidence   e-value 12.5, likelihood ratio 3.2\n"
-        "         gate       independent votes: passed (p = 0.31). The counts fit.\n"
-        "         assumes    votes are independent given the truth\n"
+        "         by votes     3: proved, 5: supported\n"
+        "         margin       +0.303 nats; handicap -0.36 votes\n"
+        "         loss         0.0 points of accuracy [0.0, 0.4], the model's alone\n"
+        "         breaks down  not computed for more than two classes, or so many counts; any correlation of the votes "
+        "on an item may turn the verdict\n"
+        "         certified    98.2 % of the items\n"
+        "         evidence     e-value 12.5, likelihood ratio 3.2\n"
+        "         gate         independent votes: passed (p = 0.31). The counts fit.\n"
+        "         assumes      votes are independent given the truth\n"
         "\n"
         "By gold labels alone, rules that ignore who voted: undecided at 95 %\n"
         "         By gold.\n"
@@ -164,7 +166,7 @@ def test_void_numbers_are_marked_and_a_failed_gate_stands_out():
 def test_workers_who_differ_are_a_finding_and_no_failed_gate():
     unlike = AssumptionTest(name=ALIKE, passed=False, p_value=0.002, text="Workers differ (p = 0.002).")
     text = certificate_text(certificate_summary(of(anonymous(), named(gates=(unlike,)))))
-    assert "workers  Workers differ (p = 0.002)." in text
+    assert "workers      Workers differ (p = 0.002)." in text
     assert "FAILED" not in text
 
 
@@ -181,7 +183,7 @@ def test_what_was_said_is_not_said_again():
     assert certificate_text(certificate_summary(of(anonymous(gates=(told,))))).count("0.01") == 1
     assert "would decide" not in certificate_text(certificate_summary(of(anonymous(more_items=0))))
     shown = certificate_text(certificate_summary(of(anonymous(evidence={"majority_accuracy": 0.982, "inner": 3.0}))))
-    assert "majority   right on 98.2 % of the items" in shown
+    assert "majority     right on 98.2 % of the items" in shown
     assert "inner" not in shown
 
 
@@ -191,7 +193,7 @@ def test_json_holds_all_and_infinite_numbers():
     assert summary["anonymous"]["margin"] == "inf"
     assert summary["anonymous"]["evidence"] == {"e_value": "inf"}
     assert summary["anonymous"]["by_votes"] == [{"votes": 3, "verdict": "proved"}, {"votes": 5, "verdict": "supported"}]
-    assert summary["named"]["loss"] == {"value": 0.029, "low": 0.024, "high": 0.034, "reason": ""}
+    assert summary["named"]["loss"] == {"value": 0.029, "low": 0.024, "high": 0.034, "reason": "the model's alone"}
     assert summary["sentence"] == certificate_sentence(certificate)
     assert "+inf nats" in certificate_text(summary)
 

@@ -8,19 +8,21 @@ from majorant.kernels import FloatArray
 from majorant.votes import Votes
 
 CLEAR = 2.0  # standard deviations; workers who are alike seem to differ in about one of a hundred cases
+REAL = 2.0  # times the variance of noise: half of what sets workers apart is then their own
 
 
-def differ(votes: Votes) -> bool:
-    """Whether workers agree with others, or give some label, more or less often than their fellow voters do.
+def told_apart(votes: Votes) -> bool:
+    """Whether workers differ in agreeing with others, or giving some label, clearly and by more than noise does.
 
     If workers are alike, an item's votes could as well be passed around among its voters: worker j's total excess over
     the means of the items is then a sum of independent draws of known variance, whatever the items are like.  The
-    squares of these totals, in units of the variance, are added up and compared with their mean.
+    squares of these totals, in units of the variance, are added up and compared with their mean.  Where they
+    are not twice that, a model that sets workers apart by their own votes alone follows noise more than workers.
 
     >>> from majorant.simulate import one_coin_crew, simulate
     >>> alike, _ = simulate([.5, .5], one_coin_crew([.8] * 6), n_items=300, n_votes=4, rng=0)
     >>> unequal, _ = simulate([.5, .5], one_coin_crew([.9, .9, .8, .7, .6, .6]), n_items=300, n_votes=4, rng=0)
-    >>> differ(alike), differ(unequal)
+    >>> told_apart(alike), told_apart(unequal)
     (False, True)
     """
     excess_nf, several = _excess(votes), int((votes.votes_i > 1).sum())
@@ -33,11 +35,12 @@ def differ(votes: Votes) -> bool:
     beyond_jf = fourth_jf - 3 * _by_worker(_item_mean(excess_nf**2, votes) ** 2, votes)
     known_jf = square_jf > 0
     unit_jf = np.where(known_jf, square_jf, 1.0)
-    distance = float((total_jf**2 / unit_jf).sum())
+    distance_f, noise_f = (total_jf**2 / unit_jf).sum(axis=0), known_jf.sum(axis=0)
     variance_jf = np.where(known_jf, 2 + beyond_jf / unit_jf**2, 0.0)
     mean_votes = votes.votes_i[votes.votes_i > 1].mean()
     fellows = mean_votes / (mean_votes - 1)  # the totals of an item's voters add up to 0
-    return distance > float(known_jf.sum() + CLEAR * np.sqrt(fellows * variance_jf.sum()))
+    clear = distance_f.sum() > noise_f.sum() + CLEAR * np.sqrt(fellows * variance_jf.sum())
+    return bool(clear and (distance_f > REAL * noise_f).any())
 
 
 def _excess(votes: Votes) -> FloatArray:

@@ -287,7 +287,7 @@ def model_of(certificate: Certificate, expected: Expected | None, stake: float) 
     best = claim.verdict in ("proved", "supported")
     gain = Estimate(None, reason="no model could be fitted")
     if expected is not None and loss.value is not None:
-        gain = _bounded(expected.gain, loss, expected.luck, stake)
+        gain = _bounded(expected, loss, stake)
     return Model(
         gain=gain,
         failed=failed,
@@ -298,14 +298,17 @@ def model_of(certificate: Certificate, expected: Expected | None, stake: float) 
     )
 
 
-def _bounded(expected: float, loss: Estimate, luck: float, stake: float) -> Estimate:
-    """The gain of the rule: its share of what the best rule gains, with the doubts about both."""
+def _bounded(expected: Expected, loss: Estimate, stake: float) -> Estimate:
+    """The gain of the rule: its share of what the best rule gains, with the doubts about both.
+
+    Where models disagree about it, the interval holds what each of them expects.
+    """
     best = loss.value or 0.0
-    value = min(expected, best)
+    value = min(expected.gain, best)
     if loss.low is None or loss.high is None:
         return Estimate(value, reason=loss.reason)
-    share = max(value / best, 0.0) if best > 0 else 1.0
+    share, luck = max(value / best, 0.0) if best > 0 else 1.0, 2 * expected.luck
     below, above = share * (best - loss.low), share * (loss.high - best)
-    low = value - (below**2 + (2 * luck) ** 2) ** 0.5
-    high = value + (above**2 + (2 * luck) ** 2) ** 0.5
+    low = min(value - (below**2 + luck**2) ** 0.5, expected.least - luck)
+    high = max(value + (above**2 + luck**2) ** 0.5, expected.most + luck)
     return Estimate(value, max(low, -stake), min(high, stake))

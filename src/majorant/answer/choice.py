@@ -61,10 +61,16 @@ class Decision:
     chosen_by: ChosenBy
     fit: Fit
     belief: FloatArray  # (items, classes): the probabilities by which its gain is expected
+    models: tuple[FloatArray, ...]  # those of each model by itself, which may expect another gain
     alternatives: tuple[Alternative, ...]
     labels_changed: int  # items that majority vote labels otherwise
     ties_settled: int  # items that majority vote leaves tied and the rule does not
     n_rivals: int  # rules from which gold could choose: their comparisons with majority vote share one error budget
+
+    @property
+    def expectation(self) -> tuple[Fit, FloatArray, tuple[FloatArray, ...]]:
+        """The fit, and by which probabilities its gain is expected: together, and by each model."""
+        return self.fit, self.belief, self.models
 
 
 def decide(
@@ -103,6 +109,7 @@ def decide(
         chosen_by=chosen_by,
         fit=fits[chosen],
         belief=made.belief.posterior if made is not None and chosen == COMBINATION else fits[chosen].posterior,
+        models=() if made is None else tuple(one.posterior for name, one in made.fits.items() if name != MAJORITY),
         alternatives=tuple(alternative(name, fit, votes, majority, made, level=level) for name, fit in fits.items()),
         labels_changed=int(((code_i != majority_i) & (majority_i != NO_LABEL) & (code_i != NO_LABEL)).sum()),
         ties_settled=int(((majority_i == NO_LABEL) & (code_i != NO_LABEL)).sum()),
@@ -119,6 +126,7 @@ def with_fit(decision: Decision, majority: Fit, fit: Fit) -> Decision:
         chosen_by="gold",
         fit=fit,
         belief=fit.posterior,
+        models=(),
         labels_changed=int(((code_i != majority_i) & (majority_i != NO_LABEL) & (code_i != NO_LABEL)).sum()),
         ties_settled=int(((majority_i == NO_LABEL) & (code_i != NO_LABEL)).sum()),
     )

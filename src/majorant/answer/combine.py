@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from majorant.answer.alike import differ
+from majorant.answer.alike import told_apart
 from majorant.answer.candidates import fit_method, unsuited
 from majorant.blocks import rows_in
 from majorant.errors import ConfigError
@@ -57,10 +57,10 @@ def combination(votes: Votes, seed: int) -> Combination | None:
 def members_for(votes: Votes) -> tuple[str, ...]:
     """The members that the votes can bear; empty where majority vote would be alone.
 
-    Where workers cannot be told apart, those that would set them apart by noise are left out.
+    Where workers are not told apart by more than noise, those that would follow the noise are left out.
     """
     members = tuple(method for method in MEMBERS if not unsuited(method, votes))
-    if len(members) > 1 and not differ(votes):
+    if len(members) > 1 and not told_apart(votes):
         members = tuple(method for method in members if method in SHRINKING)
     return () if members == (SHARES,) else members
 

@@ -5,6 +5,7 @@ Two rules can differ in accuracy only on the items on which they differ.  A tie 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -163,10 +164,14 @@ class Expected(NamedTuple):
     tied: float  # the part of the gain that comes from items that majority vote leaves tied
     lead: float  # mean of 1[rule right] - 1[majority right] over the items on which they differ
     decisive: float  # mean of its square there
+    least: float  # the smallest and the largest gain that any single model expects
+    most: float
 
 
-def expected_gain(majority: Fit, fit: Fit, belief_ik: FloatArray) -> Expected | None:
+def expected_gain(majority: Fit, fit: Fit, belief_ik: FloatArray, models: Sequence[FloatArray] = ()) -> Expected | None:
     """The gain of a fit over majority vote if `belief_ik` are the probabilities; None where they do not differ.
+
+    `models` are the probabilities of single models, of which the belief may be the mean.
 
     >>> from majorant.votes import Votes
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
@@ -181,13 +186,17 @@ def expected_gain(majority: Fit, fit: Fit, belief_ik: FloatArray) -> Expected | 
     differ_i = (before_ik != after_ik).any(axis=1)
     if not differ_i.any():
         return None
-    posterior_dk, lead_dk = belief_ik[voted_i][differ_i], after_ik[differ_i] - before_ik[differ_i]
+    lead_dk = after_ik[differ_i] - before_ik[differ_i]
+    posterior_dk, *each = (model_ik[voted_i][differ_i] for model_ik in (belief_ik, *models))
     mean_d, square_d = (posterior_dk * lead_dk).sum(axis=1), (posterior_dk * lead_dk**2).sum(axis=1)
     tied_d, n_items = before_ik[differ_i].max(axis=1) < 1, len(differ_i)
+    gains = [float((model_dk * lead_dk).sum()) / n_items for model_dk in (posterior_dk, *each)]
     return Expected(
-        gain=float(mean_d.sum()) / n_items,
+        gain=gains[0],
         luck=float(np.sqrt((square_d - mean_d**2).sum())) / n_items,
         tied=float(mean_d[tied_d].sum()) / n_items,
         lead=float(mean_d.mean()),
         decisive=float(square_d.mean()),
+        least=min(gains),
+        most=max(gains),
     )

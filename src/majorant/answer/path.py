@@ -123,7 +123,7 @@ def _inside(claim: Claim) -> Step:
 
 
 def _certain(claim: Claim, level: float) -> Step:
-    more = "more items" if not claim.more_items else f"about {claim.more_items:,} more items"
+    more = "fresh items" if not claim.more_items else f"about {claim.more_items:,} fresh items"
     on = claim.verdict if claim.verdict in ("proved", "supported") else "proved or supported"
     return Step(
         question=f"Is that certain, at {100 * level:g} %?",

@@ -12,6 +12,7 @@ from majorant.interval import Estimate
 
 Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
 ClaimKind = Literal["anonymous", "named", "gold"]
+ITEMS_APART = "items are independent of each other: no duplicates, no drift from one part of the file to the next"
 ALIKE = "workers alike"  # the gate that says whether workers differ: a finding, with which no claim falls
 NOT_ESTIMATED = Estimate(None, reason="not estimated")
 
@@ -60,7 +61,7 @@ class Claim:
     conditions: tuple[str, ...] = ()  # those that failed, or that these data cannot test: the claim holds only if ...
     breakdown: float | None = None  # intra-item correlation up to which the verdict stands, tried up to .3
     without_say: Mapping[int, float] = field(default_factory=dict)  # numbers of votes that too few items hold: share
-    level: float | None = None  # wrong with probability at most 1 - level, if the assumptions hold
+    level: float | None = None  # that it, or what a headline chooses from it and others, is right, if assumptions hold
     more_items: int | None = None  # fresh items that would decide, judged by themselves: old ones were looked at
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from majorant.certify.gold.cells import gold_cells
-from majorant.certify.gold.loss import difference_bounds, loss_interval
+from majorant.certify.gold.loss import difference_bounds, gold_loss
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.interval import Estimate, as_level, clopper_pearson
@@ -64,12 +64,19 @@ def _by_gold(votes: Votes, label_i: IntArray, majority_i: IntArray, level: float
     wins, losses = int((right_i & ~by_majority_i).sum()), int((by_majority_i & ~right_i).sum())
     lead = (wins - losses) / n_gold
     lead_low, lead_high = _bounds(wins, losses, n_gold, (1 - level) / 2)
-    lost, lost_low, lost_high = loss_interval(gold_cells(votes), (1 + level) / 2)
+    lost = gold_loss(gold_cells(votes), (1 + level) / 2).all
     return {
         "accuracy": Estimate(n_right / n_gold, *clopper_pearson(n_right, n_gold, level)),
         "over_majority": Estimate(lead, *_bounds(wins, losses, n_gold, 1 - level)),
-        "loss": Estimate(lost - lead, max(-1.0, lost_low - lead_high), min(1.0, lost_high - lead_low)),
+        "loss": _less(lost, lead, lead_low, lead_high),
     }
+
+
+def _less(lost: Estimate, lead: float, lead_low: float, lead_high: float) -> Estimate:
+    assert lost.value is not None
+    assert lost.low is not None
+    assert lost.high is not None
+    return Estimate(lost.value - lead, max(-1.0, lost.low - lead_high), min(1.0, lost.high - lead_low))
 
 
 def _bounds(wins: int, losses: int, trials: int, error: float) -> tuple[float, float]:

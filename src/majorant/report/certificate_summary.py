@@ -9,7 +9,7 @@ from majorant.certify.certificate import Certificate, Claim
 from majorant.certify.labels_loss import LabelsLoss
 from majorant.certify.plug_in import PlugIn
 from majorant.report.theory import finite
-from majorant.wording import count, level_percent, listed, percent, points, under
+from majorant.wording import count, level_percent, listed, percent, points, under, whose
 
 GOOD = ("proved", "supported")
 NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"
@@ -44,9 +44,10 @@ def claim_summary(claim: Claim) -> dict[str, Any]:
         "untied": claim.untied,
         "margin": finite(claim.margin),
         "handicap": finite(claim.handicap),
-        "loss": asdict(claim.loss),
+        "whose": whose(claim),
+        "loss": loss_facts(claim),
         "tied_share": claim.tied_share,
-        "tie_loss": asdict(claim.tie_loss),
+        "tie_loss": loss_facts(claim, ties=True),
         "items_certified": claim.items_certified,
         "evidence": {name: finite(value) for name, value in claim.evidence.items()},
         "model": claim.model,
@@ -58,6 +59,12 @@ def claim_summary(claim: Claim) -> dict[str, Any]:
         "breakdown": claim.breakdown,
         "more_items": claim.more_items,
     }
+
+
+def loss_facts(claim: Claim, *, ties: bool = False) -> dict[str, Any]:
+    """A loss with its interval, and whose they are."""
+    loss = claim.tie_loss if ties else claim.loss
+    return asdict(loss) if loss.value is None else {**asdict(loss), "reason": loss.reason or whose(claim)}
 
 
 def certificate_sentence(certificate: Certificate) -> str:

@@ -8,7 +8,7 @@ from majorant.certify.certificate import ALIKE
 from majorant.report.certificate_summary import NEEDS
 from majorant.report.dependence_text import dependence_lines
 from majorant.report.text import columns, printable
-from majorant.wording import count, level_percent, listed, percent, points
+from majorant.wording import breakdown_text, count, level_percent, listed, percent, points
 
 TITLES = {
     "anonymous": "Rules that ignore who voted",
@@ -83,17 +83,18 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
     loss = claim["loss"]
     if loss["value"] is not None:
         ends = "" if loss["low"] is None else f" [{points(loss['low'])}, {points(loss['high'])}]"
-        facts.append(("loss", f"{points(loss['value'])} points of accuracy{ends}"))
+        facts.append(("loss", f"{points(loss['value'])} points of accuracy{ends}, {claim['whose']}"))
     facts += _ties(claim)
-    if claim["breakdown"] is not None:
-        facts.append(("breaks down", _breakdown(claim["breakdown"])))
+    stands = claim["verdict"] in ("proved", "supported", "refuted")
+    if breaks := breakdown_text(claim["breakdown"], kind=kind, model=claim["model"], decided=stands):
+        facts.append(("breaks down", breaks))
     if claim["items_certified"] is not None:
         facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
     evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]
     if evidence:
         facts.append(("evidence", ", ".join(evidence)))
     if "majority_accuracy" in claim["evidence"]:
-        items = "untied gold items" if kind == "gold" else "items"
+        items = "gold items" if kind == "gold" else "items"
         right = f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"
         best = claim["evidence"].get("best_accuracy")
         facts.append(("majority", right if best is None else f"{right}, the best rule on {percent(float(best))}"))
@@ -108,18 +109,11 @@ def _ties(claim: dict[str, Any]) -> list[tuple[str, str]]:
     if not claim["tied_share"]:
         return []
     if loss["value"] is None:
-        return [("ties", f"{percent(claim['tied_share'])} of the items; the numbers are those of the others")]
+        return [("ties", f"{percent(claim['tied_share'])} of the items")]
     ends = "" if loss["low"] is None else f" [{points(loss['low'])}, {points(loss['high'])}]"
     untied = f"; apart from them: {claim['untied']}" if claim["untied"] not in (None, claim["verdict"]) else ""
-    cost = f"a fair draw on them gives away {points(loss['value'])} points{ends}{untied}"
+    cost = f"a fair draw on them gives away {points(loss['value'])} points{ends}, {claim['whose']}{untied}"
     return [("ties", f"{percent(claim['tied_share'])} of the items; {cost}")]
-
-
-def _breakdown(correlation: float) -> str:
-    """Up to which correlation of the votes on an item the verdict stands."""
-    if not correlation:
-        return "with votes on an item that correlate by .05 given its class the verdict would not stand"
-    return f"the verdict stands up to a correlation of {correlation:.2f} between votes on an item, given its class"
 
 
 def _how(assumption: str, claim: dict[str, Any]) -> str:

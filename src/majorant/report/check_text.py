@@ -156,7 +156,7 @@ def _plan(plan: dict[str, Any] | None) -> list[str]:
 def _slices(slices: list[dict[str, Any]]) -> list[str]:
     if not slices:
         return []
-    head = ("slice", "items", "votes", "ignoring who voted", "knowing who voted", "loss, points")
+    head = ("slice", "items", "votes", "ignoring who voted", "knowing who voted", "loss by the model, points")
     rows = [
         (
             shown(one["value"]),

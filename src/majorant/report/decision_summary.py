@@ -15,7 +15,7 @@ from majorant.answer.choice import Alternative, Decision
 from majorant.answer.review import Reviewed, review_table
 from majorant.gold.question import Outcome as ExpertOutcome
 from majorant.pipeline import Result
-from majorant.report.certificate_summary import certificate_sentence
+from majorant.report.certificate_summary import certificate_sentence, loss_facts
 from majorant.report.plain import number, plain
 from majorant.slices import Slice
 from majorant.votes import IntArray, Votes
@@ -100,8 +100,8 @@ def accuracy_summary(result: Result) -> dict[str, Any]:
         "majority": asdict(result.accuracy("majority")),
         "other": asdict(result.accuracy(result.decision.method)),
         "source": "model" if result.gold is None else "gold",
-        "loss_anonymous": asdict(result.certificate.anonymous.loss),
-        "loss_named": None if named is None else asdict(named.loss),
+        "loss_anonymous": loss_facts(result.certificate.anonymous),
+        "loss_named": None if named is None else loss_facts(named),
     }
 
 
@@ -178,6 +178,6 @@ def slice_summary(one: Slice) -> dict[str, Any]:
         "named": None if certificate.named is None else certificate.named.verdict,
         "gold": None if certificate.gold is None else certificate.gold.verdict,
         "sentence": certificate_sentence(certificate),
-        "loss_anonymous": asdict(certificate.anonymous.loss),
-        "loss_named": None if certificate.named is None else asdict(certificate.named.loss),
+        "loss_anonymous": loss_facts(certificate.anonymous),
+        "loss_named": None if certificate.named is None else loss_facts(certificate.named),
     }

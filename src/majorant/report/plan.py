@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from majorant.plan import Plan
+from majorant.plan import DOUBTS, INDEPENDENT, Plan
 from majorant.report.plain import plain
 from majorant.report.text import columns, shown, with_ends
-from majorant.wording import count, percent
+from majorant.wording import count, one_of, percent
 
 ADVICE = {
     "enough": "The votes you have are enough.",
@@ -16,7 +16,7 @@ ADVICE = {
     "more votes": "It takes more votes; a better rule saves none of them.",
     "both": "The best rule saves votes.",
     "know who votes": "No more votes are needed: the best rule that knows who voted reaches it with those you have.",
-    "doubtful": "They are not, so expect less.",
+    "doubtful": "The data say otherwise, so expect less.",
     "out of reach": "No number of votes up to this limit reaches it: better workers or instructions would.",
 }
 
@@ -44,6 +44,7 @@ def plan_summary(plan: Plan) -> dict[str, Any]:
         "observed_now": asdict(plan.observed_now),
         "keep": [plain(worker) for worker in plan.keep],
         "assumptions": list(plan.assumptions),
+        "doubts": list(plan.doubts),
     }
 
 
@@ -52,9 +53,7 @@ def _sentence(plan: Plan) -> str:
         return f"more than {len(plan.points)} votes" if needed is None else count(needed, "vote")
 
     now = "" if plan.votes_now is None else f" You have {plan.votes_now:.3g}."
-    start, takes = (
-        ("Being", "takes") if plan.advice != "doubtful" else ("If votes were independent, being", "would take")
-    )
+    start, takes = ("Being", "takes") if not plan.doubts else (f"If {one_of(plan.doubts)}, being", "would take")
     return (
         f"{start} right on {100 * plan.target:g} % of the items {takes} {votes(plan.majority_votes)} per item by "
         f"majority, {votes(plan.best_votes)} by the best rule that ignores who voted.{now} {ADVICE[plan.advice]}"
@@ -66,10 +65,10 @@ def plan_text(summary: dict[str, Any]) -> str:
     lines = [summary["sentence"], *_doubt(summary), "", *_points(summary)]
     wants = [
         (summary["gold_items"], "gold item", ""),
-        (summary["more_gold"], "more gold item", ""),
-        (summary["more_items"], "more item", " without gold"),
+        (summary["more_gold"], "fresh gold item", ", judged by themselves,"),
+        (summary["more_items"], "fresh item", " without gold, judged by themselves,"),
     ]
-    condition = ", if votes were independent" if summary["advice"] == "doubtful" else ""
+    condition = f", if {one_of(summary['doubts'])}" if summary["doubts"] else ""
     decide = [
         f"About {count(number, what)}{more} would decide whether majority vote is optimal"
         f"{condition if what == 'gold item' else ''}."
@@ -84,7 +83,7 @@ def plan_text(summary: dict[str, Any]) -> str:
 
 def _doubt(summary: dict[str, Any]) -> list[str]:
     """A warning where gold, or the votes themselves, show that the model promises too much."""
-    if summary["advice"] != "doubtful":
+    if DOUBTS[INDEPENDENT] not in summary["doubts"]:
         return []
     seen, expected = summary["observed_now"], summary["expected_now"]
     if expected is None or seen["high"] is None or seen["high"] >= expected:
@@ -93,7 +92,7 @@ def _doubt(summary: dict[str, Any]) -> list[str]:
         ]
     right = with_ends(seen, percent)
     return [
-        f"Note     By gold, majority is right on {right} of the untied items. The numbers below expect",
+        f"Note     By gold, majority is right on {right} of the items. The numbers below expect",
         f"         {percent(expected)}: votes depend on each other (hard items, shared errors).",
     ]
 
@@ -119,7 +118,7 @@ def _crew(summary: dict[str, Any]) -> list[str]:
     keep = ", ".join(shown(worker) for worker in summary["keep"])
     reached = percent(summary["crew"][len(summary["keep"]) - 1]["best"])
     together = "together " if len(summary["keep"]) > 1 else ""
-    condition = " if votes were independent" if summary["advice"] == "doubtful" else ""
+    condition = f" if {one_of(summary['doubts'])}" if summary["doubts"] else ""
     told = f"Keep {keep}: {together}right on {reached}{condition}, by the best rule that knows who voted."
     return [told, *columns([head, *rows])]
 

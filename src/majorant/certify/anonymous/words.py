@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from majorant.certify.anonymous.independent import Finding
 from majorant.certify.anonymous.likelihood import Histograms
-from majorant.certify.certificate import Verdict
-from majorant.interval import Estimate
-from majorant.wording import under
+from majorant.certify.certificate import ITEMS_APART, Verdict
+from majorant.wording import loss_points, ties_cost, under
 
 TWO_CLASSES = "two classes"
-DRAWN_ANEW = "every vote comes from a worker drawn anew: all share one confusion matrix, and items are independent"
+DRAWN_ANEW = "every vote comes from a worker drawn anew: all share one confusion matrix, and no items share workers"
 GUESSING = "votes are better than guessing"
 SIZES = "the number of votes on an item depends neither on the item nor on the votes seen"
 SIZES_APART = "the number of votes on an item does not depend on the votes seen"
@@ -28,7 +27,8 @@ HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are ind
 def assumptions(model: str) -> tuple[str, ...]:
     """What a verdict under this model takes for granted."""
     sizes = SIZES_APART if model == APART else SIZES
-    return (TWO_CLASSES, DRAWN_ANEW, GUESSING, sizes, HARD_ITEMS if model == DIFFICULTY else INDEPENDENT)
+    independent = HARD_ITEMS if model == DIFFICULTY else INDEPENDENT
+    return (TWO_CLASSES, DRAWN_ANEW, ITEMS_APART, GUESSING, sizes, independent)
 
 
 def not_tested(model: str, blind: bool) -> tuple[str, ...]:
@@ -57,27 +57,16 @@ def too_few_votes() -> str:
     )
 
 
-def points(loss: Estimate) -> str:
-    """A loss with its interval in points of accuracy.
-
-    >>> points(Estimate(.029, .0243, .0341))
-    '2.9 points [2.4, 3.4]'
-    """
-    value, low, high = (100 * (number or 0.0) for number in (loss.value, loss.low, loss.high))
-    digits = 1 if high >= 0.1 else 3
-    return f"{value:.{digits}f} points [{low:.{digits}f}, {high:.{digits}f}]"
-
-
 def why_anonymous(finding: Finding, model: str, level: float, conditions: Sequence[str], tied_share: float) -> str:
     """The claim in one sentence, begun by what it rests on."""
     allowing = ", allowing for item difficulty" if model == DIFFICULTY else ""
     stamp = f"({finding.verdict}, {100 * level:g} %{allowing})"
-    ties = _ties(finding, tied_share)
+    ties = ties_cost(tied_share, finding.tie_loss)
     if finding.verdict in ("proved", "supported"):
         apart = f", apart from ties {stamp}{ties}" if ties else f" {stamp}"
         return under(conditions, f"Majority vote is as good as any rule that ignores who voted{apart}.")
     if finding.verdict == "refuted":
-        gain = f"the best rule that ignores who voted would gain about {points(finding.loss)}"
+        gain = f"the best rule that ignores who voted would gain about {loss_points(finding.loss)}"
         good = f"; apart from ties it is as good as any ({finding.untied})" if _good(finding.untied) else ""
         return under(conditions, f"Majority vote is not the best rule for these votes {stamp}: {gain}{ties}{good}.")
     if finding.verdict == "undecided":
@@ -93,17 +82,10 @@ def _good(verdict: Verdict) -> bool:
     return verdict in ("proved", "supported")
 
 
-def _ties(finding: Finding, tied_share: float) -> str:
-    """What ties cost, if any votes are tied."""
-    if not tied_share:
-        return ""
-    return f"; {100 * tied_share:.1f} % of the items are tied, and a fair draw on them loses {points(finding.tie_loss)}"
-
-
 def if_independent(finding: Finding) -> str:
     """How far the votes are from independent, and what the numbers of a void claim would mean."""
     best = "would be" if finding.margin > 0 else "would not be"
-    loss = f"with a loss of {points(finding.loss)}" if (finding.loss.high or 0.0) >= NO_LOSS else "with no loss"
+    loss = f"with a loss of {loss_points(finding.loss)}" if (finding.loss.high or 0.0) >= NO_LOSS else "with no loss"
     return (
         f"Independent votes would look different on {100 * finding.evidence['misplaced_items']:.2g} % of the items. "
         f"If votes were independent, majority vote {best} the best rule, {loss}."

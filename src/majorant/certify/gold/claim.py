@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from majorant.certify.certificate import Claim, Verdict
+from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
 from majorant.certify.gold.cells import LEAST_SHARE, GoldCells, gold_cells
 from majorant.certify.gold.loss import gold_loss
 from majorant.certify.gold.plan import more_gold
 from majorant.certify.gold.tests import best_p_values, certified, not_optimal_p_value, worse_p_values
 from majorant.interval import as_level
 from majorant.votes import Votes
+from majorant.wording import ties_cost
 
 ASSUMPTIONS = (
     "gold items are chosen without regard to their truth: at random, or by their votes",
-    "the claim is about the vote counts that occur in these votes; tied votes are left out",
+    "the claim is about the vote counts that occur in these votes",
+    ITEMS_APART,
 )
 
 
@@ -38,54 +41,79 @@ def gold_claim(votes: Votes, *, level: float = 0.95) -> Claim:
 
 
 def claim_from_cells(cells: GoldCells, labels: Sequence[Hashable], *, level: float, any_gold: bool = True) -> Claim:
-    """The gold claim from counted cells; `any_gold` says whether some item has gold, be it tied or without votes."""
+    """The gold claim from counted cells; `any_gold` says whether some item has gold, be it without votes."""
     if not cells.gold_c.sum() or cells.n_classes < 2:
         return _nothing_to_tell(labels, any_gold)
     alpha = 1 - level
-    counted = cells.select(_counted(cells))
-    verdict, certified_c = _verdict(counted, alpha), certified(cells, alpha)
+    counted, certified_c = cells.select(_counted(cells)), certified(cells, alpha)
+    untied, p_not_optimal = counted.untied, not_optimal_p_value(counted, alpha)
+    proved = bool(len(untied.items_c)) and bool((best_p_values(untied) <= alpha).all())
+    refuted = p_not_optimal <= alpha
+    apart: Verdict = "proved" if proved else "undecided"
+    if refuted and not proved and not_optimal_p_value(untied, alpha) <= alpha:
+        apart = "refuted"
+    verdict: Verdict = "refuted" if refuted else apart
+    loss, tie_loss = gold_loss(cells, level)
+    tied_share = float(cells.share_c[cells.tied_c].sum())
     return Claim(
         kind="gold",
         verdict=verdict,
-        why=_why(verdict, counted, labels, alpha),
-        by_votes={int(n): _verdict(cells.select(cells.votes_c == n), alpha) for n in np.unique(cells.votes_c)},
-        margin=_margin(counted, alpha),
-        loss=gold_loss(cells, level),
+        why=_why(verdict, apart, counted, labels, alpha) + ties_cost(tied_share, tie_loss) + ".",
+        by_votes=_by_votes(cells, certified_c, counted if proved else None, alpha),
+        untied=apart,
+        margin=_margin(untied, alpha),
+        loss=loss,
+        tied_share=tied_share,
+        tie_loss=tie_loss,
         items_certified=float(cells.share_c[certified_c].sum()),
         evidence={
             "gold_items": float(cells.gold_c.sum()),
             "cells": float(len(cells.items_c)),
             "cells_certified": float(certified_c.sum()),
-            "p_optimal": float(best_p_values(counted).max()),
-            "p_not_optimal": not_optimal_p_value(counted, alpha),
+            "p_optimal": float(best_p_values(untied).max(initial=0.0 if len(untied.items_c) else 1.0)),
+            "p_not_optimal": p_not_optimal,
             "majority_accuracy": float(cells.right_c.sum() / cells.gold_c.sum()),
         },
         model="none",
         assumptions=ASSUMPTIONS,
+        not_tested=ASSUMPTIONS[::2],
         level=level,
-        more_items=more_gold(counted, alpha) if verdict == "undecided" else None,
+        more_items=more_gold(untied, alpha) if verdict == "undecided" else 0,
     )
 
 
+def _by_votes(
+    cells: GoldCells, certified_c: NDArray[np.bool_], proved: GoldCells | None, alpha: float
+) -> dict[int, Verdict]:
+    """The verdict for each number of votes apart from ties, all of them together at the level, and for ties with them.
+
+    Those of a data set that is proved are proved with it; else a number of votes is if all its cells are certified, all
+    cells at once.  Refutations share the error evenly.
+    """
+    sizes = np.unique(cells.votes_c)
+    together = set() if proved is None else set(np.unique(proved.votes_c).tolist())
+    verdicts: dict[int, Verdict] = {}
+    for n in sizes.tolist():
+        of_size_c = cells.votes_c == n
+        untied_c = of_size_c & ~cells.tied_c
+        good = n in together or (untied_c.any() and certified_c[untied_c].all())
+        lost = not_optimal_p_value(cells.select(of_size_c), alpha / len(sizes)) <= alpha / len(sizes)
+        verdicts[n] = "refuted" if lost else "proved" if good else "undecided"
+    return verdicts
+
+
 def _nothing_to_tell(labels: Sequence[Hashable], any_gold: bool) -> Claim:
-    why = "No item with a gold label has an untied vote." if any_gold else "No item has a gold label."
+    why = "No item with a gold label has a vote." if any_gold else "No item has a gold label."
     if len(labels) < 2:
         why = "All votes name one class: there is nothing to decide."
     return Claim(kind="gold", verdict="unidentified", why=why, model="none", assumptions=ASSUMPTIONS)
 
 
-def _counted(cells: GoldCells) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Cells of a number of votes that at least LEAST_SHARE of the untied items hold, or of the commonest ones."""
+def _counted(cells: GoldCells) -> NDArray[np.bool_]:
+    """Cells of a number of votes that at least LEAST_SHARE of the items hold, or of the commonest ones."""
     _, size_c = np.unique(cells.votes_c, return_inverse=True)
     share_s = np.bincount(size_c, weights=cells.share_c)
     return np.asarray(share_s[size_c] >= min(LEAST_SHARE, share_s.max()))
-
-
-def _verdict(cells: GoldCells, alpha: float) -> Verdict:
-    """Proved: every cell is, each at the full level; refuted: one p-value against "all cells are in order"."""
-    if (best_p_values(cells) <= alpha).all():
-        return "proved"
-    return "refuted" if not_optimal_p_value(cells, alpha) <= alpha else "undecided"
 
 
 def _margin(cells: GoldCells, alpha: float) -> float | None:
@@ -94,27 +122,38 @@ def _margin(cells: GoldCells, alpha: float) -> float | None:
     Over the cells whose gold could tell anything at this level, if there are any: a few items give wild odds.
     """
     odds_c = np.log(cells.right_c + 0.5) - np.log(cells.rival_c + 0.5)
-    telling_c = cells.gold_c >= max(1, min(np.log2(1 / alpha), cells.gold_c.max()))
+    telling_c = cells.gold_c >= max(1, min(np.log2(1 / alpha), cells.gold_c.max(initial=0)))
     return float(odds_c[telling_c].min()) if telling_c.any() else None
 
 
-def _why(verdict: Verdict, cells: GoldCells, labels: Sequence[Hashable], alpha: float) -> str:
+def _why(verdict: Verdict, apart: Verdict, cells: GoldCells, labels: Sequence[Hashable], alpha: float) -> str:
     if verdict == "proved":
-        return "By the gold labels, the majority label is the likeliest one on every count of votes that occurs."
+        untied = "untied " if cells.tied_c.any() else ""
+        return (
+            f"By the gold labels, the majority label is the likeliest one on every {untied}count of votes that occurs"
+        )
     if verdict == "refuted":
-        return f"By the gold labels, a rule that ignores who voted beats majority: {_worst(cells, labels)}."
-    n_open = int((best_p_values(cells) > alpha).sum())
-    return f"The gold labels leave {n_open} of {len(cells.items_c)} counts of votes open: {_worst(cells, labels)}."
+        good = "; apart from ties it is as good as any (proved)" if apart == "proved" else ""
+        return f"By the gold labels, a rule that ignores who voted beats majority: {_worst(cells, labels)}{good}"
+    untied_cells = cells.untied
+    if not len(untied_cells.items_c):
+        return "All votes on gold items are tied"
+    n_open = int((best_p_values(untied_cells) > alpha).sum())
+    worst = _worst(untied_cells, labels)
+    return f"The gold labels leave {n_open} of {len(untied_cells.items_c)} counts of votes open: {worst}"
 
 
 def _worst(cells: GoldCells, labels: Sequence[Hashable]) -> str:
     """The count that speaks most against majority, in words."""
     worst = int(np.lexsort([-cells.items_c, -best_p_values(cells), worse_p_values(cells)])[0])
+    gold_k, top_k = cells.gold_ck[worst], cells.top_ck[worst]
     count_k = cells.counts_ck[worst]
     votes = ", ".join(f"{count_k[k]} x {labels[k]}" for k in np.argsort(-count_k, kind="stable") if count_k[k])
     if not cells.gold_c[worst]:
         return f"no gold item has the votes {votes}"
-    majority, rival = labels[cells.majority_c[worst]], labels[cells.others_ck[worst].argmax()]
     gold = "1 gold item" if cells.gold_c[worst] == 1 else f"{cells.gold_c[worst]:,} gold items"
-    right, wrong = (f"{n:,} {'is' if n == 1 else 'are'}" for n in (cells.right_c[worst], cells.rival_c[worst]))
-    return f"of {gold} with the votes {votes}, {right} {majority} and {wrong} {rival}"
+    shown = [int(cells.majority_c[worst]), int(np.where(top_k, -1, gold_k).argmax())]
+    if top_k.sum() > 1:
+        shown = np.argsort(-gold_k, kind="stable")[:2].tolist()
+    found = " and ".join(f"{gold_k[k]:,} {'is' if gold_k[k] == 1 else 'are'} {labels[k]}" for k in shown)
+    return f"of {gold} with the votes {votes}, {found}"

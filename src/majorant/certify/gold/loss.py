@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant.certify.gold.cells import GoldCells
+from majorant.certify.gold.tests import n_rivals
 from majorant.interval import Estimate, FloatArray, binomial_bounds
 
 
-def gold_loss(cells: GoldCells, level: float) -> Estimate:
-    """Loss on the untied items, as a share of them, with a simultaneous interval over cells.
+class GoldLoss(NamedTuple):
+    """What majority gives away, as a share of the items, and the part of it that a fair draw on ties does."""
+
+    all: Estimate
+    tied: Estimate
+
+
+def gold_loss(cells: GoldCells, level: float) -> GoldLoss:
+    """Loss per item, with a simultaneous interval over cells.
 
     It holds with probability at least `level` whatever the sample size and however votes depend on each other.  A cell
     with too few gold items to tell is estimated at no loss; the upper end then allows for all of majority's errors in
     such cells, and for anything in cells without gold.
 
     >>> cells = GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[60, 0], [10, 30]]))
-    >>> loss = gold_loss(cells, .95)
+    >>> loss, _ = gold_loss(cells, .95)
     >>> loss.value, round(loss.low, 3), round(loss.high, 3)
     (0.2, 0.043, 0.314)
     """
-    return Estimate(*loss_interval(cells, level))
-
-
-def loss_interval(cells: GoldCells, level: float) -> tuple[float, float, float]:
-    """Estimate, lower and upper end of `gold_loss`."""
     tail, enough_c = _error_shares(cells, 1 - level)
-    told, share_c = cells.select(enough_c), cells.share_c[enough_c]
+    tied_c = cells.tied_c
+    return GoldLoss(_loss(cells, enough_c, np.ones_like(tied_c), tail), _loss(cells, enough_c, tied_c, tail))
+
+
+def _loss(cells: GoldCells, enough_c: NDArray[np.bool_], chosen_c: NDArray[np.bool_], tail: float) -> Estimate:
+    """Of some of the cells together."""
+    told_c, scant_c = enough_c & chosen_c, ~enough_c & chosen_c & (cells.gold_c > 0)
+    told, share_c = cells.select(told_c), cells.share_c[told_c]
     low_c, high_c = _cell_bounds(told, tail)
-    scant_c = ~enough_c & (cells.gold_c > 0)
-    unknown = float(cells.share_c[cells.gold_c == 0].sum())
+    unknown = float(cells.share_c[chosen_c & (cells.gold_c == 0)].sum())
     high = float(share_c @ high_c) + _errors_bound(cells.select(scant_c), cells.share_c[scant_c], tail) + unknown
-    return float(share_c @ _excess(told)), float(share_c @ low_c), min(1.0, high)
+    return Estimate(float(share_c @ _excess(told)), float(share_c @ low_c), min(1.0, high))
 
 
 def difference_bounds(
@@ -47,10 +58,14 @@ def difference_bounds(
     >>> round(low.item(), 3), round(high.item(), 3)
     (0.038, 0.399)
     """
-    either_low, either_high = binomial_bounds(more + less, trials, tail / 2)
-    first_low, first_high = (2 * bound - 1 for bound in binomial_bounds(more, more + less, tail / 2))
-    low = np.where(first_low > 0, either_low, either_high) * first_low
-    high = np.where(first_high > 0, either_high, either_low) * first_high
+    either = np.stack(binomial_bounds(more + less, trials, tail / 2))
+    return _product(either, 2 * np.stack(binomial_bounds(more, more + less, tail / 2)) - 1)
+
+
+def _product(positive: FloatArray, factor: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds of a product, from those of its factors, (2, ...) each; the first factor is never negative."""
+    low = np.where(factor[0] > 0, positive[0], positive[1]) * factor[0]
+    high = np.where(factor[1] > 0, positive[1], positive[0]) * factor[1]
     return low, high
 
 
@@ -58,30 +73,44 @@ def _error_shares(cells: GoldCells, alpha: float) -> tuple[float, NDArray[np.boo
     """What each bound may fail with, and which cells hold enough gold for bounds of their own.
 
     Enough: were all of it right, majority would be certified in that cell.  Both follow from the votes and from which
-    items are gold, not from their labels.  The cells that lack gold share one bound.
+    items are gold, not from their labels.  The cells that lack gold share one bound, and so do the tied ones of them.
     """
-    rivals = max(cells.n_classes - 1, 1)
+    rivals = 1 if cells.n_classes == 2 else int(n_rivals(cells).max(initial=1))
+    shared = 1 + bool(cells.tied_c.any())
     ordered_c = -np.sort(-cells.gold_c)
-    tail_m = alpha / 2 / (rivals * np.arange(len(ordered_c) + 2) + 1)  # with m cells that have bounds of their own
+    tail_m = alpha / 2 / (rivals * np.arange(len(ordered_c) + 2) + shared)  # with m cells that have bounds of their own
     least_m = np.log2(1 / tail_m) + (cells.n_classes > 2)
     m = int((ordered_c > least_m[1:-1]).sum())
     return float(tail_m[m]), cells.gold_c > least_m[m + 1]
 
 
 def _excess(cells: GoldCells) -> FloatArray:
-    return np.asarray(np.maximum(cells.rival_c - cells.right_c, 0) / np.maximum(cells.gold_c, 1))
+    best_c = cells.gold_ck.max(axis=1, initial=0)
+    return np.asarray(np.maximum(best_c - cells.right_c, 0) / np.maximum(cells.gold_c, 1))
 
 
 def _cell_bounds(cells: GoldCells, tail: float) -> tuple[FloatArray, FloatArray]:
-    """Bounds on the loss in each cell: the largest lead of another class, if any."""
+    """Bounds on the loss in each cell: the largest lead of a class over majority's draw, if any.
+
+    With T classes that have the most votes, class k leads by pi (theta - (1 - theta) / T), or pi (theta - 1 / T) if it
+    is one of them: pi is the probability that the truth is k or one of them, theta that of k given this.
+    """
+    gold_c, top_ck, n_top_c1 = cells.gold_c, cells.top_ck, cells.n_top_c[:, None]
+    top_c1 = (cells.gold_ck * top_ck).sum(axis=1)[:, None]
+    pool_ck = np.where(top_ck, top_c1, top_c1 + cells.gold_ck)
     if cells.n_classes == 2:  # either class is the truth: one bound, at the whole tail
-        low_c, high_c = (1 - 2 * bound_c for bound_c in binomial_bounds(cells.right_c, cells.gold_c, tail)[::-1])
-        return np.maximum(low_c, 0), np.maximum(high_c, 0)
-    other_ck = cells.others_ck
-    right_ck, gold_ck = (np.broadcast_to(n_c[:, None], other_ck.shape) for n_c in (cells.right_c, cells.gold_c))
-    low_ck, high_ck = difference_bounds(np.maximum(other_ck, 0), right_ck, gold_ck, tail)
-    own_ck = other_ck < 0
-    return tuple(np.where(own_ck, 0.0, bound_ck).max(axis=1, initial=0.0) for bound_ck in (low_ck, high_ck))
+        first_ck = np.stack(binomial_bounds(cells.gold_ck[:, 0], gold_c, tail))
+        share = np.stack([np.stack([first_ck[0], 1 - first_ck[1]], 1), np.stack([first_ck[1], 1 - first_ck[0]], 1)])
+        either = np.ones_like(share)
+    else:
+        every_ck = np.broadcast_to(gold_c[:, None], pool_ck.shape)
+        either = np.stack(binomial_bounds(pool_ck, every_ck, tail / 2))
+        share = np.stack(binomial_bounds(cells.gold_ck, pool_ck, tail / 2))
+    lead = np.where(top_ck, share - 1 / n_top_c1, share - (1 - share) / n_top_c1)
+    low_ck, high_ck = _product(either, lead)
+    alone_ck = top_ck & (n_top_c1 == 1)
+    low_c, high_c = (np.where(alone_ck, 0.0, bound_ck).max(axis=1, initial=0.0) for bound_ck in (low_ck, high_ck))
+    return low_c, high_c
 
 
 def _errors_bound(cells: GoldCells, share_c: FloatArray, tail: float) -> float:

@@ -14,19 +14,21 @@ MOST_GOLD = 1_000_000  # beyond this the answer is: no
 
 
 def more_gold(cells: GoldCells, alpha: float) -> int | None:
-    """About how many more gold items, drawn at random, would decide; None where no number in reach would.
+    """About how many fresh gold items, drawn at random and judged by themselves, would decide.
 
-    At the estimated odds in each cell, one imaginary gold item added at majority's overall accuracy.
+    None where no number in reach would.  At the estimated odds in each untied cell, one imaginary gold item added at
+    majority's overall accuracy.
 
     >>> more_gold(GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[30, 1], [14, 10]])), .05)
-    395
+    450
     """
+    if not len(cells.items_c):
+        return None
     pair_c = cells.right_c + cells.rival_c
     overall = (cells.right_c.sum() + 1) / (pair_c.sum() + 1)
     odds_c = (cells.right_c + overall) / (pair_c + 1)
     either_c = (pair_c + 1) / (cells.gold_c + 1)
-    needed = gold_needed(odds_c, either_c * cells.share_c, cells.n_classes, alpha)
-    return None if needed is None else max(1, needed - int(cells.gold_c.sum()))
+    return gold_needed(odds_c, either_c * cells.share_c, cells.n_classes, alpha)
 
 
 def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: float) -> int | None:

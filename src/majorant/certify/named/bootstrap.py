@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.certify.certificate import Claim, ClaimKind
-from majorant.certify.named.design import FloatArray, as_copies, majority_codes
+from majorant.certify.named.design import FloatArray, as_copies, leaders
 from majorant.certify.named.odds import majority_losses, majority_right
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit, Refits
@@ -26,11 +27,12 @@ THIN_CELL = 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replicates:
-    """What each replicate b estimated: class probabilities, confusions, and what majority vote loses."""
+    """What each replicate b estimated: class probabilities, confusions, and what majority vote loses, and by ties."""
 
     prior_bk: FloatArray
     confusion: FloatArray  # (B, workers, K, K), or (B, K, K) where all share one
     loss_b: FloatArray
+    tie_loss_b: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,9 +85,9 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int =
     if fit.confusion is None:
         raise ConfigError(f"a {fit.method} fit has no confusion matrices: certify needs them.")
     generator, copies_i = as_generator(rng), as_copies(votes, case.copies)
-    majority_i = majority_codes(votes)
+    top_ik = leaders(votes)
     expected = _expected_votes(votes, fit, copies_i)
-    prior, confusion, loss = [], [], []
+    prior, confusion, loss, tie_loss = [], [], [], []
     at_once = max(1, ENTRIES_AT_ONCE // max(1, len(votes.items)))
     for start in range(0, n_replicates, at_once):
         weight_bi = drawn_items(copies_i, min(at_once, n_replicates - start), generator)
@@ -93,9 +95,16 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int =
         if again.confusion.shape[1:] != fit.confusion.shape:
             raise ConfigError("refit must give confusion matrices of the shape of the fit's.")
         prior.append(again.prior_bk)
-        loss.append(majority_losses(votes, majority_i, weight_bi, again.prior_bk, again.confusion))
+        lost = majority_losses(votes, top_ik, weight_bi, again.prior_bk, again.confusion)
+        loss.append(lost.all_b)
+        tie_loss.append(lost.tied_b)
         confusion.append(_redraw_thin_rows(again.confusion, expected, generator))
-    return Replicates(prior_bk=np.concatenate(prior), confusion=np.concatenate(confusion), loss_b=np.concatenate(loss))
+    return Replicates(
+        prior_bk=np.concatenate(prior),
+        confusion=np.concatenate(confusion),
+        loss_b=np.concatenate(loss),
+        tie_loss_b=np.concatenate(tie_loss),
+    )
 
 
 def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) -> IntArray:
@@ -114,24 +123,29 @@ def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) ->
     return weight_bi
 
 
-def fitted_loss(votes: Votes, fit: Fit, copies_i: FloatArray) -> float:
-    """What majority gives away by the fit; NaN if every item is tied."""
+class FittedLoss(NamedTuple):
+    """What majority gives away by a fit, the part of it by ties, and how many items are tied."""
+
+    all: float
+    tied: float
+    tied_share: float
+
+
+def fitted_loss(votes: Votes, fit: Fit, copies_i: FloatArray) -> FittedLoss:
+    """What majority, a fair draw where votes are tied, gives away by the fit."""
     assert fit.confusion is not None
-    models = fit.prior[None], fit.confusion[None]
-    return float(majority_losses(votes, majority_codes(votes), copies_i[None], *models)[0])
+    top_ik, voted_i = leaders(votes), votes.votes_i > 0
+    lost = majority_losses(votes, top_ik, copies_i[None], fit.prior[None], fit.confusion[None])
+    tied = float(copies_i[voted_i & (top_ik.sum(axis=1) > 1)].sum())
+    return FittedLoss(float(lost.all_b[0]), float(lost.tied_b[0]), tied / float(copies_i[voted_i].sum()))
 
 
 def fitted_accuracy(votes: Votes, fit: Fit, copies_i: FloatArray, lost: float) -> dict[str, float]:
-    """How often majority, and the best rule, are right on untied items by the fit; empty if every item is tied.
-
-    `lost` is the `fitted_loss`.
-    """
+    """How often majority, and the best rule, are right by the fit; a tie is a fair draw.  `lost` is the fitted loss."""
     assert fit.confusion is not None
-    right_i = majority_right(votes, majority_codes(votes), np.asarray(fit.prior), np.asarray(fit.confusion))
-    untied = np.flatnonzero(~np.isnan(right_i))
-    if not len(untied):
-        return {}
-    right = float(copies_i[untied] @ right_i[untied] / copies_i[untied].sum())
+    right_i = majority_right(votes, leaders(votes), np.asarray(fit.prior), np.asarray(fit.confusion))
+    voted = np.flatnonzero(votes.votes_i > 0)
+    right = float(copies_i[voted] @ right_i[voted] / copies_i[voted].sum())
     return {"majority_accuracy": right, "best_accuracy": right + lost}
 
 
@@ -147,7 +161,7 @@ def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bo
     """
     defined_b = loss_b[~np.isnan(loss_b)]
     if np.isnan(value) or not len(defined_b):
-        return Estimate(None, reason="every item is tied")
+        return Estimate(None, reason="no item has a vote")
     low, high = (float(end) for end in np.quantile(defined_b, [(1 - level) / 2, (1 + level) / 2]))
     least = max(0.0, min(low, 2 * value - high)) if refuted else 0.0
     return Estimate(value, least, min(1.0, max(high, 2 * value - low)))

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.certificate import Claim, Verdict
+from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
 from majorant.certify.named.bootstrap import (
     Case,
     Replicates,
@@ -23,20 +23,23 @@ from majorant.certify.named.bootstrap import (
     replicates_of,
     unidentified,
 )
-from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, majority_codes, worker_sets
-from majorant.certify.named.odds import vote_odds
-from majorant.certify.named.verdicts import RARE_SHARE, clearly_negative, deviation, items_to_tell_margin, lower_limit
+from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, leaders, worker_sets
+from majorant.certify.named.odds import least_deserving, vote_odds
+from majorant.certify.named.verdicts import RARE_SHARE, clearly_negative, deviation, fresh_to_tell_margin, lower_limit
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate
 from majorant.theory.crews import ballot_work, crew_margins
 from majorant.votes import IntArray, Votes
+from majorant.wording import ties_cost
 
+INDEPENDENT = "votes are independent given the true label"
 VOTES_PER_CLASS = 20  # that the worker behind the typical vote must have given, or workers cannot be told apart
 AFFORDABLE = 2e8  # steps that margins of more than two classes may take
 MODEL = "named workers"
 ASSUMPTIONS = (
     "each worker labels by one confusion matrix, the same on all items",
-    "votes are independent given the true label",
+    ITEMS_APART,
+    INDEPENDENT,
     "who and how many vote on an item does not depend on the votes",
     "enough items for the bootstrap, which holds its level only in the limit",
 )
@@ -56,9 +59,9 @@ class SetMargins:
 def named_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> Claim:
     """Is majority vote as good as any rule, given a confusion matrix per worker?  At most `supported`.
 
-    The fit must hold one matrix per worker.  Ties are left out.  Supported: worker sets whose margin is above 0 at the
-    level hold all but 1 % of the items.  Refuted: on some votes seen another label than majority's is more probable at
-    the level.
+    The fit must hold one matrix per worker.  Supported: worker sets whose margin, apart from ties, is above 0 at the
+    level hold all but 1 % of the items.  Refuted: on some votes seen another label than majority's, or one of tied
+    ones, is more probable at the level.
     """
     if not identified(case, level, per_worker=True):
         return unidentified("named", MODEL, ASSUMPTIONS)
@@ -97,35 +100,53 @@ def _too_thin(typical: float) -> Claim:
 def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     margins = set_margins(worker_sets(votes, copies_i), fit, replicates, level)
-    refuted = _refuted_votes(votes, fit, replicates, level)
+    refuted, refuted_ties = _refuted_votes(votes, fit, replicates, level)
+
+    def verdict_of(chosen_s: NDArray[np.bool_], against: bool) -> Verdict:
+        return _verdict(margins.certified_s, margins.items_s, chosen_s, refuted=against)
+
     by_votes: dict[int, Verdict] = {
-        int(n): _verdict(margins.certified_s, margins.items_s, margins.votes_s == n, refuted=int(n) in refuted)
+        int(n): verdict_of(margins.votes_s == n, int(n) in refuted or int(n) in refuted_ties)
         for n in np.unique(margins.votes_s)
     }
     everything = np.ones(len(margins.votes_s), dtype=bool)
-    verdict = _verdict(margins.certified_s, margins.items_s, everything, refuted=bool(refuted))
-    share = float(margins.items_s[margins.certified_s].sum() / margins.items_s.sum())
+    untied, verdict = verdict_of(everything, bool(refuted)), verdict_of(everything, bool(refuted or refuted_ties))
+    share = _certified_share(votes, copies_i, margins)
     binding = _binding_set(margins)
     margin, margin_b = float(margins.margin_s[binding]), _margin_again(margins.worker[binding], replicates)
     lost = fitted_loss(votes, fit, copies_i)
-    more = items_to_tell_margin(margin, float(deviation(margin_b)), float(copies_i.sum()), level)
+    more = fresh_to_tell_margin(margin, float(deviation(margin_b)), float(copies_i.sum()), level)
+    tie_loss = loss_estimate(lost.tied, replicates.tie_loss_b, level, refuted=bool(refuted_ties))
+    ties = ties_cost(lost.tied_share, tie_loss)
     return Claim(
         kind="named",
         verdict=verdict,
-        why=_sentence(verdict, share, refuted, level),
+        why=_sentence(verdict, untied, share, {**refuted, **refuted_ties}, level, ties),
         by_votes=by_votes,
+        untied=untied,
         margin=margin,
-        loss=loss_estimate(lost, replicates.loss_b, level, refuted=bool(refuted)),
+        loss=loss_estimate(lost.all, replicates.loss_b, level, refuted=verdict == "refuted"),
+        tied_share=lost.tied_share,
+        tie_loss=tie_loss,
         items_certified=share,
         evidence={
             "margin low": float(lower_limit(margin_b, level)),
             "worker sets": float(len(margins.votes_s)),
-            **fitted_accuracy(votes, fit, copies_i, lost),
+            **fitted_accuracy(votes, fit, copies_i, lost.all),
         },
         model=MODEL,
         assumptions=ASSUMPTIONS,
-        more_items=more if verdict == "undecided" else None,
+        not_tested=tuple(text for text in ASSUMPTIONS if text != INDEPENDENT),
+        more_items=more if verdict == "undecided" else 0,
     )
+
+
+def _certified_share(votes: Votes, copies_i: FloatArray, margins: SetMargins) -> float:
+    """The share of items, a tied one not, whose workers are a certified set."""
+    untied = worker_sets(votes, copies_i * (leaders(votes).sum(axis=1) == 1))
+    items = {tuple(worker_h): n for one in untied for worker_h, n in zip(one.worker_sh, one.items_s, strict=True)}
+    certified = (margins.worker[s] for s in np.flatnonzero(margins.certified_s))
+    return float(sum(items[tuple(worker_h)] for worker_h in certified) / margins.items_s.sum())
 
 
 def set_margins(sets: tuple[WorkerSets, ...], fit: Fit, replicates: Replicates, level: float) -> SetMargins:
@@ -197,27 +218,44 @@ def _binding_set(margins: SetMargins) -> int:
     return int(order_s[np.argmax(passed_s)])
 
 
-def _refuted_votes(votes: Votes, fit: Fit, replicates: Replicates, level: float) -> Mapping[int, int]:
-    """For each number of votes, how many of the vote patterns seen are clearly decided otherwise by the best rule."""
+def _refuted_votes(
+    votes: Votes, fit: Fit, replicates: Replicates, level: float
+) -> tuple[Mapping[int, int], Mapping[int, int]]:
+    """For each number of votes, how many of the vote patterns seen are clearly decided otherwise by the best rule.
+
+    First those without a tie, then tied ones whose labels are not alike; all of them tried together.
+    """
     assert fit.confusion is not None
-    majority_i = majority_codes(votes)
-    item = np.flatnonzero(majority_i >= 0)
-    odds_i = vote_odds(votes, item, majority_i[item], fit.prior[None], fit.confusion[None])[0]
+    top_ik, models = leaders(votes), (fit.prior[None], fit.confusion[None])
+    item = np.flatnonzero(votes.votes_i > 0)
+    label_i = least_deserving(votes, top_ik, *models)
+    odds_i = vote_odds(votes, item, label_i[item], *models)[0]
     chosen = item[odds_i < 0]
-    odds_bi = vote_odds(votes, chosen, majority_i[chosen], replicates.prior_bk, replicates.confusion)
-    negative_i = clearly_negative(odds_i[odds_i < 0], odds_bi, len(item), level)
-    n_votes, n_patterns = np.unique(votes.votes_i[chosen[negative_i]], return_counts=True)
+    odds_bi = vote_odds(votes, chosen, label_i[chosen], replicates.prior_bk, replicates.confusion)
+    clear_i = clearly_negative(odds_i[odds_i < 0], odds_bi, int(top_ik[item].sum()), level)
+    tied_i = top_ik.sum(axis=1)[chosen] > 1
+    return _by_size(votes, chosen[clear_i & ~tied_i]), _by_size(votes, chosen[clear_i & tied_i])
+
+
+def _by_size(votes: Votes, item: IntArray) -> Mapping[int, int]:
+    n_votes, n_patterns = np.unique(votes.votes_i[item], return_counts=True)
     return dict(zip(n_votes.tolist(), n_patterns.tolist(), strict=True))
 
 
-def _sentence(verdict: Verdict, share: float, refuted: Mapping[int, int], level: float) -> str:
+def _sentence(
+    verdict: Verdict, untied: Verdict, share: float, refuted: Mapping[int, int], level: float, ties: str
+) -> str:
+    stamp = f"({verdict}, {100 * level:g} %)"
     if verdict == "supported":
-        return f"No rule that knows who voted beats majority vote ({verdict}, {100 * level:g} %)."
+        apart = ", apart from ties" if ties else ""
+        return f"No rule that knows who voted beats majority vote{apart} {stamp}{ties}."
     if verdict == "refuted":
         n_patterns = sum(refuted.values())
         seen = "one combination of votes" if n_patterns == 1 else f"{n_patterns:,} combinations of votes"
-        return f"Knowing who voted beats majority vote: it decides {seen} otherwise ({verdict}, {100 * level:g} %)."
+        good = f"; apart from ties no rule beats it ({untied})" if untied == "supported" else ""
+        return f"Knowing who voted beats majority vote: it decides {seen} otherwise {stamp}{ties}{good}."
     return (
         "Whether knowing who voted beats majority vote cannot be told; for the workers of "
-        f"{100 * share:.1f} % of the items majority vote is optimal ({100 * level:g} %)."
+        f"{100 * share:.1f} % of the items majority vote is optimal, apart from ties ({100 * level:g} %, each set of "
+        f"workers by itself){ties}."
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.tally import counts, tied
+from majorant.tally import counts
 from majorant.votes import IntArray, Votes
 
 FloatArray = NDArray[np.float64]
@@ -98,12 +98,12 @@ def as_copies(votes: Votes, copies: ArrayLike | None) -> FloatArray:
     return copies_i
 
 
-def majority_codes(votes: Votes) -> NDArray[np.int64]:
-    """The label with the most votes of each item, -1 where there is none or a tie.
+def leaders(votes: Votes) -> NDArray[np.bool_]:
+    """The labels with the most votes of each item, among which majority draws; all of them where there is no vote.
 
     >>> votes = Votes.from_codes([0, 1, 1], [0, 0, 1], [1, 0, 1], items="abc", workers="wx", labels="ny")
-    >>> majority_codes(votes).tolist()
-    [1, -1, -1]
+    >>> leaders(votes).tolist()
+    [[False, True], [True, True], [True, True]]
     """
     counts_ik = counts(votes)
-    return np.where(tied(counts_ik) | (votes.votes_i == 0), -1, counts_ik.argmax(axis=1))
+    return np.asarray(counts_ik == counts_ik.max(axis=1, keepdims=True, initial=0))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from majorant.certify.certificate import Claim, Verdict
+from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
 from majorant.certify.named.bootstrap import (
     Case,
     Replicates,
@@ -23,8 +24,9 @@ from majorant.certify.named.verdicts import (
     anonymous_sentence,
     clearly_negative,
     deviation,
-    items_to_tell_margin,
+    fresh_to_tell_margin,
     lower_limit,
+    supported_together,
     weakest_verdict,
 )
 from majorant.estimate.fit import Fit
@@ -33,12 +35,14 @@ from majorant.tally import Patterns, by_votes, counts, distinct_counts, tied
 from majorant.theory.checks import safe_log
 from majorant.theory.margin import majority_margins
 from majorant.votes import IntArray
-from majorant.wording import too_few_items, too_many_votes
+from majorant.wording import ties_cost, too_few_items, too_many_votes
 
 MODEL = "independent votes"
+INDEPENDENT = "votes are independent given the true label"
 ASSUMPTIONS = (
     "all votes come from one confusion matrix",
-    "votes are independent given the true label",
+    ITEMS_APART,
+    INDEPENDENT,
     "most labels are given more often where they are true than where another is",
     "how many vote on an item does not depend on the votes",
     "enough items for the bootstrap, which holds its level only in the limit",
@@ -48,9 +52,9 @@ ASSUMPTIONS = (
 def multiclass_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> Claim:
     """Is majority vote as good as any rule that ignores who voted, for two or more classes?  At most `supported`.
 
-    The fit must hold one confusion matrix (K, K) for all votes, at the best of several starts.  Ties are left out.
-    Supported: for every number of votes with at least 1 % of the items, the exact margin is above 0 at the level.
-    Refuted: for some vote counts seen, another label than majority's is more probable at the level.
+    The fit must hold one confusion matrix (K, K) for all votes, at the best of several starts.  Supported:
+    for every number of votes with at least 1 % of the items, the exact margin of untied votes is above 0 at the level.
+    Refuted: for some vote counts seen, another label than majority's, or one of tied ones, is more probable.
     """
     if not identified(case, level, per_worker=False):
         return unidentified("anonymous", MODEL, ASSUMPTIONS)
@@ -86,53 +90,84 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     if not present:
         why = too_many_votes(int(votes.votes_i[votes.votes_i > 0].min()))
         return Claim(kind="anonymous", verdict="unidentified", why=why, model=MODEL, assumptions=ASSUMPTIONS)
-    margin = {n: float(majority_margins(fit.prior, fit.confusion, n)) for n in present}
-    margin_b = {n: majority_margins(replicates.prior_bk, replicates.confusion, n) for n in present}
+    common = [n for n in present if items[n] >= RARE_SHARE * items[1:].sum()] or present
+    margin = {n: float(majority_margins(fit.prior, fit.confusion, n)) for n in common}
+    margin_bn = np.stack([majority_margins(replicates.prior_bk, replicates.confusion, n) for n in common], axis=1)
+    supported = supported_together(np.array([margin[n] for n in common]), margin_bn, level)
     refuted = _refuted(by_votes(distinct_counts(counts(votes))), fit, replicates, level)
-    low = {n: float(lower_limit(margin_b[n], level)) for n in present}
-    verdicts: dict[int, Verdict] = {
-        n: "refuted" if n in refuted else "supported" if low[n] > 0 else "undecided" for n in present
+    untied: dict[int, Verdict] = {
+        n: "refuted" if n in refuted.untied else "supported" if good else "undecided"
+        for n, good in zip(common, supported, strict=True)
     }
-    common = [n for n in present if items[n] >= RARE_SHARE * items[1:].sum()]
-    verdict = weakest_verdict({verdicts[n] for n in common})
+    verdicts: dict[int, Verdict] = {n: "refuted" if n in refuted.tied else untied[n] for n in common}
+    verdict, apart = weakest_verdict(verdicts.values()), weakest_verdict(untied.values())
     worst = min(common, key=margin.__getitem__)
-    more = items_to_tell_margin(margin[worst], float(deviation(margin_b[worst])), float(copies_i.sum()), level)
+    margin_b = margin_bn[:, common.index(worst)]
+    more = fresh_to_tell_margin(margin[worst], float(deviation(margin_b)), float(copies_i.sum()), level)
     lost = fitted_loss(votes, fit, copies_i)
+    tie_loss = loss_estimate(lost.tied, replicates.tie_loss_b, level, refuted=bool(refuted.tied))
+    kept = [
+        float(copies_i[(votes.votes_i == n) & ~tied(counts(votes))].sum()) for n in common if untied[n] == "supported"
+    ]
     return Claim(
         kind="anonymous",
         verdict=verdict,
-        why=anonymous_sentence(verdict, level),
+        why=anonymous_sentence(verdict, level, untied=apart, ties=ties_cost(lost.tied_share, tie_loss)),
         by_votes=verdicts,
+        untied=apart,
         margin=margin[worst],
-        loss=loss_estimate(lost, replicates.loss_b, level, refuted=verdict == "refuted"),
-        items_certified=float(sum(items[n] for n in present if verdicts[n] == "supported") / items[1:].sum()),
-        evidence={"margin low": low[worst], **fitted_accuracy(votes, fit, copies_i, lost)},
+        loss=loss_estimate(lost.all, replicates.loss_b, level, refuted=verdict == "refuted"),
+        tied_share=lost.tied_share,
+        tie_loss=tie_loss,
+        items_certified=sum(kept) / float(items[1:].sum()),
+        evidence={"margin low": float(lower_limit(margin_b, level)), **fitted_accuracy(votes, fit, copies_i, lost.all)},
         model=MODEL,
         assumptions=ASSUMPTIONS,
-        more_items=more if verdict == "undecided" else None,
+        not_tested=tuple(text for text in ASSUMPTIONS if text not in (INDEPENDENT, ASSUMPTIONS[0])),
+        without_say={
+            n: float(items[n] / items[1:].sum()) for n in np.flatnonzero(items).tolist() if n > 0 and n not in common
+        },
+        more_items=more if verdict == "undecided" else 0,
     )
 
 
-def _refuted(patterns: dict[int, Patterns], fit: Fit, replicates: Replicates, level: float) -> set[int]:
-    """The numbers of votes for which some vote counts seen are clearly decided otherwise by the best rule."""
+class Refuted(NamedTuple):
+    """The numbers of votes for which the best rule clearly decides some vote counts seen otherwise."""
+
+    untied: set[int]
+    tied: set[int]
+
+
+def _refuted(patterns: dict[int, Patterns], fit: Fit, replicates: Replicates, level: float) -> Refuted:
+    """All vote counts seen together: those with one leading label, and tied ones whose labels are not alike."""
     assert fit.confusion is not None
-    untied = {n: one.counts_pk[~tied(one.counts_pk)] for n, one in patterns.items()}
-    n_tried = sum(len(counts_pk) for counts_pk in untied.values())
-    refuted = set()
-    for n, counts_pk in untied.items():
-        odds_p = _count_odds(counts_pk, fit.prior[None], fit.confusion[None])[0]
-        below_pk = counts_pk[odds_p < 0]
-        odds_bp = _count_odds(below_pk, replicates.prior_bk, replicates.confusion)
-        if clearly_negative(odds_p[odds_p < 0], odds_bp, n_tried, level).any():
-            refuted.add(n)
-    return refuted
+    models, fitted = (replicates.prior_bk, replicates.confusion), (fit.prior[None], fit.confusion[None])
+    top = {n: one.counts_pk == one.counts_pk.max(axis=1, keepdims=True) for n, one in patterns.items()}
+    n_tried = sum(int(top_pk.sum()) for top_pk in top.values())
+    found = Refuted(set(), set())
+    for n, one in patterns.items():
+        score_pk = _scores(one.counts_pk, *fitted)[0]
+        label_p = np.where(top[n], score_pk, np.inf).argmin(axis=1)  # of tied labels the one that deserves it least
+        odds_p = _count_odds(one.counts_pk, label_p, *fitted)[0]
+        below = np.flatnonzero(odds_p < 0)
+        odds_bp = _count_odds(one.counts_pk[below], label_p[below], *models)
+        clear_p = clearly_negative(odds_p[below], odds_bp, n_tried, level)
+        tied_p = top[n].sum(axis=1)[below] > 1
+        found.untied.update([n] if (clear_p & ~tied_p).any() else [])
+        found.tied.update([n] if (clear_p & tied_p).any() else [])
+    return found
 
 
-def _count_odds(counts_pk: IntArray, prior_bk: FloatArray, confusion_bkl: FloatArray) -> FloatArray:
-    """The log-odds of majority's class against the best other for each row of counts under each model, (B, P)."""
+def _scores(counts_pk: IntArray, prior_bk: FloatArray, confusion_bkl: FloatArray) -> FloatArray:
+    """The log-probability of each class with each row of counts under each model, up to a constant, (B, P, K)."""
     log_bkl = np.maximum(safe_log(confusion_bkl), -1e9)  # keeps 0 votes for an impossible label at 0
-    score_bpk = np.einsum("pl,bkl->bpk", counts_pk, log_bkl) + np.maximum(safe_log(prior_bk), -1e9)[:, None, :]
-    row, winner_p = np.arange(len(counts_pk)), counts_pk.argmax(axis=1)
-    own_bp = score_bpk[:, row, winner_p]
-    score_bpk[:, row, winner_p] = -np.inf
+    prior_b1k = np.maximum(safe_log(prior_bk), -1e9)[:, None, :]
+    return np.asarray(np.einsum("pl,bkl->bpk", counts_pk, log_bkl) + prior_b1k)
+
+
+def _count_odds(counts_pk: IntArray, label_p: IntArray, prior_bk: FloatArray, confusion_bkl: FloatArray) -> FloatArray:
+    """The log-odds of a label against the best other for each row of counts under each model, (B, P)."""
+    score_bpk, row = _scores(counts_pk, prior_bk, confusion_bkl), np.arange(len(counts_pk))
+    own_bp = score_bpk[:, row, label_p]
+    score_bpk[:, row, label_p] = -np.inf
     return np.asarray(own_bp - score_bpk.max(axis=2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,49 +34,96 @@ def vote_odds(votes: Votes, item: IntArray, label: IntArray, prior_bk: FloatArra
     return odds_bi
 
 
-def majority_right(votes: Votes, majority_i: IntArray, prior_k: FloatArray, confusion: FloatArray) -> FloatArray:
-    """P(the class is majority's label), given who voted what, for each item; NaN for ties, where `majority_i` is -1.
+class Losses(NamedTuple):
+    """What majority gives away per item under each model, and the part of it that a fair draw on ties does."""
 
-    >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
-    >>> worker = np.array([[[.9, .1], [.2, .8]]])
-    >>> majority_right(votes, np.array([0, 1]), np.array([.5, .5]), worker).round(3).tolist()
-    [0.818, 0.889]
+    all_b: FloatArray
+    tied_b: FloatArray
+
+
+def least_deserving(
+    votes: Votes, top_ik: NDArray[np.bool_], prior_bk: FloatArray, confusion: FloatArray
+) -> NDArray[np.int64]:
+    """Majority's label of each item; of tied labels the one that is least probable under the (one) model.
+
+    >>> from majorant.certify.named.design import leaders
+    >>> votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
+    >>> crew = np.array([[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]])
+    >>> least_deserving(votes, leaders(votes), np.array([[.5, .5]]), crew[None]).tolist()
+    [1]
     """
-    right_i, untied = np.full(len(majority_i), np.nan), np.flatnonzero(majority_i >= 0)
-    said_ic = _said(votes, shared=confusion.ndim == 2)[untied]
+    label_i, tied = top_ik.argmax(axis=1), np.flatnonzero((top_ik.sum(axis=1) > 1) & (votes.votes_i > 0))
+    said_ic = _said(votes, shared=confusion.ndim == 3)[tied]
+    for rows, score_ki1 in _scores(said_ic, prior_bk, confusion):
+        label_i[tied[rows]] = np.where(top_ik[tied[rows]], score_ki1[..., 0].T, np.inf).argmin(axis=1)
+    return np.asarray(label_i, dtype=np.int64)
+
+
+def majority_right(votes: Votes, top_ik: NDArray[np.bool_], prior_k: FloatArray, confusion: FloatArray) -> FloatArray:
+    """P(majority's label is the class), given who voted what, for each item; NaN without votes.
+
+    `top_ik` are the classes with the most votes, among which majority draws.
+
+    >>> from majorant.certify.named.design import leaders
+    >>> votes = Votes.from_codes([0, 1, 2, 2], [0, 0, 0, 1], [0, 1, 0, 1], items="abc", workers="wx", labels="ny")
+    >>> crew = np.array([[[.9, .1], [.2, .8]]] * 2)
+    >>> majority_right(votes, leaders(votes), np.array([.5, .5]), crew).round(3).tolist()
+    [0.818, 0.889, 0.5]
+    """
+    right_i, voted = np.full(len(top_ik), np.nan), np.flatnonzero(votes.votes_i > 0)
+    said_ic = _said(votes, shared=confusion.ndim == 2)[voted]
     for rows, score_ki1 in _scores(said_ic, prior_k[None], confusion[None]):
-        item, score_ki = untied[rows], score_ki1[..., 0]
-        own_i = score_ki[majority_i[item], np.arange(len(item))]
-        right_i[item] = 1 / np.exp(score_ki - own_i).sum(axis=0)
+        right_i[voted[rows]] = _drawn(_probabilities(score_ki1), top_ik[voted[rows]])[:, 0]
     return right_i
 
 
 def majority_losses(
-    votes: Votes, majority_i: IntArray, weight_bi: NDArray[Any], prior_bk: FloatArray, confusion: FloatArray
-) -> FloatArray:
-    """What majority gives away under each model: mean of max_k q_ik - q_i,majority over untied items; NaN without any.
+    votes: Votes, top_ik: NDArray[np.bool_], weight_bi: NDArray[Any], prior_bk: FloatArray, confusion: FloatArray
+) -> Losses:
+    """What majority gives away under each model: mean over items of max_k q_ik less that of the classes it draws from.
 
-    Item i counts weight_bi[b, i] times under model b; `majority_i` is -1 for ties.  Most items are never lost: the
+    Item i counts weight_bi[b, i] times under model b; NaN where no item has votes.  Most items are never lost: the
     worst that any model says of each vote, added up, still speaks for majority.
 
+    >>> from majorant.certify.named.design import leaders
     >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
     >>> worker = np.array([[[[.9, .1], [.9, .1]]]])
-    >>> majority_losses(votes, np.array([0, 1]), np.ones((1, 2)), np.array([[.7, .3]]), worker).round(3).tolist()
+    >>> majority_losses(votes, leaders(votes), np.ones((1, 2)), np.array([[.7, .3]]), worker).all_b.round(3).tolist()
     [0.2]
     """
-    said_ic = _said(votes, shared=confusion.ndim == 3)
-    untied = np.flatnonzero(majority_i >= 0)
+    said_ic, tied_i, majority_i = (
+        _said(votes, shared=confusion.ndim == 3),
+        top_ik.sum(axis=1) > 1,
+        top_ik.argmax(axis=1),
+    )
+    voted_i = votes.votes_i > 0
+    untied = np.flatnonzero(voted_i & ~tied_i)
     at_stake = untied[_worst_odds(said_ic[untied], majority_i[untied], prior_bk, confusion) < 0]
-    lost_b = np.zeros(len(prior_bk))
-    for rows, score_kib in _scores(said_ic[at_stake], prior_bk, confusion):
-        item = at_stake[rows]
-        odds_ib = _odds(score_kib, majority_i[item])
-        score_kib -= score_kib.max(axis=0)
-        best_ib = 1 / np.exp(score_kib).sum(axis=0)  # the highest probability of a class
-        lost_ib = best_ib * -np.expm1(np.minimum(odds_ib, 0))
-        lost_b += (lost_ib * weight_bi[:, item].T).sum(axis=0)
-    total_b = weight_bi.sum(axis=1, dtype=float) - weight_bi[:, majority_i < 0].sum(axis=1, dtype=float)
-    return np.asarray(np.divide(lost_b, total_b, out=np.full(len(lost_b), np.nan), where=total_b > 0))
+    lost_pb = np.zeros((2, len(prior_bk)))
+    for part, item_p in enumerate((at_stake, np.flatnonzero(voted_i & tied_i))):
+        for rows, score_kib in _scores(said_ic[item_p], prior_bk, confusion):
+            item, probability_kib = item_p[rows], _probabilities(score_kib)
+            lost_ib = probability_kib.max(axis=0) - _drawn(probability_kib, top_ik[item])
+            lost_pb[part] += (lost_ib * weight_bi[:, item].T).sum(axis=0)
+    total_b = weight_bi[:, voted_i].sum(axis=1, dtype=float)
+    all_b, tied_b = (
+        np.divide(lost_b, total_b, out=np.full(len(total_b), np.nan), where=total_b > 0)
+        for lost_b in (lost_pb.sum(axis=0), lost_pb[1])
+    )
+    return Losses(all_b, tied_b)
+
+
+def _probabilities(score_kib: FloatArray) -> FloatArray:
+    """Of each class, from scores up to a constant; these are overwritten."""
+    score_kib -= score_kib.max(axis=0)
+    np.exp(score_kib, out=score_kib)
+    score_kib /= score_kib.sum(axis=0)
+    return score_kib
+
+
+def _drawn(probability_kib: FloatArray, top_ik: NDArray[np.bool_]) -> FloatArray:
+    """The probability of a class drawn from those with the most votes, (items, models)."""
+    return np.asarray(np.einsum("kib,ik->ib", probability_kib, top_ik / top_ik.sum(axis=1, keepdims=True)))
 
 
 def _said(votes: Votes, *, shared: bool) -> Any:

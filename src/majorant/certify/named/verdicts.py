@@ -25,13 +25,16 @@ def weakest_verdict(verdicts: Collection[Verdict]) -> Verdict:
     return "supported" if set(verdicts) == {"supported"} else "undecided"
 
 
-def anonymous_sentence(verdict: Verdict, level: float) -> str:
-    """What an anonymous verdict from a bootstrap says in words."""
+def anonymous_sentence(verdict: Verdict, level: float, *, untied: Verdict | None = None, ties: str = "") -> str:
+    """What an anonymous verdict from a bootstrap says in words; `ties` is what they cost, if there are any."""
+    stamp = f"({verdict}, {100 * level:g} %)"
     if verdict == "supported":
-        return f"Majority vote is as good as any rule that ignores who voted (supported, {100 * level:g} %)."
+        apart = ", apart from ties" if ties else ""
+        return f"Majority vote is as good as any rule that ignores who voted{apart} {stamp}{ties}."
     if verdict == "refuted":
-        return f"A rule that only counts votes beats majority vote (refuted, {100 * level:g} %)."
-    return "Whether majority vote is as good as any rule that ignores who voted cannot be told."
+        good = f"; apart from ties it is as good as any ({untied})" if untied == "supported" else ""
+        return f"A rule that only counts votes beats majority vote {stamp}{ties}{good}."
+    return f"Whether majority vote is as good as any rule that ignores who voted cannot be told{ties}."
 
 
 def lower_limit(value_b: FloatArray, level: float) -> FloatArray:
@@ -49,18 +52,49 @@ def deviation(value_b: FloatArray) -> FloatArray:
     return np.where(finite, np.where(finite, value_b, 0.0).std(axis=0, ddof=1), np.inf)
 
 
-def items_to_tell_margin(margin: float, deviation: float, n_items: float, level: float) -> int | None:
-    """Further items with which a margin this large would be told from 0 with probability .8; None if it is not > 0.
+def supported_together(value_p: FloatArray, value_bp: FloatArray, level: float) -> NDArray[np.bool_]:
+    """Which margins are above 0, all of them together at the level; margins of inf are legal.
 
-    >>> items_to_tell_margin(.2, .1, 1000, .95)
-    546
+    Where the lower limit of each is, all are: one that is not passes with no more than the error.  Where it is not,
+    each has its share of the error (Bonferroni): no replicate may be at 0 or below, nor the margin less its spread
+    downwards as often as a normal law's quantile at that share says.
+
+    >>> value_bp = np.random.default_rng(0).normal([1.0, 0.1], .2, size=(200, 2))
+    >>> supported_together(np.array([1.0, 0.1]), value_bp, .95).tolist()
+    [True, False]
+    """
+    if (lower_limit(value_bp, level) > 0).all():
+        return np.ones(len(value_p), dtype=bool)
+    return clearly_positive(value_p, value_bp, len(value_p), level)
+
+
+def clearly_positive(value_p: FloatArray, value_bp: FloatArray, n_tried: int, level: float) -> NDArray[np.bool_]:
+    """Which values are above 0 at the level, all `n_tried` taken together (Bonferroni), by their spread downwards."""
+    from scipy.special import ndtri
+
+    middle_p = np.median(value_bp, axis=0)
+    known_p = np.isfinite(middle_p) & np.isfinite(value_p)
+    below_bp = np.maximum(np.where(known_p, middle_p, 0.0) - np.where(known_p, value_bp, 0.0), 0.0)
+    spread_p = np.sqrt(2 * (below_bp**2).mean(axis=0))
+    far_p = np.where(known_p, value_p, np.inf) > ndtri(1 - (1 - level) / max(n_tried, 1)) * spread_p
+    return np.asarray(far_p & (value_bp > 0).all(axis=0))
+
+
+def fresh_to_tell_margin(margin: float, deviation: float, n_items: float, level: float) -> int | None:
+    """Fresh items by which alone a margin this large is told from 0 with probability .8; None if it is not > 0.
+
+    The items at hand have been looked at: to judge them again together with others would be a second test of the same
+    items, at no level.
+
+    >>> fresh_to_tell_margin(.2, .1, 1000, .95)
+    1546
     """
     from scipy.special import ndtri
 
     if not margin > 0 or not 0 < deviation < np.inf:
         return None
     needed = n_items * ((ndtri(level) + ndtri(0.8)) * deviation / margin) ** 2
-    return max(0, ceil(needed - n_items)) if needed < 1e12 else None
+    return ceil(needed) if needed < 1e12 else None
 
 
 def spread_upwards(value_bp: FloatArray) -> FloatArray:
