@@ -1,8 +1,9 @@
 """What does majorant say of every public set, and what is true?  Writes docs/track-record.md.
 
-`MAJORANT_DATA=... python benchmarks/track_record.py [SET ...] > docs/track-record.md`, a quarter of an hour.  Each set
-is checked three times: without its gold labels, with 100 of them drawn at random, and with all.  The truth is what all
-gold labels of the set say; a set whose gold covers some of its items is judged on these.
+`MAJORANT_DATA=... python benchmarks/track_record.py [SET ...]`, a quarter of an hour; the rows of sets that are not
+named stay as they are.  Each set is checked three times: without its gold labels, with 100 of them drawn at random, and
+with all.  The truth is what all gold labels of the set say; a set whose gold covers some of its items is judged on
+these.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ What `majorant check` says of public data sets whose truth is known, and what is
 {some} of them drawn at random, and with all. The constants of the rules were chosen while looking at some of these
 sets, so expect a little worse elsewhere.
 
-**{wrong} of {said} answers say something wrong**: an interval of the gain that does not hold the true gain,
-*switch* where the other rule is not better, *keep* (for another reason than that the labels say so) where it gains
-more than the tolerance, or an interval of what majority vote loses, not marked as the model's alone, that excludes what
-the gold labels say. *Ask* claims nothing but that at most so much is at
-stake, which is checked too.
+**{wrong} of {said} answers about {sets} sets say something wrong**: an interval of the gain that does not hold the
+true gain, *switch* where the other rule is not better, *keep* (for another reason than that the labels say so) where it
+gains more than the tolerance, or an interval of what majority vote loses, not marked as the model's alone, that
+excludes what the gold labels say. *Ask* claims nothing but that at most so much is at stake, which is checked too.
 """
+PAGE = Path(__file__).parent.parent / "docs" / "track-record.md"
 COLUMNS = ("set", "items", "gold given", "answer", "grade", "gain said", "true gain", "at stake", "wrong")
 
 
@@ -121,20 +122,35 @@ def faults(result: Result, whole: Claim | None, truth: float) -> Iterator[str]:
             yield "loss"
 
 
+def kept(page: Path) -> dict[str, list[tuple[str, ...]]]:
+    """The rows of a page by set."""
+    rows: dict[str, list[tuple[str, ...]]] = {}
+    for line in page.read_text(encoding="utf-8").splitlines() if page.is_file() else ():
+        cells = tuple(cell.strip() for cell in line.strip("|").split(" | "))
+        if line.startswith("|") and cells != COLUMNS and len(cells) == len(COLUMNS) and "---" not in cells:
+            rows.setdefault(cells[0], []).append(cells)
+    return rows
+
+
+def write(page: Path, rows: dict[str, list[tuple[str, ...]]]) -> None:
+    """The page with all rows, and what they come to at its top."""
+    every = [cells for name in sorted(rows) for cells in rows[name]]
+    wrong = sum(cells[-1] != "no" for cells in every)
+    table = [f"| {' | '.join(cells)} |" for cells in (COLUMNS, ("---",) * len(COLUMNS), *every)]
+    text = HEAD.format(some=SOME, wrong=wrong, said=len(every), sets=len(rows))
+    page.write_text("\n".join([text, *table, ""]), encoding="utf-8")
+
+
 def main() -> None:
-    wanted = set(sys.argv[1:])
-    rows = []
+    wanted, page = set(sys.argv[1:]), PAGE
     for name, path, truth in find(Path(os.environ["MAJORANT_DATA"])):
         if wanted and name not in wanted:
             continue
+        rows = []
         for row in checks(name, load(path, truth)):
-            rows.append(row)
-            print(" | ".join(row.cells()), file=sys.stderr, flush=True)
-    print(HEAD.format(some=SOME, wrong=sum(bool(row.wrong) for row in rows), said=len(rows)))
-    if wanted:
-        print(f"This run was of {len(wanted)} sets alone; without names the script takes all that it finds.\n")
-    for cells in (COLUMNS, ["---"] * len(COLUMNS), *(row.cells() for row in rows)):
-        print(f"| {' | '.join(cells)} |")
+            rows.append(row.cells())
+            print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
+        write(page, {**kept(page), name: rows})
 
 
 if __name__ == "__main__":

@@ -200,4 +200,4 @@ def _certified_share(at_fit: Sequence[Cells], again: Sequence[Cells], level: flo
         if not all_of_them:
             good_c = untied_c & clearly_positive(one.odds_bc[0], many.odds_bc, n_tried, level)
         kept += one.items * float(one.mass_bc[0, good_c].sum())
-    return kept / sum(cells.items for cells in at_fit)
+    return min(1.0, kept / sum(cells.items for cells in at_fit))  # probabilities add up but for rounding
