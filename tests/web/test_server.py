@@ -300,6 +300,19 @@ def test_a_fault_of_the_table_is_said_beside_the_form(server):
     assert "“Two classes of scores”: 'high' is not a number." in page(server, f"/files/{id}").text
 
 
+def test_a_wide_table_shows_its_workers_and_takes_a_choice_of_them(server):
+    rows = "".join(f"{n},yes,{'no' if n % 3 else 'yes'},{'yes' if n % 2 else 'no'}\n" for n in range(9))
+    id = send(server, "wide.csv", f"item,ana,bo,cy\n{rows}".encode())
+    shown = page(server, f"/files/{id}").text
+    assert "One row per item and one column per worker: 3 workers." in shown
+    assert server.runs.get(id).told({"workers": ["ana", "bo", "cy"]}) == {}
+    page(server, f"/files/{id}/columns", do="look", workers=["ana", "bo"])
+    assert "2 workers" in page(server, f"/files/{settle(server, id)}").text
+    assert server.runs.get(id).told({"workers": ["ana", "bo"]}) == {"workers": ["ana", "bo"]}
+    page(server, f"/files/{id}/columns", do="look", headless="yes", item="ana", worker="bo")
+    assert "say which column is “Label”" in page(server, f"/files/{id}").text
+
+
 def test_a_run_can_be_stopped_and_a_file_removed(server):
     id = send(server, "gone.csv", table(n_items=400)[0])
     answer = ask(

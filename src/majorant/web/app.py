@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from majorant.errors import MajorantError
 from majorant.report.figures.palette import scheme
 from majorant.report.text import printable
-from majorant.web.fields import FIELDS, NONE, REPEATS, ROLES, in_page_words, troubled_fields
+from majorant.web.fields import FIELDS, NONE, PLACES, REPEATS, ROLES, in_page_words, troubled_fields
 from majorant.web.labelling import give, labelling, undo
 from majorant.web.runs import Kept, Runs, clean_name
 from majorant.wording import (
@@ -164,7 +164,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
 
     def label(request: Request) -> Response:
         kept = kept_of(request)
-        if kept.busy or kept.facts is None:
+        if kept.busy:
             return back(f"/files/{kept.id}")
         now = labelling(kept.folder / "ask")
         if now is None:
@@ -186,7 +186,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         kept = kept_of(request)
         async with _form(request) as form:
             folder, told = kept.folder / "ask", {name: str(value) for name, value in form.items()}
-        if kept.busy or kept.facts is None or await run_in_threadpool(labelling, folder) is None:
+        if kept.busy or await run_in_threadpool(labelling, folder) is None:
             return back(f"/files/{kept.id}")
         if told.get("do") == "undo":
             now = await run_in_threadpool(undo, folder)
@@ -390,6 +390,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
         "trouble": in_page_words(kept.trouble),
         "wrong": troubled_fields(kept.trouble),
         "fields": FIELDS,
+        "places": PLACES,
         "no_column": NONE,
         "repeats": REPEATS,
         "size": size_words(kept.size),

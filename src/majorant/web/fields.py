@@ -31,6 +31,13 @@ FIELDS = {  # how the form names what `read` calls an argument
     "delimiter": "What separates fields",
     "design": "Labels of an expert",
 }
+PLACES = {  # where a field stands, of those that a message may send the user to
+    **{name: name for name in ("item", "worker", "label", "gold", "repeats", "empty", "order", "threshold", "sheet")},
+    "encoding": "encoding",
+    "delimiter": "delimiter",
+    "gold_file": "labelled",
+    "design": "labelled",
+}
 ON_THE_COMMAND_LINE = ("format", "max_classes", "allow_network", "status", "seconds", "by", "memory", "threads")
 REPEATS = {
     "error": "stop and say so",
@@ -75,8 +82,10 @@ def troubled_fields(message: str) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def settings_of(form: Form, names: Sequence[str]) -> dict[str, Any]:
+def settings_of(form: Form, names: Sequence[str], detected: Sequence[str] = ()) -> dict[str, Any]:
     """What `read` is told: only what the user chose, so that all else is understood as on the command line.
+
+    `names` are the columns, `detected` those that were taken for workers' when nobody had said anything.
 
     >>> settings_of({"item": ["text"], "worker": [""], "gold": ["-"], "repeats": ["error"]}, ["text", "who"])
     {'item': 'text', 'gold': ''}
@@ -86,12 +95,13 @@ def settings_of(form: Form, names: Sequence[str]) -> dict[str, Any]:
     if _one(form, "headless"):
         settings["columns"] = _positions(chosen, names)
     else:
-        wide = bool(_one(form, "wide"))
+        ticked = [name for name in form.get("workers", ()) if name]
+        wide = bool(_one(form, "wide")) or (bool(ticked) and set(ticked) != set(detected))
         for role, name in chosen.items():
             if name and not (wide and role in ("worker", "label")):
                 settings[role] = "" if name == NONE else name
-        if wide and (workers := [name for name in form.get("workers", ()) if name]):
-            settings["workers"] = [glob.escape(name) for name in workers]
+        if wide and ticked:
+            settings["workers"] = [glob.escape(name) for name in ticked]
         elif wide:
             settings["wide"] = True
     if (repeats := _one(form, "repeats")) and repeats != "error":

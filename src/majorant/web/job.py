@@ -200,7 +200,7 @@ def main() -> None:
     except MajorantError as error:
         _say(out, {"error": str(error)})
     except MemoryError:
-        _say(out, {"error": "Not enough memory for these votes. Close other programs, or serve with memory= less."})
+        _say(out, {"error": "Not enough memory for these votes. Close other programs, or serve with less memory=."})
     except OSError as error:
         _say(out, {"error": f"{error.filename or job['file']}: {error.strerror or error}."})
     except Exception as error:

@@ -42,6 +42,7 @@ class Kept:
     form: Form = field(default_factory=dict)
     gold: tuple[str, ...] = ()  # files of labels that came with it
     preview: Mapping[str, Any] | None = None
+    detected: tuple[str, ...] = ()  # the workers' columns of a wide table, before anybody said anything
     trouble: str = ""  # in the library's words
     progress: Mapping[str, Any] = field(default_factory=dict)
     started: float = 0.0
@@ -58,11 +59,15 @@ class Kept:
         """Whether something is under way."""
         return self.state in BUSY
 
+    def told(self, form: Form) -> dict[str, Any]:
+        """What a form says of how to read it."""
+        return settings_of(form, self.preview["names"] if self.preview else (), self.detected)
+
     @property
     def downloads(self) -> dict[str, Path]:
         """The files that can be had by now, by name."""
         found = {name: self.folder / "results" / name for name in RESULTS if self.facts is not None}
-        found |= {name: self.folder / "ask" / name for name in ASKED if self.facts is not None}
+        found |= {name: self.folder / "ask" / name for name in ASKED if not self.busy}
         return {name: path for name, path in found.items() if path.is_file()}
 
 
@@ -139,7 +144,7 @@ class Runs:
     def check_labels(self, id: str) -> None:
         """Run the line again with the labels that were given in the page."""
         kept = self._free(id)
-        settings = settings_of(kept.form, kept.preview["names"] if kept.preview else ())
+        settings = kept.told(kept.form)
         job = self._job(kept, "check", settings, kept.form)
         job |= {"labels": True, "resume": True, "command": command_of(
             kept.name, settings, tolerance=job["tolerance"], gold=TO_LABEL
@@ -149,7 +154,7 @@ class Runs:
     def draw(self, id: str) -> None:
         """Draw the items to label, where the check could not draw them on its way."""
         kept = self._free(id)
-        settings = settings_of(kept.form, kept.preview["names"] if kept.preview else ())
+        settings = kept.told(kept.form)
         assert kept.facts is not None
         job = self._job(kept, "ask", settings, kept.form)
         self._begin(kept, "drawing", {**job, "between": kept.facts["answer"]["ask"]["between"], "resume": True})
@@ -198,7 +203,7 @@ class Runs:
     def _settings(self, kept: Kept, form: Form) -> dict[str, Any] | None:
         """What the form says, None where it contradicts itself, which the page then shows."""
         try:
-            settings = settings_of(form, kept.preview["names"] if kept.preview else ())
+            settings = kept.told(form)
             tolerance_of(form)
         except ConfigError as error:
             self._change(kept.id, form=form, trouble=str(error), state="columns")
@@ -280,6 +285,7 @@ class Runs:
         elif kind == "look":
             trouble = said["result"].pop("trouble")
             found = {"state": "columns", "preview": said["result"], "trouble": trouble}
+            found |= {} if kept.preview else {"detected": tuple(said["result"]["workers"])}
         elif kind == "check":
             found |= {"facts": said["result"], "seconds": time.monotonic() - kept.started}
         self._follow(id, run, progress={}, **found)
