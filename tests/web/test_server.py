@@ -286,7 +286,7 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
     assert same(ours, theirs.read_text())
     assert json.loads(ours)["answer"]["basis"] == "expert labels"
     assert json.loads(ours)["answer"]["action"] in ("keep", "switch")
-    assert "What your labels say" in page(server, f"/files/{id}").text
+    assert "About your labels" in page(server, f"/files/{id}").text
 
 
 def test_a_fault_of_the_table_is_said_beside_the_form(server):

@@ -332,14 +332,15 @@ def _row(kept: Kept) -> dict[str, Any]:
         return said
     answer, gain = facts["answer"], facts["answer"]["gain"]
     told = gain["value"] is not None and answer["differ"]
+    by_labels = answer["basis"] == "expert labels" and facts["accuracy"]["source"] == "model"
     return {
         **said,
         "answer": answer,
         "gain": f"{signed(gain['value'])} points" if told else "–",
         "ends": f"{signed(gain['low'])} to {signed(gain['high'])}" if told and gain["low"] is not None else "",
         "votes": facts["votes"],
-        "majority": _share(facts["accuracy"]["majority"]),
-        "other": _share(facts["accuracy"]["other"]),
+        "majority": "–" if by_labels else _share(facts["accuracy"]["majority"]),  # labels outrank a model
+        "other": "–" if by_labels else _share(facts["accuracy"]["other"]),
         "source": facts["accuracy"]["source"],
     }
 
