@@ -24,12 +24,12 @@ from advice_crowds import alike_crowds, crowds
 from majorant.answer.candidates import fit_method, unsuited
 from majorant.answer.choice import decide
 from majorant.answer.gold import gold_accuracy
+from majorant.backend import MemoryBackend
 from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.io import read
-from majorant.pipeline import AUTO, aggregate_at
-from majorant.site import MemorySite
+from majorant.pipeline import AUTO, aggregate
 from majorant.votes import Votes
 
 COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}
@@ -91,7 +91,7 @@ def simulated(n_seeds: int) -> None:
         for name, votes in chain(alike_crowds(seed), crowds(seed)):
             blind = replace(votes, gold_i=None)
             majority = fit_method("majority", blind, 0)
-            advised = aggregate_at(MemorySite(blind), AUTO, seed=0)
+            advised = aggregate(MemoryBackend(blind), AUTO, seed=0)
             fits = [advised, decide(blind, majority, rng=0).fit, *(fit_method(method, blind, 0) for method in MODELS)]
             *right, base = (
                 found.value for fit in [*fits, majority] if (found := gold_accuracy(votes, fit, level=0.95))

@@ -35,9 +35,9 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
     import numpy as np
 
     from majorant.answer.labels import label_table
+    from majorant.backend.files import FileBackend
     from majorant.backend.prepare import prepare
     from majorant.backend.store import open_store
-    from majorant.backend.stored_site import StoredSite
     from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
     from majorant.output import write_table
     from majorant.tally import two_class_histograms
@@ -48,7 +48,7 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
         return lambda: prepare(str(source), work, memory=MEMORY)
     kept = open_store(work)
     assert kept is not None
-    site = StoredSite(kept, MEMORY)
+    site = FileBackend(kept, MEMORY)
     if name == "read":
         file = pq.ParquetFile(source)
         return lambda: sum(len(batch) for batch in file.iter_batches(1 << 18, columns=["item", "worker", "label"]))

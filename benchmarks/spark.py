@@ -33,7 +33,7 @@ Taken = tuple[float, float]  # seconds that passed, seconds that cores worked
 
 def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
     """What one line of the table says."""
-    from majorant.backend.spark import aggregate, encode, spark_session
+    from majorant.spark import aggregate, encode, spark_session
 
     def steps(n_steps: int) -> Any:
         return aggregate(votes, DawidSkene(max_iter=n_steps, tol=0.0, accelerate=False))

@@ -19,13 +19,13 @@ import numpy as np
 import majorant as mj
 from advice import find, load
 from majorant.answer.answer import Answer
-from majorant.answer.difference import difference, gold_lead
+from majorant.answer.difference import compare_fits, gold_lead
+from majorant.backend import MemoryBackend
 from majorant.certify.certificate import Claim
 from majorant.certify.gold.claim import claim_from_cells
 from majorant.claims import gather
 from majorant.merge import take_items
 from majorant.pipeline import Result
-from majorant.site import MemorySite
 from majorant.votes import Votes
 from majorant.wording import signed
 
@@ -84,7 +84,7 @@ def checks(name: str, votes: Votes, seed: int = 0) -> Iterator[Row]:
     votes = take_items(votes, known) if len(known) < len(votes.items) else votes
     assert votes.gold_i is not None
     some = np.random.default_rng(seed).permutation(len(votes.items)) < SOME
-    cells = gather(MemorySite(votes), rng=np.random.default_rng(seed)).gold
+    cells = gather(MemoryBackend(votes), rng=np.random.default_rng(seed)).gold
     whole = None if cells is None else claim_from_cells(cells, votes.labels, level=0.95)
     given = {"none": None, str(SOME): np.where(some, votes.gold_i, -1), "all": votes.gold_i}
     for gold, gold_i in given.items():
@@ -96,7 +96,7 @@ def checks(name: str, votes: Votes, seed: int = 0) -> Iterator[Row]:
 def true_gain(votes: Votes, result: Result) -> float:
     """The gain of the other rule by all gold labels, in percentage points."""
     fit = result.decision.fit
-    lead = gold_lead(MemorySite(votes), fit, difference(result.majority, fit), alpha=0.05)
+    lead = gold_lead(MemoryBackend(votes), fit, compare_fits(result.majority, fit), alpha=0.05)
     assert lead is not None
     assert lead.whole
     return 100 * (lead.lead.value or 0.0)

@@ -24,7 +24,7 @@ EVERYONE = (
 )  # import nothing
 BELOW_PIPELINE = (
     "theory account votes kernels blocks merge io datasets tally agreement simulate estimate "
-    "certify claims slices gold answer plan backend atomic output site lots"
+    "certify claims slices gold answer plan backend atomic output lots"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -45,14 +45,14 @@ MAY_IMPORT = {
     "simulate": "votes account theory",
     "estimate": "theory io votes tally blocks kernels merge atomic",
     "certify": "theory tally estimate.fit votes merge",
-    "gold": "blocks io kernels lots merge output site tally estimate votes",
+    "gold": "blocks io kernels lots merge output backend tally estimate votes",
     "lots": "votes",
-    "site": "account blocks estimate kernels lots merge output tally votes",  # where the votes lie, as the line sees it
-    "answer": "certify gold estimate io lots tally votes theory kernels blocks merge site",
+    "answer": "certify gold estimate io lots tally votes theory kernels blocks merge backend",
     "plan": "theory certify estimate io votes",
-    "claims": "certify estimate io kernels merge site tally votes",
-    "slices": "account certify claims merge site tally votes",
-    "backend": "account answer atomic blocks certify claims estimate io kernels lots merge output site tally votes",
+    "claims": "backend certify estimate io kernels merge tally votes",
+    "slices": "account backend certify claims merge tally votes",
+    "backend": "account atomic blocks estimate io kernels lots merge output tally votes",
+    "spark": "answer backend certify claims estimate tally votes",  # a frame in place of votes
     "pipeline": BELOW_PIPELINE,
     "ask": f"pipeline {BELOW_PIPELINE}",  # the loop back
     "report": f"pipeline output {BELOW_PIPELINE}",  # the result types

@@ -10,6 +10,7 @@ import numpy as np
 from majorant.answer.answer import FIRST_BATCH
 from majorant.answer.choice import TOLERANCE
 from majorant.answer.combine import COMBINATION
+from majorant.backend import Backend, as_backend
 from majorant.errors import ConfigError
 from majorant.gold.accuracy import AIM
 from majorant.gold.correct import MEMBERS
@@ -17,11 +18,10 @@ from majorant.gold.design import Design
 from majorant.gold.draw import draw_accuracy, draw_close_calls, draw_rules
 from majorant.gold.draw_correction import draw_correction
 from majorant.interval import as_level
-from majorant.io import Reading, as_votes
+from majorant.io import Reading
 from majorant.io.tasks import Answer
 from majorant.pipeline import AUTO, member_fits, rule_fit
 from majorant.randomness import as_seed
-from majorant.site import MemorySite, Site
 
 BETWEEN = ("majority", AUTO)
 RACE = ("majority", AUTO, "dawid-skene", "one-coin")
@@ -59,26 +59,7 @@ def ask(
     >>> len(design.items), design.evaluate({}).verdict
     (3, 'open')
     """
-    site = MemorySite(as_votes(votes, **reading))
-    return ask_at(
-        site, between=between, question=question, n=n, rng=rng, tolerance=tolerance, level=level, experts=experts,
-        monotone=monotone,
-    )  # fmt: skip
-
-
-def ask_at(
-    site: Site,
-    *,
-    between: Sequence[str] = BETWEEN,
-    question: str = "rules",
-    n: int = FIRST_BATCH,
-    rng: int | np.random.Generator = 0,
-    tolerance: float = TOLERANCE,
-    level: float = 0.95,
-    experts: str = "majority",
-    monotone: bool = False,
-) -> Design:
-    """The same for votes wherever they lie."""
+    site = as_backend(votes, **reading)
     as_level(level)
     if monotone and question != "close-calls":
         raise ConfigError("monotone is an assumption about close calls: use it with question='close-calls'.")
@@ -92,7 +73,7 @@ def ask_at(
             site, seed=seed, tolerance=tolerance, level=level, experts=experts, monotone=monotone
         ).more(n)
     if question == "accuracy":
-        return accuracy_at(site, rules[-1], n=n, seed=seed, level=level, experts=experts)
+        return ask_accuracy(site, rules[-1], n=n, seed=seed, level=level, experts=experts)
     if not 2 <= len(rules) <= MOST_RULES:
         raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(rules)}.")
     fits = {rule: rule_fit(site, rule, seed) for rule in rules}
@@ -101,8 +82,8 @@ def ask_at(
     return design.more(n)
 
 
-def accuracy_at(
-    site: Site,
+def ask_accuracy(
+    site: Backend,
     rule: str,
     *,
     n: int,
@@ -118,8 +99,8 @@ def accuracy_at(
     return design.more(n)
 
 
-def correct_at(
-    site: Site,
+def ask_correction(
+    site: Backend,
     rule: str,
     learned_from: tuple[Design, Sequence[Answer]],
     *,

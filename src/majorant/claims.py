@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.backend import Countable, MemoryBackend, as_backend
 from majorant.certify.anonymous.counts import anonymous_claim, as_histograms, weakened
 from majorant.certify.anonymous.words import DRAWN_ANEW, SETTLES
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
@@ -30,10 +31,9 @@ from majorant.estimate.fit import Fit
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
 from majorant.interval import as_level
-from majorant.io import Reading, as_votes
+from majorant.io import Reading
 from majorant.merge import merge_equal_items, take_items
 from majorant.randomness import as_generator
-from majorant.site import Countable, MemorySite
 from majorant.tally import Patterns, two_class_histograms
 from majorant.votes import IntArray, Votes
 from majorant.wording import at_level
@@ -77,18 +77,14 @@ def certify(
     >>> certify(votes).anonymous.verdict
     'proved'
     """
-    return inquire(as_votes(votes, **reading), level=level, rng=rng).certificate
+    return inquire(as_backend(votes, **reading), level=level, rng=rng).certificate
 
 
-def inquire(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
-    """The certificate together with the design of the data and the named fit."""
-    return inquire_at(MemorySite(votes), level=level, rng=rng)
-
-
-def inquire_at(site: Countable, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
-    """The same of votes wherever they lie."""
+def inquire(votes: Votes | Countable, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
+    """The certificate of votes wherever they lie, together with the design of the data and the named fit."""
     as_level(level)
     generator = as_generator(rng)
+    site = MemoryBackend(votes) if isinstance(votes, Votes) else votes
     return inquire_from(gather(site, rng=generator), level=level, rng=generator)
 
 

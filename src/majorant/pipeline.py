@@ -1,6 +1,6 @@
 """The whole line, spelt out: votes -> tally -> agreement -> certificate -> decision -> labels, workers, plan.
 
-There is one line, wherever the votes lie (`Site`): `check_at` asks the site for what adds up over all items, and takes
+There is one line, wherever the votes lie (`Backend`): `check` asks the site for what adds up over all items, and takes
 into memory what does not.
 """
 
@@ -19,33 +19,33 @@ from majorant.answer.answer import Answer, model_of, weigh
 from majorant.answer.calibrate import Labels, calibrate
 from majorant.answer.candidates import unsuited
 from majorant.answer.choice import MAJORITY, TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits, with_fit
-from majorant.answer.combine import COMBINATION, combination_at
+from majorant.answer.combine import COMBINATION, combined_fit
 from majorant.answer.compare import compare
-from majorant.answer.difference import difference_at, expected_gain, gold_lead
+from majorant.answer.difference import difference, expected_gain, gold_lead
 from majorant.answer.gold import GoldAccuracy, gold_accuracy
-from majorant.answer.labels import Outcome, outcome_at
+from majorant.answer.labels import Outcome, outcome
 from majorant.answer.map import MapPanel, data_map
 from majorant.answer.path import Path, decision_path
 from majorant.answer.removal import Removal, removal
-from majorant.answer.review import Review, Reviewed, crowd_confusion, review, review_at
-from majorant.answer.workers import Workers, assess_workers, assess_workers_at
+from majorant.answer.review import Review, Reviewed, crowd_confusion, review, review_all
+from majorant.answer.workers import Workers, assess_workers
+from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
 from majorant.certify.certificate import Certificate, Claim
 from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
 from majorant.errors import DataError
-from majorant.estimate import ESTIMATORS, Fit, estimator_named, method_named
+from majorant.estimate import Fit, estimator_named, method_named
 from majorant.gold.corrected import CorrectedRule, corrected_fit
 from majorant.gold.design import Design, Recognised, recognise
 from majorant.gold.draw import item_names, planned_labels, votes_digest
 from majorant.gold.question import Outcome as ExpertOutcome
 from majorant.interval import Estimate, FloatArray, as_level
-from majorant.io import Reading, as_votes
+from majorant.io import Reading
 from majorant.limits import refuse_size
 from majorant.plan import Plan
 from majorant.plan import plan as make_plan
 from majorant.randomness import as_generator, as_seed
-from majorant.site import MemorySite, Site, fit_of_items
-from majorant.slices import Slice, certify_slices_at, refuse_slices
+from majorant.slices import Slice, certify_slices, refuse_slices
 from majorant.tabular import Records
 from majorant.tally import Tally, two_class_histograms
 from majorant.tally import tally as count
@@ -53,7 +53,7 @@ from majorant.votes import IntArray, Votes
 
 AUTO = "auto"
 WORKER_METHOD = "hierarchical"  # who is good, where the chosen rule has no matrix for each worker
-STAGES = ("counting", "testing", "comparing", "judging", "measuring")  # of `check_at`, in their order
+STAGES = ("counting", "testing", "comparing", "judging", "measuring")  # of `check`, in their order
 Stage = Callable[[str], None]
 
 
@@ -75,7 +75,7 @@ class Result:
     ('keep', 'majority', 40)
     """
 
-    site: Site
+    site: Backend
     votes: Votes
     tally: Tally
     counts: Counts
@@ -140,16 +140,22 @@ def check(
     tolerance: float = TOLERANCE,
     target: float = 0.95,
     compare_all: bool = False,
+    labelled: Recognised | None = None,
+    stage: Stage | None = None,
+    early: Callable[[Claim], None] | None = None,
     **reading: Unpack[Reading],
 ) -> Result:
     """Count, measure agreement, certify majority vote, choose the rule, label, judge the workers, plan.
 
-    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
+    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`, or
+    a backend: votes that lie elsewhere, of which rule, confidence and plan are learned from a sample.
 
     Each step starts from the same seed, so its numbers are those of the step alone.  `method` overrules the choice,
     `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for.  A `gold_file` of
     labels that were drawn by `ask` is told by the design beside it: its labels answer the question of the design, and
-    are gold for nothing else, unless the design drew uniformly from all items.
+    are gold for nothing else, unless the design drew uniformly from all items; `labelled` hands them over with their
+    design.  `stage` is told what is done now, one of STAGES; `early` what counts alone say, where votes of two classes
+    are too many for memory and the rest takes minutes.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)
@@ -157,39 +163,11 @@ def check(
     >>> result.tally.votes_i.sum(), result.majority.method
     (np.int64(600), 'majority')
     """
-    labelled = recognise(reading.get("gold_file"))
-    if labelled is not None and not labelled.sample:
+    if labelled is None:
+        labelled = recognise(reading.get("gold_file"))
+    if labelled is not None and not labelled.sample and reading.get("gold_file") is not None:
         reading["gold_file"] = None
-    return check_at(
-        MemorySite(as_votes(votes, **reading)),
-        labelled=labelled,
-        level=level,
-        rng=rng,
-        method=method,
-        tolerance=tolerance,
-        target=target,
-        compare_all=compare_all,
-    )
-
-
-def check_at(
-    site: Site,
-    *,
-    level: float = 0.95,
-    rng: int | np.random.Generator,
-    method: str | None = None,
-    tolerance: float = TOLERANCE,
-    target: float = 0.95,
-    compare_all: bool = False,
-    labelled: Recognised | None = None,
-    stage: Stage = nobody,
-    early: Callable[[Claim], None] | None = None,
-) -> Result:
-    """The whole line on votes wherever they lie; rule, confidence and plan from a sample where all are too many.
-
-    `labelled` are expert labels with the design that drew them; `stage` is told what is done now, one of STAGES;
-    `early` is told what counts alone say, where votes of two classes are too many for memory: the rest takes minutes.
-    """
+    site, stage = as_backend(votes, **reading), stage or nobody
     seed = as_seed(rng)
     as_level(level)
     refuse_size(*site.votes.shape, site.votes.n_votes)
@@ -216,7 +194,7 @@ def check_at(
     votes, item_p, inquiry, answer = chosen.votes, chosen.item_p, chosen.inquiry, chosen.answer
     stage("judging")
     labels = calibrate(votes, chosen.rule_here, rng=seed, refit=chosen.refit)
-    here = site if item_p is not None else MemorySite(votes)  # where the fits are
+    here = site if item_p is not None else MemoryBackend(votes)  # where the fits are
     known = _worker_fit(here, chosen.other, seed)
     workers = _judged(here, known, votes, item_p, level=level)
     gold = gold_accuracy(votes, chosen.majority, level=level)
@@ -233,13 +211,13 @@ def check_at(
         answer=answer,
         labels=labels,
         fit=chosen.fit,
-        outcome=outcome_at(here, chosen.other),
+        outcome=outcome(here, chosen.other),
         worker_fit=known,
         workers=workers,
         reviewed=_reviewed(site, chosen, labels, workers),
         removal=removal(votes, labels.fit, workers, chosen.refit) if item_p is None else None,
         plan=_plan(votes, inquiry.certificate, target, level),
-        slices=certify_slices_at(site, level=level, rng=seed),
+        slices=certify_slices(site, level=level, rng=seed),
         map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
         path=decision_path(inquiry.certificate),
         comparison=compare(votes, level=level, rng=seed) if compare_all else Records(),
@@ -266,7 +244,7 @@ class _Chosen:
 
 
 def _choose(
-    site: Site,
+    site: Backend,
     *,
     level: float = 0.95,
     seed: int,
@@ -289,13 +267,13 @@ def _choose(
     decision = decide(votes, majority, level=level, rng=seed, method=rival)
     refit: Callable[[Votes], Fit] = partial(fit_rule, decision.method, seed=seed)
     if item_p is None:  # all votes are in memory by now, wherever they came from
-        site, other, everywhere = MemorySite(votes), decision.fit, majority
+        site, other, everywhere = MemoryBackend(votes), decision.fit, majority
     else:
         other, everywhere = _fit_elsewhere(site, decision, votes, seed), site.fit(MAJORITY, seed)
     if labelled is not None and method is None and _adopts(labelled):
-        refit, other = partial(_corrected, labelled.design), _corrected_at(site, labelled.design)
+        refit, other = partial(_corrected, labelled.design), _frozen_correction(site, labelled.design)
         decision = with_fit(decision, majority, other if item_p is None else fit_of_items(site, other, item_p))
-    apart, expected = difference_at(site, other), expected_gain(majority, *decision.expectation)
+    apart, expected = difference(site, other), expected_gain(majority, *decision.expectation)
     gold = gold_lead(site, other, apart, alpha=(1 - level) / decision.n_rivals)
     rules = {MAJORITY: everywhere, other.method: other}
     model = model_of(inquiry.certificate, expected, apart.stake)
@@ -335,12 +313,12 @@ def _adopts(labelled: Recognised) -> bool:
 
 def _corrected(design: Design, votes: Votes) -> Fit:
     """The corrected rule of a design on votes in memory, its models fitted as they were when it was learned."""
-    question, site = design.question, MemorySite(votes)
+    question, site = design.question, MemoryBackend(votes)
     assert isinstance(question, CorrectedRule)
     return corrected_fit(site, member_fits(site, question.members, design.seed), question.correction)
 
 
-def _corrected_at(site: Site, design: Design) -> Fit:
+def _frozen_correction(site: Backend, design: Design) -> Fit:
     """The same on the votes of the design, wherever they lie; the labels must be those that the design froze."""
     question = design.question
     assert isinstance(question, CorrectedRule)
@@ -358,7 +336,7 @@ def _corrected_at(site: Site, design: Design) -> Fit:
     return fit
 
 
-def item_rows(site: Site, fit: Fit, names: Sequence[Any]) -> FloatArray:
+def item_rows(site: Backend, fit: Fit, names: Sequence[Any]) -> FloatArray:
     """What a fit believes of the items of these names, in their order."""
     n_items = site.votes.shape[0]
     place = {str(name): item for item, name in enumerate(item_names(site, np.arange(n_items)))}
@@ -372,49 +350,49 @@ def _rival(expert: ExpertOutcome) -> str | None:
     return expert.leader if expert.leader != MAJORITY else expert.rules[-1]
 
 
-def _learned_from(site: Site, material: Material) -> tuple[Votes, IntArray | None]:
+def _learned_from(site: Backend, material: Material) -> tuple[Votes, IntArray | None]:
     """The votes from which the rule is learned, and the codes of their items, None where they are all."""
     return (material.sample, material.item_p) if site.whole is None else (site.whole, None)
 
 
-def _reviewed(site: Site, chosen: _Chosen, labels: Labels, workers: Workers) -> Reviewed:
+def _reviewed(site: Backend, chosen: _Chosen, labels: Labels, workers: Workers) -> Reviewed:
     """Where a look pays most, among all items."""
     if chosen.item_p is None:
         return Reviewed(chosen.votes, labels.fit, review(chosen.votes, labels.fit, good=workers.good_j))
     crowd = crowd_confusion(chosen.votes, labels.fit)
-    return review_at(site, chosen.fit, labels.temper, good=workers.good_j, crowd=crowd)
+    return review_all(site, chosen.fit, labels.temper, good=workers.good_j, crowd=crowd)
 
 
-def _fit_elsewhere(site: Site, decision: Decision, sample: Votes, seed: int) -> Fit:
+def _fit_elsewhere(site: Backend, decision: Decision, sample: Votes, seed: int) -> Fit:
     """The rule that was chosen on a sample, or the combination where that rule needs all votes in memory."""
     start = seed_of_fits(as_generator(seed))
-    return site.fit(decision.method, start) if decision.method in site.methods else combination_at(site, sample, start)
+    return site.fit(decision.method, start) if decision.method in site.methods else combined_fit(site, sample, start)
 
 
-def judge_workers(site: Site, fit: Fit, *, level: float = 0.95, seed: int) -> Workers:
+def judge_workers(site: Backend, fit: Fit, *, level: float = 0.95, seed: int) -> Workers:
     """How good each worker is by a fit to all votes, wherever they lie."""
     item_p = None if site.whole is not None else sample_codes(site, site.votes_by_worker(), rng=as_generator(seed))
     return _judged(site, fit, taken(site, item_p), item_p, level=level)
 
 
-def _judged(site: Site, fit: Fit, votes: Votes, item_p: IntArray | None, *, level: float) -> Workers:
+def _judged(site: Backend, fit: Fit, votes: Votes, item_p: IntArray | None, *, level: float) -> Workers:
     """The same, from a sample of the items where one was taken already."""
     if item_p is None:
         return assess_workers(votes, fit, level=level)
-    return assess_workers_at(site, fit, votes, item_p, level=level)
+    return assess_workers(site, fit, votes, item_p, level=level)
 
 
-def measure_agreement(site: Site, *, level: float = 0.95, seed: int) -> Agreement:
+def measure_agreement(site: Backend, *, level: float = 0.95, seed: int) -> Agreement:
     """How well workers agree, wherever the votes lie; Cohen's kappa, of pairs of workers, perhaps on a sample."""
     votes = sample(site, rng=as_generator(seed)) if site.whole is None else site.whole
     return agreement_from(site.patterns(), votes, resampling(seed, level=level))
 
 
-def _counts(site: Site) -> Counts:
+def _counts(site: Backend) -> Counts:
     return Counts(site.patterns(), site.votes_by_worker())
 
 
-def _worker_fit(site: Site, chosen: Fit, seed: int) -> Fit:
+def _worker_fit(site: Backend, chosen: Fit, seed: int) -> Fit:
     """The fit by which workers are judged: the chosen one if it knows each of them, else a model that does."""
     each = chosen.confusion is not None and chosen.confusion.ndim == 3
     return chosen if each else site.fit(WORKER_METHOD, seed)
@@ -429,24 +407,25 @@ def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -
 def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
     """Turn votes into labels by the method of that name in ESTIMATORS, or by the one that suits them best: auto.
 
-    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
-    `rng` is for methods that draw, and for auto, which certifies majority vote first.
+    `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`, or
+    a backend, where auto and combination look at a sample.  `rng` is for methods that draw, and for auto.
 
     >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
     >>> aggregate(table, "majority").labels()
     ['yes', 'no']
     """
-    votes = as_votes(votes, **reading)
-    method = method_named(method, beside=[AUTO])
-    estimator = None if method == AUTO else ESTIMATORS[method]
-    if estimator and not estimator.stochastic:
-        return estimator().fit(votes)
-    if estimator:
-        return estimator().fit(votes, rng=rng)
-    return aggregate_at(MemorySite(votes), AUTO, seed=as_seed(rng))
+    site, seed = as_backend(votes, **reading), as_seed(rng)
+    method = method_named(method, beside=[AUTO, COMBINATION])
+    if method == AUTO:
+        return _choose(site, seed=seed).fit
+    site.refuse(method)
+    if method != COMBINATION:
+        return site.fit(method, seed)
+    known = sample(site, rng=as_generator(seed)) if site.whole is None else site.whole
+    return combined_fit(site, known, seed)
 
 
-def member_fits(site: Site, members: Sequence[str], seed: int) -> dict[str, Fit]:
+def member_fits(site: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:
     """The fits of those models that these votes can bear, in their order."""
     borne = [method for method in members if method in site.methods]
     if site.whole is not None:
@@ -454,23 +433,10 @@ def member_fits(site: Site, members: Sequence[str], seed: int) -> dict[str, Fit]
     return {method: rule_fit(site, method, seed) for method in borne}
 
 
-def rule_fit(site: Site, rule: str, seed: int) -> Fit:
+def rule_fit(site: Backend, rule: str, seed: int) -> Fit:
     """The fit of a rule by its name, on all votes, as `check` fits it."""
     if rule != COMBINATION:
         estimator_named(rule, beside=[AUTO, COMBINATION])
     if site.whole is None:
-        return aggregate_at(site, rule, seed=seed)
+        return aggregate(site, rule, rng=seed)
     return fit_rule(rule, site.whole, seed_of_fits(as_generator(seed)))
-
-
-def aggregate_at(site: Site, method: str = AUTO, *, seed: int) -> Fit:
-    """The same of votes wherever they lie; auto chooses by a sample where all are too many."""
-    method = method_named(method, beside=[AUTO, COMBINATION])
-    if method == AUTO:
-        return _choose(site, seed=seed).fit
-    if site.whole is not None:
-        return aggregate(site.whole, method, rng=seed)
-    site.refuse(method)
-    if method != COMBINATION:
-        return site.fit(method, seed)
-    return combination_at(site, sample(site, rng=as_generator(seed)), seed)

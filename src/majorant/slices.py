@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.account import Account
+from majorant.backend import Backend, Countable, MemoryBackend, Part, as_backend
 from majorant.certify.certificate import Certificate
-from majorant.claims import inquire_at
+from majorant.claims import inquire
 from majorant.interval import as_level
 from majorant.limits import refuse_beyond
 from majorant.merge import take_items
 from majorant.randomness import as_seed
-from majorant.site import Countable, MemorySite, Part, Site
 from majorant.tabular import Records
 from majorant.tally import Patterns, counts, votes_by_worker
 from majorant.votes import IntArray, Votes
@@ -51,7 +51,14 @@ class Slice:
         }
 
 
-def certify_slices(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Records[Slice]:
+def refuse_slices(n_slices: int) -> None:
+    """Refuse more slices than the level can be shared among."""
+    refuse_beyond(
+        "SLICES", n_slices, "slices, too little of the level is left for each", "Slice by a column with fewer values"
+    )
+
+
+def certify_slices(votes: Any, *, level: float = 0.95, rng: int | np.random.Generator) -> Records[Slice]:
     """Certify each slice so that all verdicts together are wrong with probability at most 1 - level (Bonferroni).
 
     Every slice starts from the same seed.  Items without a value belong to no slice.
@@ -62,18 +69,7 @@ def certify_slices(votes: Votes, *, level: float = 0.95, rng: int | np.random.Ge
     >>> [(one.value, one.n_items, round(one.certificate.level, 3)) for one in certify_slices(votes, rng=0)]
     [('de', 1, 0.975), ('en', 1, 0.975)]
     """
-    return certify_slices_at(MemorySite(votes), level=level, rng=rng)
-
-
-def refuse_slices(n_slices: int) -> None:
-    """Refuse more slices than the level can be shared among."""
-    refuse_beyond(
-        "SLICES", n_slices, "slices, too little of the level is left for each", "Slice by a column with fewer values"
-    )
-
-
-def certify_slices_at(site: Site, *, level: float = 0.95, rng: int | np.random.Generator) -> Records[Slice]:
-    """The same of votes wherever they lie."""
+    site = as_backend(votes)
     slice_i, slices = site.votes.slice_i, site.votes.slices
     if slice_i is None:
         return Records()
@@ -86,15 +82,15 @@ def certify_slices_at(site: Site, *, level: float = 0.95, rng: int | np.random.G
             value=value,
             n_items=part.votes.shape[0],
             n_votes=part.votes.n_votes,
-            certificate=inquire_at(part, level=shared, rng=seed).certificate,
+            certificate=inquire(part, level=shared, rng=seed).certificate,
         )
         for value, part in parts
     )
 
 
-def _slice(site: Site, code: int, item_p: IntArray) -> Countable:
+def _slice(site: Backend, code: int, item_p: IntArray) -> Countable:
     if site.whole is not None:
-        return MemorySite(take_items(site.whole, item_p))
+        return MemoryBackend(take_items(site.whole, item_p))
     votes_jl = site.sum(partial(_worker_counts, code), doing="counting")
     shape = (len(item_p), *site.votes.shape[1:])
     known = site.votes
@@ -116,7 +112,7 @@ class _SliceVotes(NamedTuple):
 class _SliceElsewhere:
     """The items of one slice, as far as claims look at them, where they need not fit into memory."""
 
-    site: Site
+    site: Backend
     code: int
     item_p: IntArray
     votes_jl: NDArray[np.int64]

@@ -9,13 +9,13 @@ import pytest
 import majorant as mj
 from crowds import foolable_votes
 from majorant.answer.answer import Model, weigh
-from majorant.answer.difference import Difference, Expected, GoldLead, difference, gold_lead
+from majorant.answer.difference import Difference, Expected, GoldLead, compare_fits, gold_lead
+from majorant.backend import MemoryBackend
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.majority import Majority
 from majorant.interval import Estimate
 from majorant.simulate import one_coin_crew, simulate
-from majorant.site import MemorySite
 from majorant.votes import Votes
 from majorant.wording import gain_line
 
@@ -112,8 +112,8 @@ def right(fit, truth):
 def test_gold_on_every_item_gives_the_lead_itself():
     votes, _, truth = votes_with_gold(0, 1.0)
     fit, majority = DawidSkene().fit(votes), Majority().fit(votes)
-    apart = difference(majority, fit)
-    found = gold_lead(MemorySite(votes), fit, apart, alpha=0.05)
+    apart = compare_fits(majority, fit)
+    found = gold_lead(MemoryBackend(votes), fit, apart, alpha=0.05)
     assert found.whole
     assert found.lead.low == found.lead.value == found.lead.high
     assert found.lead.value == pytest.approx(right(fit, truth) - right(majority, truth))
@@ -125,7 +125,7 @@ def test_gold_of_a_sample_holds_the_lead_at_its_level():
     for seed in range(runs):
         votes, some, truth = votes_with_gold(seed, 0.4)
         fit, majority = DawidSkene().fit(votes), Majority().fit(votes)
-        found = gold_lead(MemorySite(some), fit, difference(majority, fit), alpha=0.2)
+        found = gold_lead(MemoryBackend(some), fit, compare_fits(majority, fit), alpha=0.2)
         lead = right(fit, truth) - right(majority, truth)
         misses += not found.lead.low - 1e-9 <= lead <= found.lead.high + 1e-9
     assert misses <= 0.2 * runs + 2 * np.sqrt(0.2 * 0.8 * runs)
@@ -139,7 +139,7 @@ def test_no_truth_puts_the_rules_further_apart_than_the_stake():
     for rows in permutations(np.eye(3)):
         fit = replace(majority, posterior=np.array(rows))
         leads = [right(fit, truth) - right(majority, truth) for truth in (np.array(t) for t in np.ndindex(3, 3, 3))]
-        assert np.max(np.abs(leads)) <= difference(majority, fit).stake + 1e-12
+        assert np.max(np.abs(leads)) <= compare_fits(majority, fit).stake + 1e-12
 
 
 def test_a_wrong_consensus_is_asked_about_and_gold_decides_it():

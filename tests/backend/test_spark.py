@@ -12,27 +12,27 @@ import pytest
 
 from crowds import informed_votes
 from majorant import claims
+from majorant import spark as on_spark
 from majorant.answer.labels import label_table
 from majorant.answer.workers import assess_workers, worker_table
-from majorant.ask import ask_at
-from majorant.backend import spark as on_spark
+from majorant.ask import ask
+from majorant.backend import MemoryBackend
 from majorant.backend.spark import session
+from majorant.backend.spark.backend import SparkBackend
 from majorant.backend.spark.engine import SparkEngine
 from majorant.backend.spark.files import read_votes
-from majorant.backend.spark.site import SparkSite
 from majorant.backend.sql import as_patterns, patterns_query, worker_query
+from majorant.claims import inquire
 from majorant.claims import inquire as inquire_in_memory
-from majorant.claims import inquire_at
 from majorant.cli import main
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
 from majorant.io import read
 from majorant.kernels import gather, scatter
 from majorant.output import votes_table, write_table
-from majorant.pipeline import check, check_at
+from majorant.pipeline import check
 from majorant.report.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
-from majorant.site import MemorySite
 from majorant.tally import tally
 from majorant.votes import Votes
 
@@ -172,7 +172,7 @@ def test_methods_that_cannot_run_there_are_named(votes):
 
 @pytest.mark.long
 def test_the_certificate_is_that_in_memory(one_block, votes, local):
-    expected, found = inquire_in_memory(local, rng=0), inquire_at(SparkSite(one_block), rng=0)
+    expected, found = inquire_in_memory(local, rng=0), inquire(SparkBackend(one_block), rng=0)
     assert found.certificate.why == expected.certificate.why
     for name in ("anonymous", "named"):
         ours, theirs = getattr(found.certificate, name), getattr(expected.certificate, name)
@@ -193,7 +193,7 @@ def test_the_certificate_of_a_sample_is_that_in_memory(votes, local, monkeypatch
     """The same items in the same order, whatever the blocks; here workers and votes are in one order as well."""
     sample_items(monkeypatch)
     expected, found = (
-        one.certificate for one in (inquire_in_memory(local, rng=0), inquire_at(SparkSite(votes), rng=0))
+        one.certificate for one in (inquire_in_memory(local, rng=0), inquire(SparkBackend(votes), rng=0))
     )
     assert any("random sample" in text for text in expected.named.assumptions)
     assert found.why == expected.why
@@ -210,7 +210,7 @@ def test_the_certificate_of_a_sample_is_that_in_memory(votes, local, monkeypatch
 def test_a_check_of_a_sample_counts_all_votes(votes, local, monkeypatch):
     expected = result_summary(check(local, method="dawid-skene", rng=0))
     sample_items(monkeypatch)
-    result = check_at(SparkSite(votes), method="dawid-skene", rng=0)
+    result = check(SparkBackend(votes), method="dawid-skene", rng=0)
     found = result_summary(result)
     assert found["sample"]["items"] < found["sample"]["of"] == len(local.items)
     for name in ("votes", "labels", "majority", "flow"):
@@ -238,7 +238,7 @@ def test_workers_are_judged_as_in_memory(votes, local):
 
 @pytest.mark.parametrize("how", [{"between": ("majority", "dawid-skene")}, {"question": "close-calls"}])
 def test_the_same_designs_are_drawn(votes, local, how):
-    found, expected = (ask_at(site, n=10, **how) for site in (SparkSite(votes), MemorySite(local)))
+    found, expected = (ask(site, n=10, **how) for site in (SparkBackend(votes), MemoryBackend(local)))
     assert found.to_dict()["votes"] == expected.to_dict()["votes"]
     assert [*map(str, found.order)] == [*map(str, expected.order)]
     assert found.asked == expected.asked

@@ -20,7 +20,7 @@ RUN = """
 import json, os, signal, sys, time
 from pathlib import Path
 import numpy as np
-from majorant.backend import spark as on_spark
+from majorant import spark as on_spark
 from majorant.estimate.one_coin import OneCoin
 from majorant.kernels import scatter
 from majorant.simulate import simulate

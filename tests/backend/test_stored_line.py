@@ -15,17 +15,17 @@ import majorant
 from majorant import claims
 from majorant.agreement import agreement
 from majorant.answer.workers import assess_workers
+from majorant.backend.files import FileBackend
 from majorant.backend.prepare import prepare
-from majorant.backend.stored_site import StoredSite
-from majorant.claims import inquire, inquire_at
+from majorant.claims import inquire
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
 from majorant.output import votes_table, write_table
-from majorant.pipeline import aggregate_at, check, check_at, judge_workers, measure_agreement
+from majorant.pipeline import aggregate, check, judge_workers, measure_agreement
 from majorant.report.summary import result_summary
 from majorant.simulate import simulate
-from majorant.slices import certify_slices, certify_slices_at
+from majorant.slices import certify_slices
 
 MEMORY = 1_000_000_000
 LONG = pytest.mark.long
@@ -39,7 +39,7 @@ def pair(tmp_path, small_groups):
     table = {name: column.dictionary_decode() for name, column in votes_table(drawn).items()}
     path = write_table(tmp_path / "votes.parquet", table)
     stored = prepare(str(path), tmp_path / "work", memory=MEMORY)
-    return StoredSite(stored, MEMORY), majorant.read(str(path))
+    return FileBackend(stored, MEMORY), majorant.read(str(path))
 
 
 def sample_items(monkeypatch):
@@ -72,7 +72,7 @@ def test_the_certificate_is_that_of_the_votes_in_memory(pair, monkeypatch, most_
     kept, votes = pair
     if most_votes == 8000:  # a sample of the items, the same in both
         sample_items(monkeypatch)
-    found = inquire_at(kept, level=0.9, rng=3).certificate
+    found = inquire(kept, level=0.9, rng=3).certificate
     assert found.gold is not None
     assert any("random sample" in text for text in found.named.assumptions) == (most_votes == 8000)
     assert_same(found, inquire(votes, level=0.9, rng=3).certificate)
@@ -115,7 +115,7 @@ def test_random_ties_are_drawn_as_in_memory(pair):
 def test_a_check_says_what_a_check_in_memory_says(pair, method):
     kept, votes = pair
     how = {"level": 0.95, "rng": 0, "method": method, "tolerance": 0.0, "target": 0.95}
-    found = result_summary(check_at(kept, **how), seed=0)
+    found = result_summary(check(kept, **how), seed=0)
     assert found.pop("sample") == {"items": 600, "of": 600}
     assert_same(found, result_summary(check(votes, **how), seed=0))
 
@@ -125,7 +125,7 @@ def test_a_check_of_a_sample_counts_all_votes(pair, monkeypatch):
     kept, votes = pair
     sample_items(monkeypatch)
     how = {"level": 0.95, "rng": 0, "method": "dawid-skene", "tolerance": 0.0, "target": 0.95}
-    found = result_summary(check_at(kept, **how))
+    found = result_summary(check(kept, **how))
     assert 350 < found["sample"].pop("items") < 450
     assert found["sample"] == {"of": 600}
     expected = result_summary(check(votes, **how))
@@ -136,10 +136,12 @@ def test_a_check_of_a_sample_counts_all_votes(pair, monkeypatch):
 
 
 def test_methods_that_need_all_votes_are_refused_with_those_that_do_not(pair):
-    with pytest.raises(ConfigError, match=r"^kos .* or choose auto or one of: .*dawid-skene.*combination"):
-        aggregate_at(pair[0], "kos", seed=0)
+    with pytest.raises(
+        ConfigError, match=r"^kos .* does not run with memory=. Choose one of: .*dawid-skene.*combination"
+    ):
+        aggregate(pair[0], "kos")
     with pytest.raises(ConfigError, match="There is no method 'none-such'"):
-        aggregate_at(pair[0], "none-such", seed=0)
+        aggregate(pair[0], "none-such")
 
 
 def run(*arguments):
@@ -206,8 +208,8 @@ def test_slices_are_certified_as_in_memory(pair, tmp_path, monkeypatch, most_vot
     monkeypatch.setattr(claims, "MOST_VOTES", most_votes)
     monkeypatch.setattr(claims, "VOTES_PER_CLASS", 5)
     expected = certify_slices(majorant.read(path, by="language"), rng=0)
-    kept = StoredSite(prepare(path, tmp_path / "sliced", memory=MEMORY, by="language"), MEMORY)
-    found = certify_slices_at(kept, rng=0)
+    kept = FileBackend(prepare(path, tmp_path / "sliced", memory=MEMORY, by="language"), MEMORY)
+    found = certify_slices(kept, rng=0)
     assert [(one.value, one.n_items, one.n_votes) for one in found] == [("de", 300, 1500), ("en", 150, 750)]
     assert any("random sample" in text for text in found[0].certificate.named.assumptions) == (most_votes == 2000)
     assert_same(found, expected)

@@ -10,6 +10,7 @@ import pytest
 from crowds import coins
 from majorant import claims
 from majorant.agreement import agreement
+from majorant.backend import MemoryBackend
 from majorant.certify.named.dependence import dependence
 from majorant.claims import certify, gather, inquire, sampled_share
 from majorant.cli import main
@@ -21,7 +22,6 @@ from majorant.pipeline import check
 from majorant.report.certificate_summary import certificate_summary
 from majorant.report.certificate_text import certificate_text
 from majorant.simulate import simulate
-from majorant.site import MemorySite
 from majorant.votes import Votes
 from real import load
 
@@ -173,7 +173,7 @@ def test_very_many_votes_are_judged_by_a_sample_of_their_items_and_say_so(monkey
     votes, _ = simulate([0.5, 0.5], coins([0.95, *[0.65] * 19], 2), 3_000, 5, rng=1)
     whole = certify(votes, rng=0)
     monkeypatch.setattr(claims, "MOST_VOTES", 30_000)
-    material = gather(MemorySite(votes), rng=np.random.default_rng(0))
+    material = gather(MemoryBackend(votes), rng=np.random.default_rng(0))
     n_sampled = len(material.sample.items)
     assert n_sampled == pytest.approx(1_500, abs=100)
     assert sum(items.sum() for items in material.histograms.values()) == 3_000  # counts are of all items
@@ -195,7 +195,9 @@ def test_the_sample_does_not_depend_on_the_order_of_the_rows(monkeypatch):
     votes, _ = simulate([0.5, 0.5], coins([0.95, *[0.65] * 19], 2), 3_000, 5, rng=1)
     monkeypatch.setattr(claims, "MOST_VOTES", 30_000)
     order = np.random.default_rng(5).permutation(3_000)
-    here, there = (gather(MemorySite(some), rng=np.random.default_rng(0)) for some in (votes, take_items(votes, order)))
+    here, there = (
+        gather(MemoryBackend(some), rng=np.random.default_rng(0)) for some in (votes, take_items(votes, order))
+    )
     assert here.sample.items == there.sample.items
     assert (here.sample.label_n == there.sample.label_n).all()
     assert (np.array(votes.items)[here.item_p] == here.sample.items).all()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import majorant as mj
+from majorant.backend import MemoryBackend
 from majorant.gold.draw import draw_rules
 from majorant.gold.question import Outcome
 from majorant.interval import Estimate
-from majorant.site import MemorySite
 
 
 def simulated():
@@ -234,10 +234,10 @@ def test_levels_of_whole_designs_hold():
     votes, _ = mj.simulate([0.5, 0.5], [[0.6, 0.4], [0.4, 0.6]], n_items=160, n_votes=3, rng=5)
     fits = {"majority": mj.aggregate(votes, "majority"), "other": mj.aggregate(votes, "dawid-skene")}
     runs = wrong = 0
-    differ = set(draw_rules(MemorySite(votes), fits, seed=0).order)
+    differ = set(draw_rules(MemoryBackend(votes), fits, seed=0).order)
     size = len(differ) // 2 * 2
     for seed in range(300):
-        design = draw_rules(MemorySite(votes), fits, seed=seed)
+        design = draw_rules(MemoryBackend(votes), fits, seed=seed)
         rank = {item: n for n, item in enumerate(sorted(differ))}
         frozen = np.asarray(design.question.label_rd)
         # The truth goes with the first rule on every second item by name: a lead of 0, or of one item.

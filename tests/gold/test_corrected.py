@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from majorant.answer.choice import fit_rule
+from majorant.backend import MemoryBackend
 from majorant.errors import ConfigError
 from majorant.gold.correct import LABELS, MEMBERS
 from majorant.gold.corrected import CORRECTED, CorrectedRule, corrected_fit
@@ -13,7 +14,6 @@ from majorant.gold.draw import draw_accuracy, draw_rules
 from majorant.gold.draw_correction import draw_correction
 from majorant.io.tasks import Answer
 from majorant.simulate import simulate
-from majorant.site import MemorySite
 
 USED = ("one-coin", "majority")  # the others take longer, and this crowd needs none
 
@@ -23,7 +23,7 @@ def leaning():
     """A crowd that calls most items of the second class the first, its fits, and the truth by item."""
     votes, truth = simulate([0.5, 0.5], [[0.95, 0.05], [0.6, 0.4]], n_items=600, n_votes=5, rng=3)
     fits = {rule: fit_rule(rule, votes, 0) for rule in USED}
-    return MemorySite(votes), fits, dict(zip(votes.items, np.asarray(truth), strict=True))
+    return MemoryBackend(votes), fits, dict(zip(votes.items, np.asarray(truth), strict=True))
 
 
 def answers(design, truth):

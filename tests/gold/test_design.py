@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import majorant as mj
+from majorant.backend import MemoryBackend
 from majorant.gold.design import Design, Recognised, recognise
 from majorant.gold.draw import draw_rules, votes_digest
 from majorant.gold.race import Race
 from majorant.io.tasks import Answer, design_path, read_answers
-from majorant.site import MemorySite
 
 
 def crowd(n_items=300, seed=1):
@@ -68,12 +68,12 @@ def test_the_order_of_the_rows_does_not_matter(votes_and_truth, design):
 
 def test_any_other_vote_has_another_digest(votes_and_truth):
     votes, _ = votes_and_truth
-    digest = votes_digest(MemorySite(votes))
+    digest = votes_digest(MemoryBackend(votes))
     rows = list(zip(votes.item_n, votes.worker_n, votes.label_n, strict=True))
 
     def digest_of(rows, items=votes.items):
         named = [(items[i], votes.workers[j], votes.labels[k]) for i, j, k in rows]
-        return votes_digest(MemorySite(mj.read(named)))
+        return votes_digest(MemoryBackend(mj.read(named)))
 
     assert digest_of(rows) == digest
     assert digest_of(rows[1:]) != digest
@@ -85,7 +85,7 @@ def test_any_other_vote_has_another_digest(votes_and_truth):
 def test_ties_are_broken_alike_and_fairly():
     votes = mj.read([(item, worker, label) for item in range(400) for worker, label in (("a", 0), ("b", 1))])
     fits = {"majority": mj.aggregate(votes, "majority"), "again": mj.aggregate(votes, "majority")}
-    assert len(draw_rules(MemorySite(votes), fits, seed=0).order) == 0
+    assert len(draw_rules(MemoryBackend(votes), fits, seed=0).order) == 0
     first = mj.ask(votes, between=("majority", "kos"), n=400, rng=0)
     said = np.asarray(first.question.label_rd[0])
     assert 0 <= said.mean() <= 1
@@ -143,7 +143,7 @@ def test_any_flipped_bit_is_refused(design, tmp_path):
 def test_other_votes_are_refused(design):
     other, _ = crowd(seed=2)
     with pytest.raises(mj.DataError, match="not those that the design was drawn for"):
-        design.refuse_other_votes(votes_digest(MemorySite(other)))
+        design.refuse_other_votes(votes_digest(MemoryBackend(other)))
 
 
 def test_rows_are_labelled_from_the_top_and_gaps_are_skipped(votes_and_truth, design):

@@ -10,14 +10,14 @@ import numpy as np
 
 from majorant.answer.alike import told_apart
 from majorant.answer.candidates import fit_method, unsuited
+from majorant.backend import COMBINATION as COMBINATION
+from majorant.backend import Backend
 from majorant.blocks import rows_in
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.kernels import Block, FloatArray
-from majorant.site import Site
 from majorant.votes import Votes
 
-COMBINATION = "combination"
 SHARES = "majority"  # a vote is a vote: the member that no model can lead astray
 MEMBERS = ("one-coin", "hierarchical", "ebcc", SHARES)
 SHRINKING = ("hierarchical", SHARES)  # members that set no workers apart who are alike
@@ -65,7 +65,7 @@ def members_for(votes: Votes) -> tuple[str, ...]:
     return () if members == (SHARES,) else members
 
 
-def combination_at(site: Site, sample: Votes, seed: int) -> Fit:
+def combined_fit(site: Backend, sample: Votes, seed: int) -> Fit:
     """The combined fit of votes that lie elsewhere; a sample of them says which members they can bear."""
     members = members_for(sample)
     if not members:

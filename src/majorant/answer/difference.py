@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from majorant.backend import Backend, Part, rows_alone
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
 from majorant.estimate.majority import Majority
 from majorant.gold.betting import bounds
 from majorant.interval import Estimate, FloatArray
 from majorant.lots import Keys, lots
-from majorant.site import Part, Site, rows_alone
 
 ORDER_SEED = 2**32 + 1  # of the order in which gold labels are looked at: any will do that no label has decided
 
@@ -63,14 +63,14 @@ def chances(posterior_ik: FloatArray) -> FloatArray:
     return np.asarray(best_ik / best_ik.sum(axis=1, keepdims=True))
 
 
-def difference(majority: Fit, fit: Fit) -> Difference:
+def compare_fits(majority: Fit, fit: Fit) -> Difference:
     """Where a fit and majority vote differ.
 
     >>> from majorant.votes import Votes
     >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 0, 1], items="ab", workers="wx", labels="ny")
     >>> from dataclasses import replace
     >>> majority = Majority().fit(votes)
-    >>> difference(majority, replace(majority, posterior=np.array([[.6, .4], [.9, .1]])))
+    >>> compare_fits(majority, replace(majority, posterior=np.array([[.6, .4], [.9, .1]])))
     Difference(items=2, differ=2, at_stake=1.5, tied=1, tied_differ=1)
     """
     voted_i = majority.votes_i > 0
@@ -86,12 +86,12 @@ def difference(majority: Fit, fit: Fit) -> Difference:
     )
 
 
-def difference_at(site: Site, fit: Fit) -> Difference:
+def difference(site: Backend, fit: Fit) -> Difference:
     """Where a fit to all votes and majority vote differ, wherever they lie."""
     alone = rows_alone(fit)
 
     def of_part(part: Part) -> Difference:
-        return difference(Majority().fit(part.votes), part.of(alone))
+        return compare_fits(Majority().fit(part.votes), part.of(alone))
 
     return site.sum(of_part, doing="comparing")
 
@@ -105,7 +105,7 @@ class _Leads(NamedTuple):
     labels: int
 
 
-def gold_lead(site: Site, fit: Fit, apart: Difference, *, alpha: float) -> GoldLead | None:
+def gold_lead(site: Backend, fit: Fit, apart: Difference, *, alpha: float) -> GoldLead | None:
     """The lead of a fit over majority vote by the gold labels that came with the votes; None without any.
 
     `alpha` is the chance that the interval misses, at any number of labels ever; the rule must not have learned from

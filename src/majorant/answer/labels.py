@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.backend import Backend, Part, rows_alone
 from majorant.estimate.fit import NO_LABEL, Fit, Ties
 from majorant.estimate.majority import Majority
-from majorant.site import Part, Site, rows_alone
 from majorant.votes import IntArray, Named, Votes
 
 CHANGES = ("no", "yes", "tie settled", "tie opened")
@@ -90,38 +90,38 @@ class Outcome(NamedTuple):
         return int(self.flow_kl[-1, :-1].sum())
 
 
-def count_labels(fit: Fit) -> LabelCounts:
+def labels_of_fit(fit: Fit) -> LabelCounts:
     """How many items of a fit got which label, and how many none."""
     code_i = fit.codes()
     items_k = np.bincount(code_i[code_i >= 0], minlength=len(fit.label_values))
     return LabelCounts(items_k, int(fit.tied_i.sum()), int((fit.votes_i == 0).sum()))
 
 
-def outcome(majority: Fit, fit: Fit) -> Outcome:
+def compare_labels(majority: Fit, fit: Fit) -> Outcome:
     """What becomes of the items of two fits."""
     size = len(majority.label_values) + 1
     voted_i = majority.votes_i > 0
     before_i, after_i = majority.codes()[voted_i] % size, fit.codes()[voted_i] % size  # NO_LABEL is -1
     flow_kl = np.bincount(before_i * np.int64(size) + after_i, minlength=size * size).reshape(size, size)
-    return Outcome(count_labels(majority), count_labels(fit), flow_kl)
+    return Outcome(labels_of_fit(majority), labels_of_fit(fit), flow_kl)
 
 
-def outcome_at(site: Site, fit: Fit) -> Outcome:
+def outcome(site: Backend, fit: Fit) -> Outcome:
     """What becomes of all items by majority vote and by a fit, wherever they lie."""
     told = rows_alone(fit)
 
     def of_part(part: Part) -> Outcome:
-        return outcome(Majority().fit(part.votes), part.of(told))
+        return compare_labels(Majority().fit(part.votes), part.of(told))
 
     return site.sum(of_part, doing="counting")
 
 
-def count_labels_at(site: Site, fit: Fit) -> LabelCounts:
+def count_labels(site: Backend, fit: Fit) -> LabelCounts:
     """How many of all items got which label, wherever they lie."""
     told = rows_alone(fit)
 
     def of_part(part: Part) -> LabelCounts:
-        return count_labels(part.of(told))
+        return labels_of_fit(part.of(told))
 
     return site.sum(of_part, doing="counting")
 

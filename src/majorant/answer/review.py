@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from majorant.answer.calibrate import Temper, as_calibrated
 from majorant.answer.labels import DIGITS, two_best
+from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.estimate.confusion import coin_confusions
 from majorant.estimate.fit import NO_LABEL, Fit, leaders
 from majorant.estimate.majority import Majority
 from majorant.frozen import lock
 from majorant.kernels import FloatArray, shares
 from majorant.merge import take_items
-from majorant.site import Part, Site, fit_of_items, rows_alone
 from majorant.tabular import Tabular
 from majorant.votes import IntArray, Votes
 
@@ -100,7 +100,9 @@ class Reviewed(NamedTuple):
     review: Review
 
 
-def review_at(site: Site, fit: Fit, temper: Temper | None, *, good: NDArray[np.bool_], crowd: FloatArray) -> Reviewed:
+def review_all(
+    site: Backend, fit: Fit, temper: Temper | None, *, good: NDArray[np.bool_], crowd: FloatArray
+) -> Reviewed:
     """The review of all items, wherever they lie: the most doubtful are found part by part, and taken into memory."""
     told = rows_alone(fit)
 

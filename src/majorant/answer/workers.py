@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from majorant.answer.flags import Record, find_flags
 from majorant.answer.twins import twin_flags
+from majorant.backend import Part, as_backend, fit_of_items, rows_alone
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.frozen import lock
 from majorant.kernels import FloatArray
-from majorant.site import Part, Site, fit_of_items, rows_alone
 from majorant.tabular import Tabular
 from majorant.tally import counts, votes_by_worker
 from majorant.votes import IntArray, Votes
@@ -63,18 +63,22 @@ class Workers(Tabular):
         return (self.low_j > self.chance_j) & (self.accuracy_j >= GOOD)
 
 
-def assess_workers(votes: Votes, fit: Fit, *, level: float = 0.95) -> Workers:
-    """Accuracy, agreement and flags of each worker under a fit."""
-    return workers_from(worker_sums(votes, fit), votes, fit, level=level)
+def assess_workers(
+    votes: Any, fit: Fit, some: Votes | None = None, item_p: IntArray | None = None, *, level: float = 0.95
+) -> Workers:
+    """Accuracy, agreement and flags of each worker under a fit to all votes, wherever they lie.
 
-
-def assess_workers_at(site: Site, fit: Fit, some: Votes, item_p: IntArray | None, *, level: float = 0.95) -> Workers:
-    """The same from all votes, wherever they lie; habits, speed and twins from some of the items, taken into memory.
-
-    `item_p` are the codes of the items in `some`, None for all.
+    Habits, speed and twins are seen in `some` of the items, taken into memory: those with the codes `item_p`, by
+    default all.
     """
-    told = rows_alone(fit)
-    of_some = fit_of_items(site, fit, np.arange(site.votes.shape[0]) if item_p is None else item_p)
+    site, told = as_backend(votes), rows_alone(fit)
+    if some is None:
+        some = site.take(np.arange(site.votes.shape[0])) if site.whole is None else site.whole
+    of_some = (
+        fit
+        if item_p is None and site.whole is some
+        else fit_of_items(site, fit, np.arange(site.votes.shape[0]) if item_p is None else item_p)
+    )
 
     def of_part(part: Part) -> WorkerSums:
         return worker_sums(part.votes, part.of(told))

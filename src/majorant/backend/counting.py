@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend.memory import spell
+from majorant.backend.budget import spell
 from majorant.backend.spill import Report, silent
 from majorant.backend.sql import as_worker_counts, worker_query
 from majorant.backend.store import GROUP_FILE, StoredVotes
 from majorant.database import connect
 from majorant.errors import ConfigError
 from majorant.io.scan import path_literal
-from majorant.tally import Patterns, counts, distinct_counts, label_counts
+from majorant.tally import Patterns, counts, distinct_counts, label_counts, merged_patterns
 from majorant.threads import in_order, thread_count
 from majorant.votes import IntArray, Votes
-
-ROWS_KEPT = 1 << 18  # rows of counts that wait before equal ones are put together
 
 
 def stored_patterns(
@@ -48,31 +46,6 @@ def _votes_by_class(stored: StoredVotes, group: int) -> IntArray:
     [label_n] = stored.columns(group, group + 1, "label")
     votes_i = stored.votes_i[stored.item_g[group] : stored.item_g[group + 1]]
     return label_counts(label_n, np.concatenate([[0], np.cumsum(votes_i, dtype=np.int64)]), stored.shape[2])
-
-
-def merged_patterns(parts: Iterable[Patterns]) -> Patterns:
-    """The patterns of several parts of the items as one.
-
-    >>> part = Patterns(np.array([[0, 2], [1, 1]]), np.array([5, 3]))
-    >>> both = merged_patterns([part, Patterns(np.array([[1, 1]]), np.array([4]))])
-    >>> both.counts_pk.tolist(), both.items_p.tolist()
-    ([[0, 2], [1, 1]], [5, 7])
-    """
-    waiting: list[Patterns] = []
-    for part in parts:
-        waiting.append(part)
-        if sum(len(one.items_p) for one in waiting) > ROWS_KEPT + 2 * len(waiting[0].items_p):
-            waiting = [_together(waiting)]
-    return _together(waiting)
-
-
-def _together(parts: list[Patterns]) -> Patterns:
-    every = np.concatenate([part.counts_pk for part in parts])
-    items = np.concatenate([part.items_p for part in parts])
-    counts_pk, pattern = np.unique(every, axis=0, return_inverse=True)
-    items_p = np.zeros(len(counts_pk), dtype=np.int64)
-    np.add.at(items_p, pattern.ravel(), items)
-    return Patterns(counts_pk, items_p)
 
 
 def stored_votes_by_worker(stored: StoredVotes, *, memory: int) -> IntArray:

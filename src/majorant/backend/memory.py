@@ -1,56 +1,64 @@
-"""How much memory a run may take: read from text, shared out, and refused where it cannot be enough."""
+"""Votes in memory: one part, which is all of them."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
-from majorant.errors import ConfigError
+from majorant.backend.base import Backend, Part, Table
+from majorant.blocks import Engine, in_memory
+from majorant.estimate import ESTIMATORS, estimator_named
+from majorant.estimate.fit import Fit
+from majorant.merge import take_items
+from majorant.output import Columns
+from majorant.votes import IntArray, Votes
 
-UNITS = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9, "t": 10**12,
-         "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}  # fmt: skip
-BASE = 400_000_000  # Python, NumPy, Arrow and DuckDB, and the batches on their way between them
-
-
-def parse_memory(text: str) -> int:
-    """Bytes from a text such as 2GB, 500MB or 1.5GiB.
-
-    >>> parse_memory("2GB"), parse_memory("1.5 GiB")
-    (2000000000, 1610612736)
-    """
-    memory = parse_size(text, "memory")
-    require(BASE, memory, "to read votes at all")
-    return memory
+T = TypeVar("T")
 
 
-def parse_size(text: str, argument: str) -> int:
-    """Bytes from a text; `argument` is what a message calls it.
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryBackend(Backend):
+    """Votes in memory: one part, which is all of them."""
 
-    >>> parse_size("20kB", "limit")
-    20000
-    """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z]*)\s*", text)
-    if found is None or found[2].lower() not in UNITS:
-        raise ConfigError(f"{argument}={text!r}: give a size such as 2GB or 500MB.")
-    return int(float(found[1]) * UNITS[found[2].lower()])
+    votes: Votes
 
+    @property
+    def whole(self) -> Votes:
+        """All votes."""
+        return self.votes
 
-def require(needed: float, memory: int, what: str) -> None:
-    """Refuse a limit that is too small, and say the smallest one that is not."""
-    if needed > memory:
-        raise ConfigError(
-            f"memory='{spell(memory)}' is too little {what}: it takes at least {spell(needed, up=True)}. Give more, or "
-            "work on a part of the items."
-        )
+    @property
+    def has_gold(self) -> bool:
+        """Whether there are gold labels."""
+        return self.votes.gold_i is not None
 
+    @property
+    def engine(self) -> Engine:
+        """Blocks of the votes."""
+        return in_memory(self.votes)
 
-def spell(n_bytes: float, *, up: bool = False) -> str:
-    """A size in words that `parse_memory` reads, rounded up where asked.
+    @property
+    def methods(self) -> Sequence[str]:
+        """All estimators."""
+        return tuple(ESTIMATORS)
 
-    >>> spell(2_000_000_000), spell(1_234_000_000, up=True)
-    ('2GB', '1.3GB')
-    """
-    unit, name = (10**9, "GB") if n_bytes >= 10**9 else (10**6, "MB")
-    size = n_bytes / unit
-    if up:
-        size = -(-size * 10 // 1) / 10 if unit == 10**9 else -(-size // 1)
-    return f"{round(size, 2):g}{name}"
+    def refuse(self, method: str) -> None:
+        """Nothing is refused: a method that these votes cannot bear says so itself."""
+
+    def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:  # noqa: ARG002
+        """What `fn` returns for all votes."""
+        yield fn(Part(self.votes))
+
+    def take(self, item_p: IntArray) -> Votes:
+        """The votes of some items."""
+        return take_items(self.votes, item_p)
+
+    def fit(self, method: str, seed: int) -> Fit:
+        """The fit of an estimator."""
+        estimator = estimator_named(method)
+        return estimator().fit(self.votes, **({"rng": seed} if estimator.stochastic else {}))
+
+    def labelled(self, fit: Fit, table: Table) -> Columns:
+        """One table."""
+        return table(self.votes, fit)

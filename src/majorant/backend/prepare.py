@@ -16,7 +16,7 @@ from typing import Any
 
 from majorant import __version__
 from majorant.atomic import make_folder
-from majorant.backend.memory import BASE, require
+from majorant.backend.budget import BASE, require
 from majorant.backend.names import Names, no_room
 from majorant.backend.settling import RowsWanted
 from majorant.backend.sorting import Sorted, sort_votes

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend.memory import BASE, require
+from majorant.backend.budget import BASE, require
 from majorant.backend.names import PER_GROUP
 from majorant.backend.records import MOST_LABELS, Records, grouped, pack
 from majorant.backend.rolls import Roll

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from majorant.backend.memory import BASE, require
+from majorant.backend.budget import BASE, require
 from majorant.backend.names import no_room
 from majorant.backend.spill import Report, silent
 from majorant.backend.store import StoredVotes

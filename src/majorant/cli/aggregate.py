@@ -105,13 +105,13 @@ def _aggregate(
     with opened(source, large, out=out) as site:
         import numpy as np
 
-        from majorant.answer.labels import count_labels_at, label_table
-        from majorant.pipeline import aggregate_at
+        from majorant.answer.labels import count_labels, label_table
+        from majorant.pipeline import aggregate
         from majorant.report.summary import account_summary, labels_summary
 
         generator = np.random.default_rng(seed)  # one for all parts of the table: the draws are those of the whole
         with at_work(method, quiet=source.quiet or site.whole is None):
-            fit = aggregate_at(site, method, seed=seed)
+            fit = aggregate(site, method, rng=seed)
         table = site.labelled(fit, lambda votes, part: label_table(votes, part, ties=ties, rng=generator))
         if export is None:
             _write(table, out, {})
@@ -119,20 +119,20 @@ def _aggregate(
             from majorant.output import write_files
 
             write_files({Path(out): export_text(export, table, list(fit.label_values), site.votes, source)})
-        return account_summary(site.votes.account), labels_summary(fit, count_labels_at(site, fit))
+        return account_summary(site.votes.account), labels_summary(fit, count_labels(site, fit))
 
 
 def _aggregate_more(
     source: Source, method: str, ties: Ties, out: str, state: Path, seed: int, *, polish: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes that come in batches, and the state that remembers them."""
-    from majorant.answer.labels import count_labels, label_table
+    from majorant.answer.labels import label_table, labels_of_fit
     from majorant.report.summary import account_summary, labels_summary
 
     votes = source.read()
     labelled, fit, content = _go_on(votes, method, state, polish=polish)
     _write(label_table(labelled, fit, ties=ties, rng=seed), out, {state: content})
-    return account_summary(votes.account), labels_summary(fit, count_labels(fit))
+    return account_summary(votes.account), labels_summary(fit, labels_of_fit(fit))
 
 
 def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:

@@ -17,8 +17,8 @@ from majorant.cli.source import DATASET, Source, input_options
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
+    from majorant.backend import Backend
     from majorant.gold.design import Design
-    from majorant.site import Site
 
 NAME_LISTS = ("--between", "--race")
 OUT = "to_label.csv"
@@ -137,9 +137,9 @@ def ask(source: Source, large: Large | None, cluster: Cluster | None, **options:
     _show(source, design, out, options)
 
 
-def _drawn(site: Site, options: dict[str, Any]) -> Design:
+def _drawn(site: Backend, options: dict[str, Any]) -> Design:
     from majorant.answer.answer import FIRST_BATCH
-    from majorant.ask import BETWEEN, RACE, ask_at
+    from majorant.ask import BETWEEN, RACE, ask
 
     if options["correct"]:
         return _correction(site, options)
@@ -152,12 +152,12 @@ def _drawn(site: Site, options: dict[str, Any]) -> Design:
         between = [name for name in options["race"].split(",") if name] or RACE
     elif options["between"]:
         between = options["between"].split(",")
-    return ask_at(site, between=between, rng=options["seed"], **how)
+    return ask(site, between=between, rng=options["seed"], **how)
 
 
-def _accuracy(site: Site, options: dict[str, Any]) -> Design:
+def _accuracy(site: Backend, options: dict[str, Any]) -> Design:
     from majorant.answer.combine import COMBINATION
-    from majorant.ask import accuracy_at
+    from majorant.ask import ask_accuracy
     from majorant.gold.draw import votes_digest
     from majorant.pipeline import AUTO
 
@@ -168,12 +168,12 @@ def _accuracy(site: Site, options: dict[str, Any]) -> Design:
         after, rule = (recognised.design, recognised.answers), recognised.outcome.leader if rule == AUTO else rule
     rule = COMBINATION if rule == AUTO else rule
     how = {"level": options["level"], "experts": options["experts"], "seed": options["seed"]}
-    return accuracy_at(site, rule, n=options["n"], after=after, **how)
+    return ask_accuracy(site, rule, n=options["n"], after=after, **how)
 
 
-def _correction(site: Site, options: dict[str, Any]) -> Design:
+def _correction(site: Backend, options: dict[str, Any]) -> Design:
     from majorant.answer.combine import COMBINATION
-    from majorant.ask import JUDGING, accuracy_at, correct_at
+    from majorant.ask import JUDGING, ask_accuracy, ask_correction
     from majorant.gold.correct import LABELS
     from majorant.gold.draw import votes_digest
     from majorant.pipeline import AUTO
@@ -181,13 +181,13 @@ def _correction(site: Site, options: dict[str, Any]) -> Design:
     how = {"level": options["level"], "experts": options["experts"]}
     if options["design"] is None:
         rule = COMBINATION if options["rule"] == AUTO else options["rule"]
-        return accuracy_at(site, rule, n=options["n"] or LABELS, seed=options["seed"], **how)
+        return ask_accuracy(site, rule, n=options["n"] or LABELS, seed=options["seed"], **how)
     recognised = _labelled(options["design"])
     design, n = recognised.design, options["n"] or JUDGING
     design.refuse_other_votes(votes_digest(site))
     learned_from, tolerance = (design, recognised.answers), options["tolerance"]
     rule = str(recognised.outcome.leader)
-    return correct_at(site, rule, learned_from, n=n, seed=design.seed, tolerance=tolerance, **how)
+    return ask_correction(site, rule, learned_from, n=n, seed=design.seed, tolerance=tolerance, **how)
 
 
 def _labelled(design: str) -> Any:
@@ -228,7 +228,7 @@ def _refuse_labelled(out: Path) -> None:
         raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
 
 
-def _more(site: Site, source: Source, options: dict[str, Any]) -> None:
+def _more(site: Backend, source: Source, options: dict[str, Any]) -> None:
     from majorant.gold.draw import votes_digest
     from majorant.report.text import to_json
     from majorant.wording import more_lines, outcome_sentence

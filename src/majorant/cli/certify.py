@@ -14,8 +14,8 @@ from majorant.cli.source import Source, input_options, say_notes
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
+    from majorant.backend import Backend
     from majorant.certify.certificate import Certificate
-    from majorant.site import Site
     from majorant.votes import Votes
 
 CANNOT_TELL = 3
@@ -73,17 +73,17 @@ def certify(
         say_notes(votes.account, quiet=quiet)
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
     with opened(source, large) as site:
-        from majorant.claims import inquire_at
+        from majorant.claims import inquire
 
         with at_work("certifying", quiet=quiet or site.whole is None):
-            certificate = inquire_at(site, level=level, rng=seed).certificate
+            certificate = inquire(site, level=level, rng=seed).certificate
         code = _exit_code(certificate, claim)
     say_notes(site.votes.account, quiet=quiet or as_json)
     _show(site, certificate, as_json=as_json, labels=labels)
     raise SystemExit(code)
 
 
-def _show(site: Site, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
+def _show(site: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
     from majorant.report.certificate_summary import certificate_summary
     from majorant.report.certificate_text import certificate_text, labels_loss_lines
     from majorant.report.summary import account_summary

@@ -141,13 +141,13 @@ def _check(
     beside = None if out is None else str(Path(out) / "labels.csv")
     local = opened(source, large, out=beside, by=by, masked=options["masked"])
     with local if cluster is None else cluster.site(source) as site:
-        from majorant.pipeline import check_at
+        from majorant.pipeline import check
         from majorant.report.files import labels_of, write_result
         from majorant.report.summary import result_summary
 
         log = {"quiet": options["quiet"], "logged": options["log_progress"]}
         with stages_of_check(**log, bar=site.whole is not None) as stage:
-            result = check_at(site, labelled=labelled, stage=stage, early=None if options["quiet"] else _early, **how)
+            result = check(site, labelled=labelled, stage=stage, early=None if options["quiet"] else _early, **how)
         summary = result_summary(result, command=command_line(), seed=how["rng"])
         export, more = options["export"], dict[Path, Any]()
         if out is not None and export is not None:

@@ -14,7 +14,7 @@ from majorant.cli.source import DATASET, Source
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
-    from majorant.backend.spark.site import SparkSite
+    from majorant.backend.spark.backend import SparkBackend
 
 Command = Callable[..., Any]
 _OPTIONS = (
@@ -34,18 +34,18 @@ class Cluster:
     master: str
 
     @contextlib.contextmanager
-    def site(self, source: Source) -> Iterator[SparkSite]:
+    def site(self, source: Source) -> Iterator[SparkBackend]:
         """The votes of the files as blocks on the cluster, which go at the end."""
+        from majorant.backend.spark.backend import SparkBackend
         from majorant.backend.spark.files import read_votes, spark_errors
         from majorant.backend.spark.session import spark_session
-        from majorant.backend.spark.site import SparkSite
 
         if source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits into memory: leave out --engine spark.")
         with at_work("Spark", quiet=source.quiet), spark_session(self.master) as spark, spark_errors():
             votes = read_votes(spark, source.file, source.settings)
             try:
-                yield SparkSite(votes)
+                yield SparkBackend(votes)
             finally:
                 votes.close()
 

@@ -16,7 +16,7 @@ from majorant.cli.source import DATASET, Source
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
-    from majorant.backend.stored_site import StoredSite
+    from majorant.backend.files import FileBackend
 
 Command = Callable[..., Any]
 _OPTIONS = (
@@ -39,11 +39,11 @@ class Large:
     resume: bool
 
     @contextlib.contextmanager
-    def site(self, source: Source, out: str | None = None, **settings: Any) -> Iterator[StoredSite]:
+    def site(self, source: Source, out: str | None = None, **settings: Any) -> Iterator[FileBackend]:
         """The votes, sorted into a folder; one of our own lies beside the output, and goes if all went well."""
+        from majorant.backend.files import FileBackend
         from majorant.backend.prepare import clear, locked, prepare
         from majorant.backend.store import MANIFEST
-        from majorant.backend.stored_site import StoredSite
 
         if source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits into memory: leave out --memory.")
@@ -54,7 +54,7 @@ class Large:
             try:
                 told = {**source.settings, **settings}
                 stored = prepare(files, folder, memory=self.memory, resume=self.resume, report=report, **told)
-                yield StoredSite(stored, self.memory, report, progress)
+                yield FileBackend(stored, self.memory, report, progress)
                 done = True
             finally:
                 if self.work is None and (done or not (folder / MANIFEST).exists()):
@@ -68,7 +68,7 @@ def memory_options(command: Command) -> Command:
     """Give a command --memory, --work and --resume; it receives them as `large`, None without --memory."""
 
     def with_large(**values: Any) -> Any:
-        from majorant.backend.memory import parse_memory
+        from majorant.backend.budget import parse_memory
 
         memory, work, resume = values.pop("memory"), values.pop("work"), values.pop("resume")
         if memory is None and (work is not None or resume):

@@ -11,7 +11,7 @@ from majorant.cli.memory import Large
 from majorant.cli.source import Source
 
 if TYPE_CHECKING:
-    from majorant.site import LocalSite
+    from majorant.backend import Backend
 
 
 @contextlib.contextmanager
@@ -22,7 +22,7 @@ def opened(
     out: str | None = None,
     by: str | None = None,
     masked: bool = False,
-) -> Iterator[LocalSite]:
+) -> Iterator[Backend]:
     """The votes, read and ready; `out` is where a table will go, `by` a column to slice by, `masked` hides names."""
     if large is not None:
         from majorant.backend.masking import mask_stored
@@ -31,7 +31,7 @@ def opened(
             yield replace(stored, votes=mask_stored(stored.votes)) if masked else stored
     else:
         votes = source.read(by=by)  # before the rest is imported: a wrong table is told at once
+        from majorant.backend import MemoryBackend
         from majorant.io.mask import mask
-        from majorant.site import MemorySite
 
-        yield MemorySite(mask(votes) if masked else votes)
+        yield MemoryBackend(mask(votes) if masked else votes)

@@ -43,13 +43,13 @@ def workers(
     with opened(source, large, out=out) as site:
         from majorant.answer.workers import worker_table
         from majorant.output import print_table, write_table
-        from majorant.pipeline import aggregate_at, judge_workers
+        from majorant.pipeline import aggregate, judge_workers
         from majorant.report.summary import account_summary
         from majorant.report.text import input_lines, to_json, workers_lines
         from majorant.report.workers_summary import workers_summary
 
         with at_work(method, quiet=quiet or site.whole is None):
-            fit = aggregate_at(site, method, seed=seed)
+            fit = aggregate(site, method, rng=seed)
         found = judge_workers(site, fit, level=level, seed=seed)
     table = worker_table(site.votes.workers, fit, found)
     if out == "-":

@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.backend import Backend
 from majorant.blocks import rows_in
 from majorant.estimate.fit import Fit
 from majorant.gold.correct import Correction, scores
 from majorant.gold.question import Codes, Outcome
 from majorant.gold.race import Race
 from majorant.kernels import Block
-from majorant.site import Site
 
 FloatArray = NDArray[np.float64]
 CORRECTED = "corrected"
@@ -95,7 +95,7 @@ class CorrectedRule:
         return cls(race=Race.from_dict(content["race"]), correction=correction, members=tuple(content["members"]))
 
 
-def corrected_fit(site: Site, members: Mapping[str, Fit], correction: Correction) -> Fit:
+def corrected_fit(site: Backend, members: Mapping[str, Fit], correction: Correction) -> Fit:
     """What the corrected rule believes of every item; the models must be those that it was learned with, in order."""
     first = next(iter(members.values()))
     rows = tuple(fit.posterior for fit in members.values())

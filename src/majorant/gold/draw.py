@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
 from majorant.gold.accuracy import AIM, NOTHING, Known
@@ -24,7 +25,6 @@ from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
 from majorant.io.tasks import Answer
 from majorant.lots import lots, mixed
-from majorant.site import Part, Site, fit_of_items, rows_alone
 from majorant.tally import counts
 from majorant.votes import Votes
 
@@ -55,7 +55,7 @@ class Frozen(NamedTuple):
 
 
 def draw_rules(
-    site: Site,
+    site: Backend,
     fits: Mapping[str, Fit],
     *,
     seed: int,
@@ -78,7 +78,7 @@ def draw_rules(
     return Design(question=question, order=names, labels=site.votes.labels, votes=votes, seed=seed, experts=experts)
 
 
-def planned_labels(site: Site, fits: Mapping[str, Fit], *, seed: int, tolerance: float, level: float) -> int:
+def planned_labels(site: Backend, fits: Mapping[str, Fit], *, seed: int, tolerance: float, level: float) -> int:
     """About how many labels settle which of two rules is better: what the design of `draw_rules` would say."""
     frozen = freeze(site, fits, seed)
     order = np.arange(len(frozen.item_d))
@@ -104,7 +104,7 @@ def _race(
     )
 
 
-def freeze(site: Site, fits: Mapping[str, Fit], seed: int) -> Frozen:
+def freeze(site: Backend, fits: Mapping[str, Fit], seed: int) -> Frozen:
     """One label per rule and item, and the items on which any two rules differ."""
     told = tuple(rows_alone(fit) for fit in fits.values())
     parts = list(site.map(partial(_of_part, told, belief_weights(fits)), doing="comparing"))
@@ -162,7 +162,7 @@ def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, 
 
 
 def draw_close_calls(
-    site: Site,
+    site: Backend,
     *,
     seed: int,
     tolerance: float = 0.01,
@@ -190,7 +190,7 @@ def _counts(part: Part) -> Codes:
 
 
 def draw_accuracy(
-    site: Site,
+    site: Backend,
     rule: str,
     fit: Fit,
     *,
@@ -291,13 +291,13 @@ def _broken(best_rtk: NDArray[np.bool_], lot_t: NDArray[np.uint64]) -> Codes:
     return np.asarray((np.cumsum(best_rtk, axis=2) == chosen_rt[..., None] + 1).argmax(axis=2))
 
 
-def _lots(site: Site, item_t: Codes, seed: int) -> NDArray[np.uint64]:
+def _lots(site: Backend, item_t: Codes, seed: int) -> NDArray[np.uint64]:
     if len(item_t) > TIES_BY_NAME and site.whole is None:
         return mixed(item_t.astype(np.uint64) ^ mixed(np.array([seed ^ TIES], np.uint64)))
     return lots(item_names(site, item_t), seed ^ TIES)
 
 
-def random_order(site: Site, item_d: Codes, seed: int) -> Codes:
+def random_order(site: Backend, item_d: Codes, seed: int) -> Codes:
     """The positions of these items, whose codes rise, in a random order: all, or those that come first."""
     if not len(item_d):
         return np.empty(0, dtype=np.int64)
@@ -308,7 +308,7 @@ def random_order(site: Site, item_d: Codes, seed: int) -> Codes:
     return np.asarray(at_p[item_d[at_p] == drawn_p][:MOST])
 
 
-def item_names(site: Site, item_p: Codes) -> tuple[object, ...]:
+def item_names(site: Backend, item_p: Codes) -> tuple[object, ...]:
     """The names of items by their codes."""
     if site.whole is not None:
         return tuple(site.whole.items[item] for item in item_p)
@@ -318,7 +318,7 @@ def item_names(site: Site, item_p: Codes) -> tuple[object, ...]:
     return tuple(named[place] for place in back)
 
 
-def votes_digest(site: Site) -> str:
+def votes_digest(site: Backend) -> str:
     """The same for the same votes in any order of the rows and wherever they lie; another for any other votes.
 
     All votes enter with their workers and labels, grouped by item; items enter by name where their name is among some

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from majorant.backend import Backend, fit_of_items
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import Fit
 from majorant.gold.correct import learn
@@ -16,13 +17,12 @@ from majorant.gold.question import UNASKED
 from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
 from majorant.io.tasks import Answer
-from majorant.site import Site, fit_of_items
 
 AFRESH = 0x6C65_6172  # the order is drawn apart from that of the items learned from
 
 
 def draw_correction(
-    site: Site,
+    site: Backend,
     present: tuple[str, Fit],
     members: Mapping[str, Fit],
     learned_from: tuple[Design, Iterable[Answer]],

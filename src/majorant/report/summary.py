@@ -12,6 +12,7 @@ from majorant import __version__
 from majorant.account import Account
 from majorant.agreement import Agreement
 from majorant.answer.labels import LabelCounts
+from majorant.backend import Backend
 from majorant.claims import Counts
 from majorant.estimate.fit import Fit
 from majorant.pipeline import Result
@@ -30,7 +31,6 @@ from majorant.report.map_summary import map_summary, path_summary
 from majorant.report.plain import plain
 from majorant.report.plan import plan_summary
 from majorant.report.workers_summary import confusions_summary, dependence_summary, workers_summary
-from majorant.site import Site
 
 SCHEMA = 3  # rises when a field changes its meaning or goes
 COEFFICIENTS = ("percent", "krippendorff", "krippendorff_ordinal", "fleiss", "cohen", "gwet")
@@ -113,7 +113,7 @@ def account_summary(account: Account) -> dict[str, Any]:
     }
 
 
-def votes_summary(site: Site, counts: Counts) -> dict[str, Any]:
+def votes_summary(site: Backend, counts: Counts) -> dict[str, Any]:
     """How many votes there are, and how they spread over items, workers and labels."""
     votes_jl, (n_items, n_workers, n_classes) = counts.votes_jl, site.votes.shape
     items_s = np.bincount(counts.patterns.votes_p, weights=counts.patterns.items_p).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from majorant.votes import IntArray, Votes
 
 VOTES_PER_BLOCK = 1 << 18  # a block of votes and its counts stay in the processor's cache
 ITEMS_PER_BLOCK = 1 << 13
+ROWS_KEPT = 1 << 18  # rows of counts that wait before equal ones are put together
 KEY_LIMIT = 1 << 62  # keys of count patterns fit 64-bit integers with room to spare
 
 
@@ -252,3 +253,28 @@ def _ranked_row_keys(counts_ik: IntArray, base: int) -> NDArray[np.int64]:
 def _row_sums(count_rk: IntArray) -> NDArray[np.int64]:
     """Sums along the short axis as a product, which is many times faster than a reduction."""
     return np.asarray(count_rk @ np.ones(count_rk.shape[1], dtype=np.int64), dtype=np.int64)
+
+
+def merged_patterns(parts: Iterable[Patterns]) -> Patterns:
+    """The patterns of several parts of the items as one.
+
+    >>> part = Patterns(np.array([[0, 2], [1, 1]]), np.array([5, 3]))
+    >>> both = merged_patterns([part, Patterns(np.array([[1, 1]]), np.array([4]))])
+    >>> both.counts_pk.tolist(), both.items_p.tolist()
+    ([[0, 2], [1, 1]], [5, 7])
+    """
+    waiting: list[Patterns] = []
+    for part in parts:
+        waiting.append(part)
+        if sum(len(one.items_p) for one in waiting) > ROWS_KEPT + 2 * len(waiting[0].items_p):
+            waiting = [_together(waiting)]
+    return _together(waiting)
+
+
+def _together(parts: list[Patterns]) -> Patterns:
+    every = np.concatenate([part.counts_pk for part in parts])
+    items = np.concatenate([part.items_p for part in parts])
+    counts_pk, pattern = np.unique(every, axis=0, return_inverse=True)
+    items_p = np.zeros(len(counts_pk), dtype=np.int64)
+    np.add.at(items_p, pattern.ravel(), items)
+    return Patterns(counts_pk, items_p)

@@ -20,8 +20,8 @@ from typing import IO, TYPE_CHECKING, Any
 from majorant.errors import MajorantError
 
 if TYPE_CHECKING:
+    from majorant.backend import Backend, Part
     from majorant.gold.design import Design, Recognised
-    from majorant.site import LocalSite, Part
 
 Tell = Callable[..., None]
 TOLD_EVERY = 0.2  # seconds between two reports of one stage
@@ -49,12 +49,12 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     labelled = _labelled(job)
     drop_gold = labelled is not None and (job["labels"] or not labelled.sample)
     with _site(job, tell, drop_gold=drop_gold) as site:
-        from majorant.pipeline import check_at
+        from majorant.pipeline import check as whole_line
         from majorant.report.files import write_result
         from majorant.report.summary import result_summary
 
         how = {name: job[name] for name in ("tolerance", "level")}
-        result = check_at(site, rng=SEED, labelled=labelled, stage=tell, **how)
+        result = whole_line(site, rng=SEED, labelled=labelled, stage=tell, **how)
         tell("writing")
         summary = result_summary(result, command=job["command"], seed=SEED)
         write_result(result, summary, Path(job["folder"]) / "results")
@@ -71,26 +71,26 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Draw the items to label, for votes that do not lie in memory: `check` draws them for those that do."""
     with _site(job, tell, drop_gold=False) as site:
-        from majorant.ask import ask_at
+        from majorant.ask import ask
 
         tell("comparing")
         how = {name: job[name] for name in ("tolerance", "level")}
-        _write_design(job, site, ask_at(site, between=job["between"], n=0, rng=SEED, **how))
+        _write_design(job, site, ask(site, between=job["between"], n=0, rng=SEED, **how))
     return {}
 
 
 @contextlib.contextmanager
-def _site(job: Mapping[str, Any], tell: Tell, *, drop_gold: bool) -> Iterator[LocalSite]:
+def _site(job: Mapping[str, Any], tell: Tell, *, drop_gold: bool) -> Iterator[Backend]:
     settings = {**job["settings"], **({} if drop_gold or not job["gold"] else {"gold_file": job["gold"][0]})}
     tell("reading")
     if job["memory"] is None:
+        from majorant.backend import MemoryBackend
         from majorant.io import read
-        from majorant.site import MemorySite
 
-        yield MemorySite(read(job["file"], progress=lambda rows: tell("reading", rows), **settings))
+        yield MemoryBackend(read(job["file"], progress=lambda rows: tell("reading", rows), **settings))
         return
+    from majorant.backend.files import FileBackend
     from majorant.backend.prepare import locked, prepare
-    from majorant.backend.stored_site import StoredSite
 
     folder, reading = Path(job["folder"]) / "sorted", True
 
@@ -101,7 +101,7 @@ def _site(job: Mapping[str, Any], tell: Tell, *, drop_gold: bool) -> Iterator[Lo
         memory, resume = job["memory"], job["resume"]
         stored = prepare(job["file"], folder, memory=memory, resume=resume, report=report, **settings)
         reading = False
-        yield StoredSite(stored, memory, report)
+        yield FileBackend(stored, memory, report)
 
 
 def _labelled(job: Mapping[str, Any]) -> Recognised | None:
@@ -113,7 +113,7 @@ def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     return None if found is None else replace(found, path=Path(found.path.name))
 
 
-def _write_design(job: Mapping[str, Any], site: LocalSite, design: Design) -> None:
+def _write_design(job: Mapping[str, Any], site: Backend, design: Design) -> None:
     """The design, the file to label with its first items, and what the page shows of each."""
     from majorant.answer.answer import FIRST_BATCH
     from majorant.atomic import make_folder
@@ -149,7 +149,7 @@ def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any
     return {}
 
 
-def _votes(site: LocalSite, wanted: set[str]) -> dict[str, list[list[str]]]:
+def _votes(site: Backend, wanted: set[str]) -> dict[str, list[list[str]]]:
     """Who gave which label to these items."""
 
     def of_part(part: Part) -> dict[str, list[list[str]]]:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from majorant.backend import Part, rows_alone
 from majorant.backend.spark.engine import ship
 from majorant.backend.spark.pack import PACKED, Places, blocks_of, mapped, part_of
 from majorant.backend.spark.votes import SparkVotes
 from majorant.estimate.fit import Fit
 from majorant.output import Columns
-from majorant.site import Part, rows_alone
 
 PartTable = Callable[[Part, Fit], Columns]  # from some items and their part of a fit: the table of their labels
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.account import Account
+from majorant.backend import Part
 from majorant.kernels import Block
-from majorant.site import Part
 from majorant.votes import IntArray, Votes
 
 FACTS = ("part", "items", "votes", "rows", "merged", "nameless", "trouble")  # what the driver is told of a block

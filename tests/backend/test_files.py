@@ -7,18 +7,18 @@ import pytest
 
 import majorant
 from majorant.answer.calibrate import Temper, as_calibrated
-from majorant.answer.combine import combination, combination_at
-from majorant.answer.labels import count_labels_at, outcome, outcome_at
-from majorant.answer.review import crowd_confusion, review, review_at, review_table
+from majorant.answer.combine import combination, combined_fit
+from majorant.answer.labels import compare_labels, count_labels, outcome
+from majorant.answer.review import crowd_confusion, review, review_all, review_table
 from majorant.answer.workers import assess_workers
-from majorant.ask import ask_at
+from majorant.ask import ask
+from majorant.backend import MemoryBackend, fit_of_items
+from majorant.backend.files import FileBackend
 from majorant.backend.masking import mask_stored
 from majorant.backend.prepare import prepare
-from majorant.backend.stored_site import StoredSite
 from majorant.certify.gold.cells import gold_rows
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.majority import Majority
-from majorant.site import MemorySite, fit_of_items
 
 MEMORY = 1_000_000_000
 PLANNING = ("expected_lead", "expected_decisive", "confidence", "stake", "lead_c")  # sums, for planning only
@@ -29,7 +29,7 @@ def sites(crowd_file, tmp_path):
     """The same votes, in eleven row groups and in memory."""
     stored = prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="each")
     assert stored.n_groups > 5
-    return StoredSite(stored, MEMORY), MemorySite(majorant.read(str(crowd_file), repeats="each"))
+    return FileBackend(stored, MEMORY), MemoryBackend(majorant.read(str(crowd_file), repeats="each"))
 
 
 def test_counts_names_and_draws(sites):
@@ -51,11 +51,11 @@ def test_counts_names_and_draws(sites):
 def test_what_becomes_of_the_items(sites):
     stored, memory = sites
     fit, expected = (site.fit("dawid-skene", 0) for site in sites)
-    found, counted = outcome_at(stored, fit), outcome(Majority().fit(memory.votes), expected)
+    found, counted = outcome(stored, fit), compare_labels(Majority().fit(memory.votes), expected)
     assert (found.changed, found.settled) == (counted.changed, counted.settled)
     assert found.changed > 0
     assert found.flow_kl.tolist() == counted.flow_kl.tolist()
-    assert found.rule.items_k.tolist() == count_labels_at(stored, fit).items_k.tolist()
+    assert found.rule.items_k.tolist() == count_labels(stored, fit).items_k.tolist()
     item_p = np.array([500, 3, 77])
     np.testing.assert_allclose(fit_of_items(stored, fit, item_p).posterior, expected.posterior[item_p], atol=1e-9)
 
@@ -67,7 +67,7 @@ def test_the_items_to_look_at(sites):
     calibrated = as_calibrated(temper, votes, expected)
     good_j, crowd = assess_workers(votes, expected).good_j, crowd_confusion(votes, calibrated)
     table = review_table(votes, calibrated, review(votes, calibrated, good=good_j))
-    found = review_table(*review_at(stored, fit, temper, good=good_j, crowd=crowd))
+    found = review_table(*review_all(stored, fit, temper, good=good_j, crowd=crowd))
     for name, column in table.items():
         if isinstance(column, np.ndarray):
             np.testing.assert_allclose(found[name], column, atol=2e-9)
@@ -78,7 +78,7 @@ def test_the_items_to_look_at(sites):
 def test_the_combination_of_models(sites):
     stored, memory = sites
     made = combination(memory.votes, 0)
-    found = combination_at(stored, memory.votes, 0)
+    found = combined_fit(stored, memory.votes, 0)
     np.testing.assert_allclose(found.posterior, made.fit.posterior, atol=1e-7)  # ebcc's loop, in another order
     np.testing.assert_allclose(found.confusion, made.fit.confusion, atol=1e-7)
 
@@ -89,7 +89,7 @@ def test_masked_votes_have_numbers_for_names(sites):
     assert masked.items[3:6] == [4, 5, 6]
     assert masked.items[-1] == len(memory.votes.items)
     assert masked.workers[:2] == (1, 2)
-    some = StoredSite(masked, MEMORY).take(np.array([0, 650]))
+    some = FileBackend(masked, MEMORY).take(np.array([0, 650]))
     assert some.items == (1, 651)
     assert some.label_n.tolist() == memory.take(np.array([0, 650])).label_n.tolist()
 
@@ -110,7 +110,7 @@ def test_methods_are_those_that_work_on_blocks(sites):
 )
 def test_the_same_designs_are_drawn(sites, how):
     stored, memory = sites
-    found, expected = (json.loads(ask_at(site, n=10, **how).to_json()) for site in (stored, memory))
+    found, expected = (json.loads(ask(site, n=10, **how).to_json()) for site in (stored, memory))
     told = [{name: one["content"].pop(name, None) for name in PLANNING} for one in (found, expected)]
     assert {**found, "digest": ""} == {**expected, "digest": ""}
     for name in PLANNING:  # the last digits of a sum over blocks may differ

@@ -1,4 +1,6 @@
-"""The line on votes in a Spark frame: counts, certificate, labels and workers, by the code that runs in memory.
+"""Votes in a Spark frame: counts, certificate, labels and workers, by the code that runs in memory.
+
+`pip install 'majorant[spark]'`, Java 17, and a frame with a row for each vote.
 
 What adds up over items is exact and equals what the votes would give in memory: counts, the claim about rules that
 ignore who voted, every method here, the accuracy of workers.  What looks at pairs of workers or refits hundreds of
@@ -15,21 +17,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.answer.labels import label_table
-from majorant.answer.workers import assess_workers_at, worker_table
+from majorant.answer.workers import assess_workers, worker_table
+from majorant.backend import Part
+from majorant.backend.spark.backend import SparkBackend
 from majorant.backend.spark.frames import Columns, encode
 from majorant.backend.spark.labels import label_frame
-from majorant.backend.spark.site import SparkSite, methods, refuse_method
+from majorant.backend.spark.session import spark_session
 from majorant.backend.spark.votes import SparkVotes
 from majorant.certify.certificate import Certificate
-from majorant.claims import inquire_at, sample_codes, taken
+from majorant.claims import inquire, sample_codes, taken
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator, Fit
 from majorant.estimate.fit import Ties
-from majorant.site import Part
 from majorant.tally import Patterns, two_class_histograms
 from majorant.votes import IntArray
 
-__all__ = ["SparkFit", "SparkTally", "aggregate", "certify", "methods", "tally", "workers"]
+__all__ = [
+    "Columns",
+    "SparkFit",
+    "SparkTally",
+    "SparkVotes",
+    "aggregate",
+    "certify",
+    "encode",
+    "methods",
+    "spark_session",
+    "tally",
+    "workers",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -52,10 +67,15 @@ class SparkFit:
     workers: tuple[Any, ...]
 
 
+def methods() -> list[str]:
+    """The methods that run on Spark."""
+    return [name for name in ESTIMATORS if not SparkBackend.why_not(name)]
+
+
 def tally(votes: Any, columns: Columns | None = None, **settings: Any) -> SparkTally:
     """Counts of a frame of votes, or of votes that are encoded."""
     known = as_votes(votes, columns, settings)
-    site = SparkSite(known)
+    site = SparkBackend(known)
     patterns = site.patterns()
     return SparkTally(
         patterns=patterns,
@@ -70,7 +90,7 @@ def certify(
     votes: Any, columns: Columns | None = None, *, level: float = 0.95, rng: int | np.random.Generator, **settings: Any
 ) -> Certificate:
     """Is majority vote optimal for these votes?  Every claim that they can bear, at one level."""
-    return inquire_at(SparkSite(as_votes(votes, columns, settings)), level=level, rng=rng).certificate
+    return inquire(SparkBackend(as_votes(votes, columns, settings)), level=level, rng=rng).certificate
 
 
 def aggregate(
@@ -84,10 +104,9 @@ def aggregate(
     **settings: Any,
 ) -> SparkFit:
     """The fit of a method that runs on blocks, by name or with its settings; its labels are a frame, a row an item."""
-    refuse_method(method if isinstance(method, str) else method.name)
-    known = as_votes(votes, columns, settings)
-    estimator = ESTIMATORS[method]() if isinstance(method, str) else method
-    fit = SparkSite(known).fit_estimator(estimator, rng, progress)
+    site = SparkBackend(known := as_votes(votes, columns, settings))
+    site.refuse(method if isinstance(method, str) else method.name)
+    fit = site.fit_with(ESTIMATORS[method]() if isinstance(method, str) else method, rng, progress)
     return SparkFit(fit=fit, labels=label_frame(known, fit, partial(_labels, ties, rng)), workers=known.workers)
 
 
@@ -109,9 +128,9 @@ def workers(
     import pyarrow as pa
 
     known = as_votes(votes, columns, settings)
-    fit, site = aggregate(known, method, rng=0).fit, SparkSite(known)
+    fit, site = aggregate(known, method, rng=0).fit, SparkBackend(known)
     item_p = sample_codes(site, site.votes_by_worker(), rng=np.random.default_rng(0))
-    judged = assess_workers_at(site, fit, taken(site, item_p), item_p, level=level)
+    judged = assess_workers(site, fit, taken(site, item_p), item_p, level=level)
     table = worker_table(known.workers, fit, judged)
     arrays = {name: pa.array(values, from_pandas=True) for name, values in table.items()}
     return known.frame.sparkSession.createDataFrame(pa.table(arrays))

@@ -1,0 +1,82 @@
+"""A new backend is one class with five members: votes cut into three parts, through the whole line."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import majorant as mj
+from majorant.backend import Backend, Part
+from majorant.blocks import in_memory
+from majorant.merge import take_items
+from majorant.report.files import write_result
+from majorant.report.summary import result_summary
+from majorant.simulate import one_coin_crew
+from majorant.votes import Votes
+
+
+@dataclass(frozen=True, eq=False)
+class Thirds(Backend):
+    """Votes in three parts, none of which knows the others."""
+
+    votes: Votes
+
+    @property
+    def has_gold(self):
+        return self.votes.gold_i is not None
+
+    @property
+    def engine(self):
+        return in_memory(self.votes, block_items=-(-len(self.votes.items) // 3))
+
+    def map(self, fn, *, doing):
+        for codes in np.array_split(np.arange(len(self.votes.items)), 3):
+            yield fn(Part(take_items(self.votes, codes), int(codes[0])))
+
+    def take(self, item_p):
+        return take_items(self.votes, item_p)
+
+
+@pytest.fixture(scope="module")
+def votes():
+    crew = one_coin_crew([0.95, 0.9, 0.65, 0.6, 0.55, 0.55])
+    return mj.simulate([0.5, 0.5], crew, n_items=300, n_votes=5, gold=0.3, rng=0)[0]
+
+
+@pytest.fixture(scope="module")
+def results(votes):
+    return mj.check(votes), mj.check(Thirds(votes))
+
+
+def test_the_line_says_what_it_says_in_memory(results):
+    here, there = results
+    assert there.answer.headline == here.answer.headline
+    assert there.answer.gain.value == pytest.approx(here.answer.gain.value, abs=1e-9)
+    assert there.certificate.anonymous.verdict == here.certificate.anonymous.verdict
+    assert there.outcome.flow_kl.tolist() == here.outcome.flow_kl.tolist()
+    np.testing.assert_allclose(there.workers.accuracy_j, here.workers.accuracy_j, atol=1e-9)
+    assert there.review.to_dict() == here.review.to_dict()
+
+
+def test_files_are_written_part_by_part(results, tmp_path):
+    written = []
+    for result, name in zip(results, ("here", "there"), strict=True):
+        write_result(result, result_summary(result, command="", seed=0), str(tmp_path / name))
+        written.append((tmp_path / name / "labels.csv").read_text(encoding="utf-8"))
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("method", ["majority", "dawid-skene", "glad", "mace", "combination", "auto"])
+def test_methods_are_fitted_on_its_blocks(votes, method):
+    here, there = mj.aggregate(votes, method), mj.aggregate(Thirds(votes), method)
+    np.testing.assert_allclose(there.posterior, here.posterior, atol=1e-6)
+
+
+def test_what_needs_all_votes_is_refused(votes):
+    with pytest.raises(mj.ConfigError, match=r"kos needs all votes in memory, so it does not run here. Choose one of"):
+        mj.aggregate(Thirds(votes), "kos")
+
+
+def test_claims_and_designs_are_the_same(votes):
+    assert mj.certify(Thirds(votes)).named.loss == mj.certify(votes).named.loss
+    assert mj.ask(Thirds(votes), n=5).items == mj.ask(votes, n=5).items
