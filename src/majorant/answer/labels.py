@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,30 @@ def label_table(votes: Votes, fit: Fit, *, ties: Ties = "flag", rng: int | np.ra
     not, "tie opened" where it is the other way round, else "no".
     """
     return {"item": list(votes.items), **label_columns(fit, changes(votes, fit), fit.codes(ties, rng))}
+
+
+def label_sets(table: Mapping[str, Any], *, between: str = " | ") -> dict[str, list[Any]]:
+    """Yes and no on each label put together again: a row per item with the labels that it is given.
+
+    `confidence` is that of the least sure of its answers, `doubtful` the label that it is about; a tie that is left
+    open gives no label.
+
+    >>> label_sets({"item": ["1 | a", "1 | b", "2 | a"], "label": ["yes", "no", "no"], "confidence": [.9, .6, .8]})
+    {'item': ['1', '2'], 'labels': ['a', ''], 'confidence': [0.6, 0.8], 'doubtful': ['b', 'a']}
+    """
+    given: dict[str, list[str]] = {}
+    least: dict[str, tuple[float, str]] = {}
+    for name, answer, confidence in zip(table["item"], table["label"], table["confidence"], strict=True):
+        item, label = str(name).rsplit(between, 1)
+        given.setdefault(item, []).extend([label] if answer == "yes" else [])
+        sure = 0.0 if confidence != confidence else float(confidence)
+        least[item] = min(least.get(item, (2.0, "")), (sure, label))
+    return {
+        "item": list(given),
+        "labels": ["|".join(labels) for labels in given.values()],
+        "confidence": [least[item][0] for item in given],
+        "doubtful": [least[item][1] for item in given],
+    }
 
 
 def label_columns(fit: Fit, change_i: NDArray[np.int8], label_i: NDArray[np.int32]) -> dict[str, Any]:

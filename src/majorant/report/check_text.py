@@ -40,7 +40,9 @@ def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         *_expert(answer),
         *_written(written),
     ]
-    return "\n".join([*lines, *_slices(summary["slices"]), *comparison_lines(summary["comparison"])])
+    return "\n".join(
+        [*lines, *_slices(summary["slices"], summary["input"]["notes"]), *comparison_lines(summary["comparison"])]
+    )
 
 
 def _judges(read: dict[str, Any]) -> list[str]:
@@ -153,10 +155,11 @@ def _plan(plan: dict[str, Any] | None) -> list[str]:
     return [] if plan is None else _wrapped("Buy", plan["sentence"])
 
 
-def _slices(slices: list[dict[str, Any]]) -> list[str]:
+def _slices(slices: list[dict[str, Any]], notes: list[dict[str, Any]]) -> list[str]:
     if not slices:
         return []
-    head = ("slice", "items", "votes", "ignoring who voted", "knowing who voted", "loss by the model, points")
+    kind = "label" if any(note["kind"] == "several" for note in notes) else "slice"
+    head = (kind, "items", "votes", "ignoring who voted", "knowing who voted", "loss by the model, points")
     rows = [
         (
             shown(one["value"]),
@@ -168,7 +171,7 @@ def _slices(slices: list[dict[str, Any]]) -> list[str]:
         )
         for one in slices
     ]
-    title = f"Slices   each at {percent(slices[0]['level'], 2)}, so that all hold together"
+    title = f"{kind.title() + 's':<8} each at {percent(slices[0]['level'], 2)}, so that all hold together"
     return [title, *columns([head, *rows], left=(0, 3, 4))]
 
 

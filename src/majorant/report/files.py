@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.answer.calibrate import Temper, as_calibrated
-from majorant.answer.labels import label_table
+from majorant.answer.labels import label_sets, label_table
 from majorant.answer.review import review_table
 from majorant.answer.workers import worker_table
 from majorant.atomic import make_folder
@@ -44,6 +44,7 @@ def write_result(
     return labels.written + write_files(
         {
             **labels.content,
+            **_sets(result, place),
             place / "workers.csv": guarded_columns(workers) if spreadsheet else workers,
             place / "review.csv": guarded_columns(review_table(*result.reviewed)),
             **(more or {}),
@@ -51,6 +52,15 @@ def write_result(
             place / "result.json": partial(_with_digests, summary),
         }
     )
+
+
+def _sets(result: Result, place: Path) -> dict[Path, Content]:
+    """Of several labels per item, one table that puts them together; numbers in place of names say no label."""
+    votes = result.site.whole
+    several = votes is not None and any(note.kind == "several" for note in votes.account.notes)
+    if not several or votes is None or not all(isinstance(item, str) for item in votes.items):
+        return {}
+    return {place / "label_sets.csv": label_sets(labels_of(result))}
 
 
 def labels_of(result: Result) -> Columns:
