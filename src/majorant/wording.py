@@ -356,12 +356,13 @@ def next_move(answer: Any, command: str) -> str:
         return "Use the labels." if answer.action == "switch" else "Nothing: go on with majority vote."
     if ask.design is not None:
         return f"Label what is left, or ask about more items: {command}"
-    if answer.action == "switch":
-        return f"Use the labels; about {count(ask.labels, 'expert label')} would confirm it without a model: {command}"
+    if answer.action != "ask":
+        now = "Use the labels" if answer.action == "switch" else "Go on with majority vote"
+        return f"{now}; about {count(ask.labels, 'expert label')} would confirm it without a model: {command}"
     start = f"Start with {ask.first:,} of the {count(ask.items, 'item')} on which they differ"
     if ask.first == ask.items:
         start = f"Label the {count(ask.items, 'item')} on which they differ"
-    rest = f"; {ask.labels:,} should be enough, often fewer" if ask.labels > ask.first else ", which should settle it"
+    rest = f"; about {ask.labels:,} should settle it" if ask.labels > ask.first else ", which should settle it"
     return f"{start}{rest}: {command}"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import majorant as mj
 from majorant.backend import MemoryBackend
-from majorant.gold.draw import draw_rules
+from majorant.gold.draw import Planned, draw_rules
 from majorant.gold.question import Outcome
 from majorant.interval import Estimate
 
@@ -208,7 +208,7 @@ def test_what_expert_labels_say_is_done(said, action, rule, grade):
 
     answer = weigh(
         other="auto", apart=Difference(500, 80, 80.0, 0, 0), model=Model(gain=Estimate(0.02, 0.01, 0.03)),
-        expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: 40, expert=said,
+        expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: Planned(40, 80), expert=said,
         design="to_label.design.json", source="votes.csv",
     )  # fmt: skip
     assert (answer.action, answer.rule, answer.grade, answer.basis) == (action, rule, grade, "expert labels")
@@ -224,7 +224,7 @@ def test_labels_of_another_question_do_not_decide():
     said = outcome("better", 0.01, 0.06, rules=("mace", "auto"))
     answer = weigh(
         other="auto", apart=Difference(500, 80, 80.0, 0, 0), model=Model(gain=Estimate(None), failed=("x",)),
-        expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: 40, expert=said,
+        expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: Planned(40, 80), expert=said,
     )  # fmt: skip
     assert (answer.action, answer.basis) == ("ask", "votes")
 

@@ -189,6 +189,15 @@ def test_a_question_comes_back_from_json():
     assert again.monotone
 
 
+@pytest.mark.parametrize("counts", [[[2, 1], [1, 2], [3, 0], [0, 3]], [[2, 1, 0], [0, 2, 1], [3, 2, 1], [5, 0, 0]]])
+def test_the_evidence_for_beaten_is_a_mean_over_sets_of_cells(counts):
+    question, _ = question_of(np.array(counts * 20), np.zeros(len(counts) * 20, int), 0)
+    weights = [weight for _, weight in question.sets()]
+    assert min(weights) > 0
+    assert sum(weights) == pytest.approx(1)
+    assert sum(question.prior_c) == pytest.approx(1)
+
+
 def wrong_share(sizes, n_runs, limit, seed, **settings):
     """How often a run ends with a false verdict; ten of a hundred are allowed where the level is .9."""
     counts, truth = crowd(sizes)

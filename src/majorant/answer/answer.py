@@ -19,6 +19,7 @@ from majorant.answer.choice import MAJORITY
 from majorant.answer.difference import Difference, Expected, GoldLead
 from majorant.certify.certificate import ALIKE, Certificate, Claim
 from majorant.errors import ConfigError
+from majorant.gold.draw import Planned
 from majorant.gold.question import Outcome
 from majorant.interval import Estimate
 
@@ -37,7 +38,7 @@ class Ask:
     between: tuple[str, str]
     items: int  # on which the two differ
     labels: int  # about so many will probably do
-    first: int  # to begin with: often they are enough
+    first: int  # to begin with: the labels planned are a median, and with fewer the leader is mostly luck
     design: str | None = None  # the file of a design that was begun and goes on
 
 
@@ -106,7 +107,7 @@ def weigh(
     gold: GoldLead | None,
     tolerance: float,
     level: float,
-    planned: Callable[[], int],
+    planned: Callable[[], Planned],
     expert: Outcome | None = None,
     design: str | None = None,
     asked_for: bool = False,
@@ -128,7 +129,7 @@ def weigh(
     grade: Grade = "none" if action == "ask" else "model" if basis == "model" else "exact"
     if action == "ask" and basis == "model":
         basis = "votes"
-    open_question = action == "ask" or (action == "switch" and basis == "model")
+    open_question = grade != "exact" and apart.differ > 0
     facts = Answer(
         action=action,
         rule=other if asked_for or action == "switch" else MAJORITY,
@@ -179,10 +180,12 @@ def _by_expert(expert: Outcome, other: str, tolerance: float) -> Action:
     return "switch" if ahead and not slight else "keep"
 
 
-def _ask(other: str, apart: Difference, planned: Callable[[], int], expert: Outcome | None, design: str | None) -> Ask:
+def _ask(
+    other: str, apart: Difference, planned: Callable[[], Planned], expert: Outcome | None, design: str | None
+) -> Ask:
     if expert is None or expert.more is None:
-        labels = planned()
-        return Ask(between=(MAJORITY, other), items=apart.differ, labels=labels, first=min(labels, FIRST_BATCH))
+        labels, most = planned()
+        return Ask(between=(MAJORITY, other), items=apart.differ, labels=labels, first=min(most, FIRST_BATCH))
     more = expert.more
     return Ask(between=(MAJORITY, other), items=apart.differ, labels=more, first=min(more, FIRST_BATCH), design=design)
 

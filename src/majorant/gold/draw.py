@@ -78,11 +78,19 @@ def draw_rules(
     return Design(question=question, order=names, labels=site.votes.labels, votes=votes, seed=seed, experts=experts)
 
 
-def planned_labels(site: Backend, fits: Mapping[str, Fit], *, seed: int, tolerance: float, level: float) -> int:
+class Planned(NamedTuple):
+    """About how many labels settle a question, and how many there are to ask for."""
+
+    labels: int
+    most: int
+
+
+def planned_labels(site: Backend, fits: Mapping[str, Fit], *, seed: int, tolerance: float, level: float) -> Planned:
     """About how many labels settle which of two rules is better: what the design of `draw_rules` would say."""
     frozen = freeze(site, fits, seed)
     order = np.arange(len(frozen.item_d))
-    return _race(fits, frozen, order, favourite=None, tolerance=tolerance, level=level).expected()
+    race = _race(fits, frozen, order, favourite=None, tolerance=tolerance, level=level)
+    return Planned(race.expected(), race.size)
 
 
 def _race(
