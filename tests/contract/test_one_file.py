@@ -17,6 +17,7 @@ from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.majority import Majority
 from majorant.output import votes_table, write_table
+from test_reference import generator as reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,10 @@ def test_its_traits_are_heard(votes, monkeypatch):
     assert "too many workers and classes" in unsuited("toy", votes)
     monkeypatch.setattr(Toy, "tables_per_worker", 0)
     assert unsuited("toy", votes) == ""
+
+
+def test_the_reference_lists_it(votes):
+    assert "| `toy` | Majority vote under another name, with a skill of .8 for everybody. |" in reference().page()
 
 
 def test_compare_lists_it(votes, run, tmp_path, monkeypatch):

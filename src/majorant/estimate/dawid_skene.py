@@ -18,7 +18,7 @@ from majorant.estimate.confusion import (
 from majorant.estimate.em import Progress
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.incremental import fit_table_model, go_on
-from majorant.estimate.online import State
+from majorant.estimate.online import COUNTED, State
 from majorant.estimate.tables import Counts, Tables
 from majorant.votes import Votes
 
@@ -42,6 +42,7 @@ class DawidSkene(Estimator):
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
     online: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = COUNTED
 
     smoothing: float = 0.01
     max_iter: int = 1_000

@@ -40,6 +40,7 @@ class Estimator(Protocol):
     distributed: ClassVar[bool] = False  # runs on blocks that live elsewhere: fit takes engine
     iterative: ClassVar[bool] = False  # fit takes start, an earlier Fit to go on from, and progress, a callback
     online: ClassVar[bool] = False  # fit takes state: earlier votes to go on from
+    remembers: ClassVar[tuple[str, ...]] = ()  # the arrays of that state
     vote_shares: ClassVar[bool] = False  # posterior holds shares of weighted votes, which are no probabilities
     weight_above_chance: ClassVar[bool] = False  # a vote weighs K skill - 1, not skill
     tables_per_worker: ClassVar[int] = 0  # K x K tables that are learned for each worker, which may be too many

@@ -14,7 +14,7 @@ from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.incremental import fit_table_model, go_on
-from majorant.estimate.online import State
+from majorant.estimate.online import COUNTED, State
 from majorant.estimate.tables import Counts, Tables
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
@@ -47,6 +47,7 @@ class IBCC(Estimator):
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
     online: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = COUNTED
 
     right: float = 4.0
     wrong: float = 1.0

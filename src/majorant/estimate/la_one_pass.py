@@ -33,6 +33,7 @@ class LaOnePass(Estimator):
     vote_shares: ClassVar[bool] = True
     order_free: ClassVar[bool] = False
     online: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = ("right", "given")
 
     def fit(
         self,

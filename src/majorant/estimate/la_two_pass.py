@@ -34,6 +34,7 @@ class LaTwoPass(Estimator):
     weight_above_chance: ClassVar[bool] = True
     order_free: ClassVar[bool] = False
     online: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = ("right", "given")
 
     def fit(
         self,

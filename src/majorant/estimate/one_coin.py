@@ -13,7 +13,7 @@ from majorant.estimate.confusion import coin_confusions, confusion_tables, start
 from majorant.estimate.em import Prepared, Progress
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.incremental import fit_table_model, go_on
-from majorant.estimate.online import State
+from majorant.estimate.online import COUNTED, State
 from majorant.estimate.tables import Counts, Tables
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
@@ -44,6 +44,7 @@ class OneCoin(Estimator):
     distributed: ClassVar[bool] = True
     iterative: ClassVar[bool] = True
     online: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = COUNTED
 
     smoothing: float = 0.01
     max_iter: int = 1_000

@@ -28,7 +28,6 @@ AXES = {
     **dict.fromkeys(("item", "worker", "label"), "n"),
 }
 CODES = {"item": "i", "worker": "j", "label": "l"}
-NEEDED = {"la-one-pass": ("right", "given"), "la-two-pass": ("right", "given")}  # any other method: all that follow
 COUNTED = ("counts", "class_counts", "posterior", "item", "worker", "label")
 
 
@@ -48,7 +47,7 @@ class State:
     def __post_init__(self) -> None:
         sizes = {"i": len(self.items), "j": len(self.workers), "k": len(self.labels), "l": len(self.labels)}
         sizes["n"] = len(self.arrays.get("item", ()))
-        needed = NEEDED.get(self.method, COUNTED)
+        needed = online_method(self.method, {}).remembers
         if set(self.arrays) != set(needed):
             held = ", ".join(self.arrays) or "nothing"
             raise DataError(f"state: {self.method} keeps {', '.join(needed)}, not {held}.")
