@@ -274,7 +274,8 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
             shown, given, undone = page(server, f"/files/{id}/label", do="undo").text, 1, True
             assert "1 labelled" in shown
             continue
-        shown = page(server, f"/files/{id}/label", draw=found[1], label=truth[item]).text
+        sight = {"votes": "shown"} if given in (0, 1) and not undone else {}
+        shown = page(server, f"/files/{id}/label", draw=found[1], label=truth[item], **sight).text
         given += 1
         assert given < 100
     settle(server, id)
@@ -286,7 +287,9 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
     assert same(ours, theirs.read_text())
     assert json.loads(ours)["answer"]["basis"] == "expert labels"
     assert json.loads(ours)["answer"]["action"] in ("keep", "switch")
-    assert "About your labels" in page(server, f"/files/{id}").text
+    told = page(server, f"/files/{id}").text
+    assert "About your labels" in told
+    assert "1 of them was given with the votes in sight" in told  # the second was taken back, and given without
 
 
 def test_a_fault_of_the_table_is_said_beside_the_form(server):
@@ -305,6 +308,7 @@ def test_a_wide_table_shows_its_workers_and_takes_a_choice_of_them(server):
     id = send(server, "wide.csv", f"item,ana,bo,cy\n{rows}".encode())
     shown = page(server, f"/files/{id}").text
     assert "One row per item and one column per worker: 3 workers." in shown
+    assert "Otherwise say “Worker” and “Label”." in shown
     assert server.runs.get(id).told({"workers": ["ana", "bo", "cy"]}) == {}
     page(server, f"/files/{id}/columns", do="look", workers=["ana", "bo"])
     assert "2 workers" in page(server, f"/files/{settle(server, id)}").text

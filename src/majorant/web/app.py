@@ -196,7 +196,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         else:
             draw = told.get("draw", "")
             now = await run_in_threadpool(give, folder, int(draw) if draw.isdigit() else 0, told.get("label", ""))
-            runs.note_in_sight(kept.id, int("votes" in told))
+            runs.note_in_sight(kept.id, int(draw), in_sight="votes" in told)
         if now.outcome.decided:
             runs.check_labels(kept.id)
             return back(f"/files/{kept.id}")
@@ -331,13 +331,14 @@ def _row(kept: Kept) -> dict[str, Any]:
     if facts is None:
         return said
     answer, gain = facts["answer"], facts["answer"]["gain"]
-    told = gain["value"] is not None and answer["differ"]
+    told = gain["value"] is not None and answer["differ"] and answer["grade"] != "none"
+    bounded = gain["low"] is not None and answer["differ"]
     by_labels = answer["basis"] == "expert labels" and facts["accuracy"]["source"] == "model"
     return {
         **said,
         "answer": answer,
         "gain": f"{signed(gain['value'])} points" if told else "–",
-        "ends": f"{signed(gain['low'])} to {signed(gain['high'])}" if told and gain["low"] is not None else "",
+        "ends": f"{signed(gain['low'])} to {signed(gain['high'])}" if bounded else "",
         "votes": facts["votes"],
         "majority": "–" if by_labels else _share(facts["accuracy"]["majority"]),  # labels outrank a model
         "other": "–" if by_labels else _share(facts["accuracy"]["other"]),
@@ -411,7 +412,7 @@ def _answer(kept: Kept) -> dict[str, Any]:
         "other": _share(facts["accuracy"]["other"]),
         "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
         "given": 0 if given is None else given.given,
-        "drawn": given is not None,
+        "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
         "downloads": [(name, MEANS[name], size_words(path.stat().st_size)) for name, path in kept.downloads.items()],
         "stake": at_most(answer["stake"]),
     }
@@ -440,5 +441,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
+    environment.filters["in_page_words"] = in_page_words
     environment.filters["thousands"] = lambda number: f"{number:,}"
     return environment

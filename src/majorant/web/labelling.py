@@ -42,9 +42,14 @@ class Labelling:
         return [(key.strip(), str(label)) for key, label in zip(keys, self.design.labels, strict=False)]
 
     @property
+    def draws(self) -> list[int]:
+        """The draws that have an answer."""
+        return [draw for draw, row in enumerate(self.rows, 1) if _label(row)]
+
+    @property
     def given(self) -> int:
         """How many items have an answer."""
-        return sum(bool(_label(row)) for row in self.rows)
+        return len(self.draws)
 
 
 def labelling(folder: Path) -> Labelling | None:
@@ -54,7 +59,7 @@ def labelling(folder: Path) -> Labelling | None:
     design = Design.read(folder / DESIGN)
     outcome = design.judge(read_answers(folder / TO_LABEL).answers)
     rows = tuple(table_rows(folder / TO_LABEL))
-    at = max((n for n, row in enumerate(rows, 1) if _label(row)), default=0) + 1
+    at = max((draw for draw, row in enumerate(rows, 1) if _label(row)), default=0) + 1
     if outcome.decided or at > len(rows):
         return Labelling(design=design, outcome=outcome, rows=rows, at=None, own={}, votes=())
     items = json.loads((folder / ITEMS).read_text(encoding="utf-8"))
@@ -80,9 +85,8 @@ def undo(folder: Path) -> Labelling:
     """Take the last label back."""
     now = labelling(folder)
     assert now is not None
-    last = max((n for n, row in enumerate(now.rows, 1) if _label(row)), default=0)
-    if last:
-        _write(folder, last, "")
+    if now.draws:
+        _write(folder, now.draws[-1], "")
     return _continued(folder)
 
 

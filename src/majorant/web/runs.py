@@ -50,7 +50,7 @@ class Kept:
     facts: Mapping[str, Any] | None = None  # of the result
     command: str = ""
     settled: bool = False  # the result rests on labels that were given in the page
-    in_sight: int = 0  # labels that were given with the votes in sight
+    in_sight: frozenset[int] = frozenset()  # draws that were labelled with the votes in sight
     large: bool = False  # worked on from files
     run: int = 0  # how often something was begun or ended: what an older run says does not count
 
@@ -139,7 +139,15 @@ class Runs:
             return
         for stale in ("results", "ask"):
             shutil.rmtree(kept.folder / stale, ignore_errors=True)
-        self._begin(kept, "waiting", self._job(kept, "check", settings, form), form=form, facts=None, settled=False)
+        self._begin(
+            kept,
+            "waiting",
+            self._job(kept, "check", settings, form),
+            form=form,
+            facts=None,
+            settled=False,
+            in_sight=frozenset(),
+        )
 
     def check_labels(self, id: str) -> None:
         """Run the line again with the labels that were given in the page."""
@@ -159,11 +167,11 @@ class Runs:
         job = self._job(kept, "ask", settings, kept.form)
         self._begin(kept, "drawing", {**job, "between": kept.facts["answer"]["ask"]["between"], "resume": True})
 
-    def note_in_sight(self, id: str, change: int) -> None:
-        """Count a label that was given with the votes in sight."""
+    def note_in_sight(self, id: str, draw: int, *, in_sight: bool) -> None:
+        """Note whether the votes were in sight when an item was labelled."""
         with self._lock:
             kept = self._kept[id]
-            self._kept[id] = replace(kept, in_sight=max(kept.in_sight + change, 0))
+            self._kept[id] = replace(kept, in_sight=kept.in_sight | {draw} if in_sight else kept.in_sight - {draw})
 
     def stop(self, id: str) -> None:
         """End what is under way."""
