@@ -25,6 +25,23 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"{count:>5}  {reason}")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Tests that share a fixture of their module run on the same core, so that it is made once (--dist loadgroup)."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and (group := shared_fixtures(item)):
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def shared_fixtures(item):
+    """The fixtures of its own module that a test shares with others, with their parameters; empty if there are none."""
+    known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    here = item.nodeid.partition("::")[0]
+    names = [name for name, defined in known.items() if defined[-1].scope == "module" and defined[-1].baseid == here]
+    given = getattr(getattr(item, "callspec", None), "params", {})
+    return " ".join([here, *(f"{name}={given.get(name, '')}" for name in sorted(names))]) if names else ""
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
     """Call the command line in an empty folder: run("check", "votes.csv") -> (exit code, stdout, stderr)."""

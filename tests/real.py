@@ -1,6 +1,7 @@
 """Public data sets for tests, and what an independent implementation reaches on them."""
 
 import csv
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from majorant import datasets
 from majorant.answer.gold import gold_accuracy
+from majorant.pipeline import check
 from needs import NO_DATA
 from reproduction.sets import without_copies
 
@@ -21,6 +23,18 @@ def load(name, *, copies_merged=False):
         pytest.skip(NO_DATA)
     votes = datasets.load(name)
     return without_copies(votes) if copies_merged else votes
+
+
+@cache
+def checked(name, *, gold):
+    """What `check` finds of a data set, with its gold labels or without."""
+    votes = load(name)
+    return check(votes if gold else replace(votes, gold_i=None), rng=0)
+
+
+def checked_together(name, *, gold):
+    """A mark for tests of `checked`: those of one set run on the same core, which checks it once."""
+    return pytest.mark.xdist_group(f"checked {name} {gold}")
 
 
 def accuracy(votes, answer):

@@ -1,7 +1,6 @@
 """`check` from end to end: real sets, simulated crowds of each kind, data that cannot be judged, and its flags."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -32,10 +31,15 @@ def is_valid(summary: dict) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in SLOW)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(name, marks=real.checked_together(name, gold=False)) for name in QUICK),
+        *(pytest.param(name, marks=[pytest.mark.long, real.checked_together(name, gold=False)]) for name in SLOW),
+    ],
+)
 def test_a_real_set_goes_through_the_line_without_gold_and_is_not_harmed(name):
-    votes = real.load(name)
-    result = check(replace(votes, gold_i=None), rng=0)
+    votes, result = real.load(name), real.checked(name, gold=False)
     summary = result_summary(result)
     assert is_valid(summary)
     assert answer_text(summary, FILES).count("\nNext ") == 1
@@ -47,8 +51,9 @@ def test_a_real_set_goes_through_the_line_without_gold_and_is_not_harmed(name):
     assert (result.labels.fit.codes() == result.fit.codes()).all()  # calibration moves no label
 
 
+@real.checked_together("D-Product", gold=True)
 def test_gold_is_used_and_its_use_is_accounted_for():
-    result = check(real.load("D-Product"), rng=0)
+    result = real.checked("D-Product", gold=True)
     assert (result.answer.action, result.answer.grade, result.answer.gold.labels) == ("switch", "exact", 8_315)
     assert result.answer.gain.low == result.answer.gain.value == result.answer.gain.high > 3
     assert result.labels.source == "gold"

@@ -1,5 +1,7 @@
 """The public data sets, where their files are at hand."""
 
+from functools import cache
+
 import pytest
 
 from majorant import datasets
@@ -8,13 +10,17 @@ from majorant.tally import histograms
 from needs import NO_DATA
 
 
+@cache
 def claim_on(name):
     if any(datasets.local_path(file) is None for file in datasets.find(name).files):
         pytest.skip(NO_DATA)
     return certify_counts(histograms(datasets.load(name)), rng=0).anonymous
 
 
-@pytest.mark.parametrize("name", ["SP", "SP_amt", "ZenCrowd_in"])
+counts_of_sp = pytest.mark.xdist_group("counts of SP")  # two tests, one core: its claim is made once
+
+
+@pytest.mark.parametrize("name", [pytest.param("SP", marks=counts_of_sp), "SP_amt", "ZenCrowd_in"])
 def test_real_crowds_fail_the_gate_of_independent_votes(name):
     claim = claim_on(name)
     assert claim.gates[0].name == "independent votes"
@@ -23,6 +29,7 @@ def test_real_crowds_fail_the_gate_of_independent_votes(name):
     assert claim.verdict in ("void", "undecided")
 
 
+@counts_of_sp
 def test_sp_passes_with_six_and_seven_votes_alone_but_not_with_five():
     passed = {gate.name: gate.passed for gate in claim_on("SP").gates}
     assert passed["independent votes, 5 votes"] is False

@@ -3,7 +3,6 @@
 import html
 import re
 from collections import defaultdict
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -55,12 +54,7 @@ def design(seed):
 @cache
 def outputs(kind, key):
     """What is shown of a result: text, certificate, page."""
-    if kind == "simulated":
-        votes = design(key)
-    else:
-        votes = real.load(key)
-        votes = votes if kind == "gold" else replace(votes, gold_i=None)
-    result = check(votes, rng=0)
+    result = check(design(key), rng=0) if kind == "simulated" else real.checked(key, gold=kind == "gold")
     summary = result_summary(result)
     certificate = {
         "input": summary["input"],
@@ -72,11 +66,17 @@ def outputs(kind, key):
     return result, {"text": check_text(summary), "certificate": certificate_text(certificate), "page": page}
 
 
+def case(kind, key, *, quick):
+    """A case whose three tests run on the same core, which works it out once."""
+    together = pytest.mark.xdist_group(f"sentences {key}")
+    if kind != "simulated":
+        together = real.checked_together(key, gold=kind == "gold")
+    return pytest.param(kind, key, marks=[together] if quick else [together, pytest.mark.long])
+
+
 CASES = [
-    *(("simulated", seed) for seed in range(QUICK_DESIGNS)),
-    *(pytest.param("simulated", seed, marks=pytest.mark.long) for seed in range(QUICK_DESIGNS, DESIGNS)),
-    *((kind, name) for name in QUICK_SETS for kind in ("gold", "no gold")),
-    *(pytest.param(kind, name, marks=pytest.mark.long) for name in SLOW_SETS for kind in ("gold", "no gold")),
+    *(case("simulated", seed, quick=seed < QUICK_DESIGNS) for seed in range(DESIGNS)),
+    *(case(kind, key, quick=key in QUICK_SETS) for key in QUICK_SETS + SLOW_SETS for kind in ("gold", "no gold")),
 ]
 
 
