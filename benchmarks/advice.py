@@ -2,9 +2,9 @@
 
 `MAJORANT_DATA=... python benchmarks/advice.py [FOLDER]`.  Every data set found below the folder is taken, in either of
 two formats: a CSV file without header (worker, item, label, gold, and seconds if there is a fifth column), or a folder
-with label.csv (item, worker, label) and truth.csv (item, truth).  `python benchmarks/advice.py simulated [SEEDS]` takes
-crowds of many kinds instead, among them workers who are alike, and prints what the labels that `check` writes gain
-over majority vote, and what each member of the combination does, the mean over seeds and its standard error.  Our
+with label.csv (item, worker, label) and truth.csv (item, truth).  `benchmarks/advice.py simulated [SEEDS [KIND]]`
+takes crowds of many kinds instead, among them workers who are alike, and prints what the labels that `check` writes
+gain over majority vote, and what each member of the combination does, the mean over seeds and its standard error.  Our
 choice is the rule that is compared with majority vote (`decide`); the advice is to write its labels, or majority's.
 Gold labels are hidden from all methods, and used for the accuracy alone; a tie counts as a fair draw.
 """
@@ -84,11 +84,16 @@ def data_sets(folder: Path) -> Iterator[tuple[str, Votes]]:
             print(f"  {name} left out: {error}", file=sys.stderr)
 
 
-def simulated(n_seeds: int) -> None:
-    """What the advice, the choice and each member of the combination gain over majority vote, crowd by crowd."""
+def simulated(n_seeds: int, kind: str = "") -> None:
+    """What the advice, the choice and each member of the combination gain over majority vote, crowd by crowd.
+
+    `kind` is a part of the names of the crowds that are wanted.
+    """
     gain: dict[str, list[list[float]]] = {}
     for seed in range(n_seeds):
         for name, votes in chain(alike_crowds(seed), crowds(seed)):
+            if kind not in name:
+                continue
             blind = replace(votes, gold_i=None)
             majority = fit_method("majority", blind, 0)
             advised = aggregate(MemoryBackend(blind), AUTO, seed=0)
@@ -106,9 +111,11 @@ def simulated(n_seeds: int) -> None:
         error = gain_sm[:, 1].std(ddof=1) / np.sqrt(len(gain_sm)) if len(gain_sm) > 1 else np.nan
         print(f"{name:40} {len(gain_sm):5}  {cells}  {error:19.2f}")
     for what, pick in (("mean", np.mean), ("worst", np.min)):
-        for kind, alike in (("workers alike, or nearly", True), ("unequal workers", False)):
+        for crowd, alike in (("workers alike, or nearly", True), ("unequal workers", False)):
             means = [row.mean(axis=0) for name, row in rows.items() if ("alike" in name) == alike]
-            print(f"{f'{kind}, {what}':40} {'':5}  " + "  ".join(f"{p:12.2f}" for p in pick(means, axis=0)))
+            if not means:
+                continue
+            print(f"{f'{crowd}, {what}':40} {'':5}  " + "  ".join(f"{p:12.2f}" for p in pick(means, axis=0)))
 
 
 def main() -> None:
@@ -116,7 +123,7 @@ def main() -> None:
     if not where:
         sys.exit("Name the folder of the data sets, or set MAJORANT_DATA to it.")
     if where == SIMULATED:
-        simulated(int(sys.argv[2]) if len(sys.argv) > 2 else 5)
+        simulated(int(sys.argv[2]) if len(sys.argv) > 2 else 5, " ".join(sys.argv[3:]))
         return
     regret: dict[str, dict[str, float]] = {}  # by data set and method
     for name, votes in data_sets(Path(where)):

@@ -8,9 +8,10 @@ import pytest
 
 import majorant as mj
 from crowds import foolable_votes
-from majorant.answer.answer import Model, weigh
+from majorant.answer.answer import Model, model_of, weigh
 from majorant.answer.difference import Difference, Expected, GoldLead, compare_fits, gold_lead
 from majorant.backend import MemoryBackend
+from majorant.certify.certificate import Certificate, Claim
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.majority import Majority
@@ -88,6 +89,19 @@ def test_a_claim_of_a_model_begins_with_its_condition():
         assert answered(model=model).why.startswith("If votes on an item are independent given its class")
 
 
+def test_models_that_disagree_do_not_justify_a_switch():
+    """One model expects a loss: the interval holds it, and with it 0."""
+    loss = Estimate(0.04, 0.03, 0.05)
+    claim = Claim(kind="anonymous", verdict="refuted", why="", loss=loss)
+    certificate = Certificate(level=0.95, why="", anonymous=claim)
+    agreed, apart = (
+        model_of(certificate, expected, 0.095)
+        for expected in (EXPECTED._replace(luck=0.001), EXPECTED._replace(luck=0.001, least=-0.01, most=0.05))
+    )
+    assert (answered(model=agreed).action, answered(model=apart).action) == ("switch", "ask")
+    assert (apart.gain.low, apart.gain.high) == pytest.approx((-0.012, 0.052))
+
+
 def test_a_tolerance_is_a_share():
     with pytest.raises(ConfigError, match="tolerance is a difference in accuracy"):
         answered(tolerance=1.5)
@@ -119,6 +133,18 @@ def test_gold_on_every_item_gives_the_lead_itself():
     assert found.lead.low == found.lead.value == found.lead.high
     assert found.lead.value == pytest.approx(right(fit, truth) - right(majority, truth))
     assert abs(found.lead.value) <= apart.stake
+
+
+def test_the_lead_of_a_few_gold_items_stays_within_what_is_at_stake():
+    """Both tied items are decided wrongly: they count for half each, also where they are all that gold shows."""
+    votes = Votes.from_codes(
+        [0, 0, 1, 1, 2, 2], [0, 1] * 3, [0, 1, 0, 1, 1, 1], items="abc", workers="wx", labels="ny", gold=[0, -1, -1]
+    )
+    majority = Majority().fit(votes)
+    fit = replace(majority, posterior=np.array([[0.1, 0.9], [0.1, 0.9], [0.9, 0.1]]))
+    apart = compare_fits(majority, fit)
+    found = gold_lead(MemoryBackend(votes), fit, apart, alpha=0.05).lead
+    assert found.low <= found.value <= found.high
 
 
 def test_gold_of_a_sample_holds_the_lead_at_its_level():

@@ -127,7 +127,8 @@ def gold_lead(site: Backend, fit: Fit, apart: Difference, *, alpha: float) -> Go
     lead_g, tied_g, share = lead_g[order_g], tied_g[order_g], apart.differ / apart.items
     low, high = bounds((lead_g + 1) / 2, apart.differ, alpha / 2, alpha / 2) if apart.differ else (0.5, 0.5)
     stake = apart.stake
-    value = share * float(lead_g.mean()) if len(lead_g) else 0.0 if labels == apart.items else None
+    value = float(np.clip(share * lead_g.mean(), -stake, stake)) if len(lead_g) else None
+    value = 0.0 if value is None and labels == apart.items else value
     lead = Estimate(value, max(share * (2 * low - 1), -stake), min(share * (2 * high - 1), stake))
     if labels == apart.items:
         lead = Estimate(value, value, value)
