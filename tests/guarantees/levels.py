@@ -24,7 +24,8 @@ def claims(rng, prior, crew, n_items, runs, claim=named_claim):
 
 
 def verdict_counts(found):
-    verdicts = [claim.verdict for claim in found]
+    """The verdicts apart from ties: at a boundary of untied votes a draw on ties may well lose."""
+    verdicts = [claim.untied for claim in found]
     return {verdict: verdicts.count(verdict) for verdict in ("supported", "refuted", "undecided")}
 
 
