@@ -197,7 +197,7 @@ def test_votes_that_do_not_tell_how_good_they_are_bear_no_plan(n_votes):
         ({"max_votes": 0}, "max_votes must be a whole number"),
         ({"price_per_vote": -1}, "price_per_vote must be at least 0"),
         ({"price_per_vote": float("nan")}, "price_per_vote must be at least 0"),
-        ({"level": 1}, "level must lie between 0 and 1"),
+        ({"level": 1}, r"level must lie between \.5 and 1"),
     ],
 )
 def test_a_wrong_call_is_refused(settings, message):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
+LEAST_LEVEL = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def binomial_bounds(successes: ArrayLike, trials: ArrayLike, tail: float) -> tup
 
 
 def as_level(level: float) -> float:
-    """A level of confidence, strictly between 0 and 1."""
-    if not isinstance(level, (int, float, np.integer, np.floating)) or not 0 < level < 1:
-        raise ConfigError(f"level must lie between 0 and 1, not {level!r}.")
+    """A level of confidence, strictly between .5 and 1: at less, an interval may leave out its own estimate."""
+    if not isinstance(level, (int, float, np.integer, np.floating)) or not LEAST_LEVEL < level < 1:
+        raise ConfigError(f"level must lie between .5 and 1, not {level!r}.")
     return float(level)

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import majorant
-from majorant.backend.checkpoint import Checkpoint
+from majorant.backend.checkpoint import Checkpoint, load_climb, save_climb
 from majorant.backend.prepare import prepare
 from majorant.backend.stored_engine import stored_engine
 from majorant.blocks import in_memory
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
+from majorant.estimate.em import Climb
 
 MEMORY = 1_000_000_000
 DISTRIBUTED = sorted(name for name, method in ESTIMATORS.items() if method.distributed and name != "map")
@@ -84,6 +85,18 @@ def test_steps_of_another_fit_are_passed_over_and_damaged_ones_named(stored, tmp
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(DataError, match=r"loop-1\.npz is damaged"):
         fit("dawid-skene", stored, engine_of(stored), progress=Checkpoint(folder, "b"))
+
+
+def test_a_checkpoint_with_a_flipped_bit_is_refused(tmp_path):
+    begin = Climb(params=(np.arange(6.0), np.ones((2, 2))), trace=(-3.0, -2.0), n_iter=2)
+    path = tmp_path / "loop-1.npz"
+    save_climb(path, "fit", begin)
+    content = path.read_bytes()
+    assert load_climb(path, "fit", begin).trace == begin.trace
+    for at in range(0, len(content), 7):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
+        with pytest.raises(DataError, match=r"loop-1\.npz is damaged"):
+            load_climb(path, "fit", begin)
 
 
 def test_a_damaged_row_group_is_an_error(stored):

@@ -141,8 +141,9 @@ def test_a_file_name_that_is_not_utf8(tmp_path):
     with gzip.open(path, "wb") as file:
         file.write(TABLE.encode())
     out = tmp_path / "out"
-    done = run("check", os.fsdecode(path), "--out", str(out))
+    done = run("check", os.fsdecode(path), "--out", str(out), "--verbose")
     assert done.returncode == 0, done.stderr
+    assert "v\\udce9.csv.gz" in done.stdout
     assert "v\\udce9.csv.gz" in (out / "result.json").read_text()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import time
 import zipfile
@@ -60,21 +62,28 @@ class Checkpoint:
 
 
 def save_climb(path: Path, key: str, climb: Climb) -> None:
-    """Write a state: arrays and one line of JSON, nothing that could run."""
+    """Write a state: its digest, then arrays and one line of JSON, nothing that could run."""
     told = {"version": VERSION, "key": key, "n_iter": climb.n_iter, "converged": climb.converged,
             "history": len(climb.history), "fallback": climb.fallback is not None}  # fmt: skip
     points = {"params": climb.params, **{f"history{n}": point for n, point in enumerate(climb.history)}}
     if climb.fallback is not None:
         points["fallback"] = climb.fallback
     arrays = {f"{name}.{n}": array for name, point in points.items() for n, array in enumerate(point)}
+    content = io.BytesIO()
+    np.savez(content, told=np.array(json.dumps(told)), trace=np.array(climb.trace, dtype=float), **arrays)
     with whole_file(path) as part, part.open("wb") as file:
-        np.savez(file, told=np.array(json.dumps(told)), trace=np.array(climb.trace, dtype=float), **arrays)
+        file.write(hashlib.sha256(content.getbuffer()).digest())
+        file.write(content.getbuffer())
 
 
 def load_climb(path: Path, key: str, begin: Climb) -> Climb:
     """Read a state; one of another fit is passed over, one that is damaged or does not fit is an error."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+        with path.open("rb") as file:
+            digest, saved = file.read(hashlib.sha256().digest_size), file.read()
+        if hashlib.sha256(saved).digest() != digest:
+            raise ValueError("its digest does not match")
+        with np.load(io.BytesIO(saved), allow_pickle=False) as content:
             told = json.loads(str(content["told"]))
             if told["version"] != VERSION or told["key"] != key:
                 return begin

@@ -103,7 +103,7 @@ def shown_options(command: Command) -> Command:
 
 level_option = click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     help="Confidence level of intervals and verdicts.",
