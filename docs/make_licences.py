@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
-EXTRAS = ("", "spark", "excel", "web", "dev", "long")
+EXTRAS = ("", "spark", "excel", "web")  # what users install; tools of development do not come along
 CLASSIFIER = "License :: OSI Approved :: "
 LONGEST = 60
 
@@ -58,4 +58,4 @@ if __name__ == "__main__":
     try:
         (HERE / "licences.md").write_text(page(), encoding="utf-8")
     except metadata.PackageNotFoundError as error:
-        sys.exit(f"{error.name} is not installed: pip install -e '.[dev,long,spark,excel,web]'")
+        sys.exit(f"{error.name} is not installed: pip install -e '.[spark,excel,web]'")

@@ -14,9 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import majorant as mj
 from majorant import atomic
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError
+from majorant.io.tasks import relabelled_file
 from majorant.output import digest_of, write_files
 
 CALLS = ("replace", "fsync", "link", "unlink")
@@ -323,3 +325,33 @@ def test_disks_without_links_keep_a_copy(sets, monkeypatch):
         with pytest.raises(ConfigError):
             write_files(contents(folder, "new"))
     assert state(folder) == old
+
+
+def test_whichever_call_fails_the_files_of_ask_and_label_stay_whole(tmp_path, monkeypatch):
+    votes = mj.read({"item": [n // 3 for n in range(90)], "worker": [n % 3 for n in range(90)],
+                     "label": ["ny"[(n * n // 7) % 2] for n in range(90)]})  # fmt: skip
+    path, first = tmp_path / "to_label.csv", mj.ask(votes, question="accuracy", n=3, rng=0)
+    first.write(path)
+    old, larger = state(tmp_path), first.more(4)
+
+    def label():
+        write_files({path: relabelled_file(path, {1: "y"})})
+
+    for write in (lambda: larger.write(path), label):
+        n, failures, done = 0, 0, False
+        while not done:
+            n += 1
+            with monkeypatch.context() as patch:
+                broken = FailsOnce(patch, ("fsync", "replace", "link"), n)
+                try:
+                    write()
+                except ConfigError:
+                    failures += 1
+                    assert state(tmp_path) == old, (n, broken.failed)
+                    continue
+            done = broken.failed is None
+            assert set(state(tmp_path)) == set(old)
+            assert state(tmp_path) != old
+            for name, content in old.items():
+                (tmp_path / name).write_bytes(content)
+        assert failures >= 3

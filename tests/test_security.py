@@ -42,7 +42,8 @@ def test_commands_open_no_connection(tmp_path):
 
 def test_every_dependency_is_listed_with_its_licence():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    asked = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    extras = project["optional-dependencies"]
+    asked = [*project["dependencies"], *extras["spark"], *extras["excel"], *extras["web"]]
     names = {re.split(r"[\[<>=]", one)[0] for one in asked}
     page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| (\S+) \| [^|]+ \| ([^|]+) \|$", page, re.MULTILINE))

@@ -12,6 +12,7 @@ import pytest
 import majorant as mj
 from corpus import READERS, TABLE, inputs, reader_of
 from majorant.errors import ConfigError, DataError, MajorantError
+from majorant.io.collect import collect_codes
 from majorant.io.faults import named_faults
 
 INPUTS = dict(inputs())
@@ -153,3 +154,20 @@ def test_error_messages_hold_no_control_signs(tmp_path):
     done = run("agreement", str(path))
     assert done.returncode == 2
     assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize("how", ["replaced", "appended", "removed"])
+def test_a_file_that_changes_while_it_is_read_is_named(votes_csv, monkeypatch, how):
+    def change(*args, **named):
+        if how == "replaced":
+            votes_csv.with_name("other.csv").write_text(TABLE)
+            votes_csv.with_name("other.csv").replace(votes_csv)
+        elif how == "appended":
+            votes_csv.write_text(TABLE + "z,w,y\n")
+        else:
+            votes_csv.unlink()
+        return collect_codes(*args, **named)
+
+    monkeypatch.setattr("majorant.io.collect_codes", change)
+    with pytest.raises(DataError, match=r"votes\.csv (changed while it was read|cannot be read)"):
+        mj.read(votes_csv)
