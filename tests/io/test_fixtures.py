@@ -65,6 +65,7 @@ CASES = [
     ("wide_text.csv", {"workers": "ana,bo,cy"}, "CSV", SAME, 0),
     ("r_wide.csv", {"empty": ["NA"]}, "CSV", SAME, 1),
     ("r_long.csv", {"empty": ["NA"]}, "CSV", STARS, 1),
+    ("spss.csv", {"codes": "1=pos,2=neg", "empty": ["9"]}, "CSV", SAME, 1),
     ("wide.xlsx", {}, "spreadsheet, sheet 'ratings', wide", SAME, 0),
     ("long.ods", {}, "spreadsheet, sheet 'ratings'", SAME, 1),
 ]
@@ -111,7 +112,8 @@ def flat_files() -> list[Path]:
 
 
 UNLIKE = (  # these ask other questions, or are like the one before them
-    "several.jsonl", "ordered.csv", "pairwise.csv", "judges_of_models.jsonl", "inspect_bo.eval", "inspect_cy.eval",
+    "several.jsonl", "spss.csv", "ordered.csv", "pairwise.csv", "judges_of_models.jsonl", "inspect_bo.eval",
+    "inspect_cy.eval",
 )  # fmt: skip
 
 
@@ -300,6 +302,20 @@ def test_the_target_of_a_choice_is_a_position_written_as_text(tmp_path):
     votes = mj.read(path)
     assert ballots(votes) == ["pos", "pos"]
     assert [votes.labels[k] for k in votes.gold_i] == ["pos", "neg"]
+
+
+def test_codes_have_names_and_a_code_without_one_is_refused(tmp_path):
+    with pytest.raises(MajorantError, match=r"code 9 has no name. List it in codes=, or say empty='9'"):
+        mj.read(HERE / "spss.csv", codes="1=pos,2=neg")
+    votes = mj.read({"item": [1, 1], "worker": [1, 2], "label": [1.0, 2.0], "gold": [2, 2]}, codes={1: "yes", 2: "no"})
+    assert votes.labels == ("no", "yes")
+    assert votes.gold_i.tolist() == [0]
+    assert mj.read(HERE / "spss.csv", codes="1=pos,2=neg", order="neg,pos", empty=["9"]).ordered
+    with pytest.raises(MajorantError, match="codes= names every code once"):
+        mj.read(HERE / "spss.csv", codes="1,2")
+    (tmp_path / "study.sav").write_bytes(b"$FL2@(#) SPSS DATA FILE")
+    with pytest.raises(MajorantError, match=r"an SPSS data file.*Save it as CSV"):
+        mj.read(tmp_path / "study.sav")
 
 
 def test_a_file_per_worker(tmp_path):

@@ -118,7 +118,7 @@ def _build(
         raise _wide()
     repeats, max_classes = settings.get("repeats", "error"), settings.get("max_classes", MAX_CLASSES)
     check_policy(repeats)
-    scale = Scale.of(settings.get("order"), settings.get("threshold"))
+    scale = Scale.of(settings.get("order"), settings.get("threshold"), settings.get("codes"))
     max_classes = max_classes if scale.threshold is None else max(max_classes, MAX_SCORES)
     no_vote = settings.get("empty", ())
     empty = frozenset([no_vote] if isinstance(no_vote, str) else map(str, no_vote))

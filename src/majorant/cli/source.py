@@ -75,6 +75,7 @@ _INPUT_OPTIONS = (
     click.option("--several", is_flag=True, help="Several labels per item (a list, or a|b): a yes or no on each."),
     click.option("--order", metavar="LOW,...,HIGH", help="The labels from lowest to highest."),
     click.option("--threshold", type=float, metavar="SCORE", help="Two classes of scores: below it, and at least it."),
+    click.option("--codes", metavar="1=yes,...", help="What codes mean, as statistics packages keep labels."),
     click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses through DuckDB."),
     click.option("--sheet", metavar="NAME", help="Of a workbook, the sheet to read."),
     click.option(
@@ -95,7 +96,7 @@ _INPUT_OPTIONS = (
 )
 _READ_SETTINGS = (
     *("item", "worker", "label", "gold", "gold_file", "status", "seconds", "columns", "wide", "repeats"),
-    *("workers", "sheet", "several", "allow_network", "order", "threshold", "text"),
+    *("workers", "sheet", "several", "allow_network", "order", "threshold", "text", "codes"),
     *("empty", "format", "delimiter", "encoding", "max_classes"),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, TypedDict, Unpack
@@ -51,6 +51,7 @@ class Reading(TypedDict, total=False):
     several: bool
     order: str | Sequence[Any] | None
     threshold: float | None
+    codes: str | Mapping[Any, Any] | None
     allow_network: bool
     max_classes: int
     threads: int | None
@@ -105,6 +106,7 @@ def read(
     several: bool = False,
     order: str | Sequence[Any] | None = None,
     threshold: float | None = None,
+    codes: str | Mapping[Any, Any] | None = None,
     allow_network: bool = False,
     max_classes: int = MAX_CLASSES,
     threads: int | None = None,
@@ -117,8 +119,8 @@ def read(
     a column of the items, such as their language, by which to slice them, `text` the one with their text, which is
     looked up for the items that are shown.  `workers` names the columns of a wide table,
     `sheet` the sheet of a workbook; with `several`, a list of labels is a yes or no on each label, and labels are the
-    slices; `order` lists labels from lowest to highest, `threshold` makes two classes of scores.  Every row is a vote,
-    an abstention, a merged copy or a dropped repeat: see `votes.account`.
+    slices; `order` lists labels from lowest to highest, `threshold` makes two classes of scores, `codes` names
+    codes (1=yes,2=no).  Every row is a vote, an abstention, a merged copy or a dropped repeat: see `votes.account`.
     docs/input.md has the rules.
 
     >>> votes = read({"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1]})
@@ -131,7 +133,7 @@ def read(
     one vote per worker and item, or choose with repeats='first'|'last'|'each'.
     """
     check_policy(repeats)
-    scale = Scale.of(order, threshold)
+    scale = Scale.of(order, threshold, codes)
     max_classes = max_classes if threshold is None else max(max_classes, MAX_SCORES)
     choice = Choice.of(
         columns, item=item, worker=worker, label=label, gold=gold, status=status, seconds=seconds, slice=by

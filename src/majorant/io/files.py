@@ -46,6 +46,8 @@ MAGIC = (
     (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
     (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
     (b"ARROW1", "an Arrow file", "Open it with pyarrow and hand the table to majorant.read, or save it as Parquet."),
+    (b"$FL2", "an SPSS data file", "Save it as CSV, with the value labels or with codes='1=yes,2=no'."),
+    (b"<stata_dta>", "a Stata data file", "Save it as CSV: export delimited."),
     (b"%PDF", "a PDF document", "Export the table as CSV."),
 )
 SPELT = {

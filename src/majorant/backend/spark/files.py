@@ -27,6 +27,7 @@ NOT_HERE = (
     "columns",
     "order",
     "threshold",
+    "codes",
     "encoding",
 )  # settings of reading that need all of a file at once
 MOST_STATUSES = 1_000
