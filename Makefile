@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo test long fuzz browser spark bench paper release-check format clean
+.PHONY: help demo test long fuzz browser spark bench paper docs release-check format clean
 
 help:
 	@echo "make demo    install into .venv and run a simulated crowd and a panel of judges through the line"
@@ -15,6 +15,7 @@ help:
 	@echo "make spark   PySpark into .venv, for the tests on Spark (Java 17 is needed too)"
 	@echo "make bench   speed and memory, as ratios"
 	@echo "make paper   every table and figure of the paper into paper-out"
+	@echo "make docs    the site, into site/, with nothing from the network"
 	@echo "make release-check  build, check what is built, install it on the lowest and the newest versions, run the demo there"
 	@echo "make format  rewrite the sources in the project's format"
 
@@ -69,6 +70,14 @@ bench: $(VENV)/long.stamp
 paper: $(VENV)/run.stamp
 	$(BIN)/python -m reproduction --out paper-out
 
+$(VENV)/docs.stamp: $(VENV)/run.stamp
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "site/index.html"
+
 $(VENV)/release.stamp: $(VENV)/run.stamp
 	$(BIN)/pip install --quiet --editable '.[release]'
 	@touch $@
@@ -81,4 +90,4 @@ format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .fuzz-state.json demo-out paper-out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .fuzz-state.json demo-out paper-out site dist .pytest_cache .mypy_cache .ruff_cache

@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PROGRESS = re.compile(r"^majorant: .* % done after .*\n", re.MULTILINE)  # how long it takes is the machine's affair
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -23,7 +24,7 @@ def run_command(command: str, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     place = {**os.environ, "PATH": path, "COLUMNS": "100"}
     done = subprocess.run(command, shell=True, cwd=folder, env=place, capture_output=True, text=True)
-    return done.stdout + done.stderr
+    return done.stdout + PROGRESS.sub("", done.stderr)
 
 
 def refresh(page: Path) -> None:
