@@ -185,7 +185,8 @@ def _ask(
 ) -> Ask:
     if expert is None or expert.more is None:
         labels, most = planned()
-        return Ask(between=(MAJORITY, other), items=apart.differ, labels=labels, first=min(most, FIRST_BATCH))
+        first = min(most, FIRST_BATCH)
+        return Ask(between=(MAJORITY, other), items=apart.differ, labels=max(labels, first), first=first)
     more = expert.more
     return Ask(between=(MAJORITY, other), items=apart.differ, labels=more, first=min(more, FIRST_BATCH), design=design)
 
