@@ -1,7 +1,9 @@
 """Tables that are large in an unusual way are refused at once by the limit's name, or looked at as far as it goes."""
 
 import gzip
+import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,3 +108,10 @@ def test_limits_can_be_set_by_name(monkeypatch):
     monkeypatch.setenv("MAJORANT_SLICES", "many")
     with pytest.raises(ConfigError, match="MAJORANT_SLICES=many: a limit is a whole number"):
         limit("SLICES")
+
+
+def test_the_page_lists_every_limit():
+    page = (Path(__file__).parent.parent / "docs" / "limits.md").read_text(encoding="utf-8")
+    for name, value in LIMITS.items():
+        [row] = [line for line in page.splitlines() if f"`{name}`" in line and line.startswith("|")]
+        assert re.search(rf"\b{value:,}\b", row), row

@@ -110,4 +110,6 @@ def _column(column: Any) -> Column:
 
 
 def _damaged(file: File, error: Exception) -> DataError:
+    if "string size" in str(error):  # of Arrow: 2 GB of text in one column of a batch
+        return DataError(f"{file.name} holds gigabytes of text in a few rows. Name items, workers and labels by an id.")
     return DataError(f"{file.name} is damaged or cut off ({str(error).splitlines()[0]}). Copy or export it again.")
