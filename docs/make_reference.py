@@ -21,7 +21,8 @@ METHODS = """Methods by name; `mj.ESTIMATORS[name]().fit(votes)` returns a `Fit`
 
 ```python
 >>> import majorant as mj
->>> mj.ESTIMATORS["dawid-skene"](max_iter=50).fit([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no")]).labels()
+>>> votes = [("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no"), ("b", "v", "no")]
+>>> mj.ESTIMATORS["dawid-skene"](max_iter=50).fit(votes).labels()
 ['yes', 'no']
 
 ```
