@@ -48,19 +48,19 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
         return lambda: prepare(str(source), work, memory=MEMORY)
     kept = open_store(work)
     assert kept is not None
-    site = FileBackend(kept, MEMORY)
+    backend = FileBackend(kept, MEMORY)
     if name == "read":
         file = pq.ParquetFile(source)
         return lambda: sum(len(batch) for batch in file.iter_batches(1 << 18, columns=["item", "worker", "label"]))
     if name == "count":
-        return site.patterns
+        return backend.patterns
     if name == "certificate":
         rng = np.random.default_rng(0)
-        return lambda: anonymous_claim(as_histograms(two_class_histograms(site.patterns())), 0.95, rng)
+        return lambda: anonymous_claim(as_histograms(two_class_histograms(backend.patterns())), 0.95, rng)
     if name == "labels":
-        fit = site.fit("majority", 0)
-        return lambda: write_table(work / "labels.csv", site.labelled(fit, label_table))
-    return lambda: site.fit(name, 0)
+        fit = backend.fit("majority", 0)
+        return lambda: write_table(work / "labels.csv", backend.labelled(fit, label_table))
+    return lambda: backend.fit(name, 0)
 
 
 def measure(name: str, source: Path, work: Path) -> dict[str, float]:

@@ -59,7 +59,7 @@ def ask(
     >>> len(design.items), design.evaluate({}).verdict
     (3, 'open')
     """
-    site = as_backend(votes, **reading)
+    backend = as_backend(votes, **reading)
     as_level(level)
     if monotone and question != "close-calls":
         raise ConfigError("monotone is an assumption about close calls: use it with question='close-calls'.")
@@ -70,20 +70,22 @@ def ask(
     seed, rules = as_seed(rng), list(dict.fromkeys(COMBINATION if rule == AUTO else rule for rule in between))
     if question == "close-calls":
         return draw_close_calls(
-            site, seed=seed, tolerance=tolerance, level=level, experts=experts, monotone=monotone
+            backend, seed=seed, tolerance=tolerance, level=level, experts=experts, monotone=monotone
         ).more(n)
     if question == "accuracy":
-        return ask_accuracy(site, rules[-1], n=n, seed=seed, level=level, experts=experts)
+        return ask_accuracy(backend, rules[-1], n=n, seed=seed, level=level, experts=experts)
     if not 2 <= len(rules) <= MOST_RULES:
         raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(rules)}.")
-    fits = {rule: rule_fit(site, rule, seed) for rule in rules}
+    fits = {rule: rule_fit(backend, rule, seed) for rule in rules}
     favourite = COMBINATION if COMBINATION in fits else rules[-1]
-    design = draw_rules(site, fits, seed=seed, favourite=favourite, tolerance=tolerance, level=level, experts=experts)
+    design = draw_rules(
+        backend, fits, seed=seed, favourite=favourite, tolerance=tolerance, level=level, experts=experts
+    )
     return design.more(n)
 
 
 def ask_accuracy(
-    site: Backend,
+    backend: Backend,
     rule: str,
     *,
     n: int,
@@ -94,13 +96,13 @@ def ask_accuracy(
     after: tuple[Design, Sequence[Answer]] | None = None,
 ) -> Design:
     """Items that show how often a rule's labels are right, drawn uniformly, afresh after a race that chose the rule."""
-    fit = rule_fit(site, rule, seed)
-    design = draw_accuracy(site, rule, fit, seed=seed, aim=aim, level=level, experts=experts, after=after)
+    fit = rule_fit(backend, rule, seed)
+    design = draw_accuracy(backend, rule, fit, seed=seed, aim=aim, level=level, experts=experts, after=after)
     return design.more(n)
 
 
 def ask_correction(
-    site: Backend,
+    backend: Backend,
     rule: str,
     learned_from: tuple[Design, Sequence[Answer]],
     *,
@@ -111,9 +113,9 @@ def ask_correction(
     experts: str = "majority",
 ) -> Design:
     """Learn a correction of a rule from labels of items drawn uniformly; the items that show whether it is better."""
-    fits = member_fits(site, MEMBERS, seed)
-    present = (rule, rule_fit(site, rule, seed))
+    fits = member_fits(backend, MEMBERS, seed)
+    present = (rule, rule_fit(backend, rule, seed))
     design = draw_correction(
-        site, present, fits, learned_from, seed=seed, tolerance=tolerance, level=level, experts=experts
+        backend, present, fits, learned_from, seed=seed, tolerance=tolerance, level=level, experts=experts
     )
     return design.more(n)

@@ -84,8 +84,8 @@ def inquire(votes: Votes | Countable, *, level: float = 0.95, rng: int | np.rand
     """The certificate of votes wherever they lie, together with the design of the data and the named fit."""
     as_level(level)
     generator = as_generator(rng)
-    site = MemoryBackend(votes) if isinstance(votes, Votes) else votes
-    return inquire_from(gather(site, rng=generator), level=level, rng=generator)
+    backend = MemoryBackend(votes) if isinstance(votes, Votes) else votes
+    return inquire_from(gather(backend, rng=generator), level=level, rng=generator)
 
 
 class Counts(NamedTuple):
@@ -95,51 +95,51 @@ class Counts(NamedTuple):
     votes_jl: NDArray[np.int64]
 
 
-def gather(site: Countable, *, rng: np.random.Generator, counts: Counts | None = None) -> Material:
+def gather(backend: Countable, *, rng: np.random.Generator, counts: Counts | None = None) -> Material:
     """What the claims look at: counts of all items, and a random sample of the items where there are very many."""
-    n_items, _, n_classes = site.votes.shape
-    item_p = sample_codes(site, site.votes_by_worker() if counts is None else counts.votes_jl, rng=rng)
+    n_items, _, n_classes = backend.votes.shape
+    item_p = sample_codes(backend, backend.votes_by_worker() if counts is None else counts.votes_jl, rng=rng)
     patterns = None
     if n_classes == 2:
-        patterns = site.patterns() if counts is None else counts.patterns
+        patterns = backend.patterns() if counts is None else counts.patterns
     return Material(
         histograms=None if patterns is None else two_class_histograms(patterns),
-        sample=taken(site, item_p),
+        sample=taken(backend, item_p),
         item_p=item_p,
         n_items=n_items,
-        gold=_gold(site),
+        gold=_gold(backend),
     )
 
 
-def sample(site: Countable, *, rng: np.random.Generator) -> Votes:
+def sample(backend: Countable, *, rng: np.random.Generator) -> Votes:
     """The votes that claims about workers look at, in memory."""
-    return taken(site, sample_codes(site, site.votes_by_worker(), rng=rng))
+    return taken(backend, sample_codes(backend, backend.votes_by_worker(), rng=rng))
 
 
-def sample_codes(site: Countable, votes_jl: NDArray[np.int64], *, rng: np.random.Generator) -> IntArray | None:
+def sample_codes(backend: Countable, votes_jl: NDArray[np.int64], *, rng: np.random.Generator) -> IntArray | None:
     """The codes of the items that claims about workers look at, None for all; in the order of their lots.
 
     Items are drawn by their names, so they are the same ones wherever the votes lie.
     """
-    share = sampled_share(site.votes.n_votes, site.votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
-    if site.whole is None:  # no more than memory should hold
-        share = min(share, MOST_TAKEN / max(site.votes.n_votes, 1))
-    return None if share >= 1 else site.draw(share, int(rng.integers(2**32)))
+    share = sampled_share(backend.votes.n_votes, backend.votes.shape[2], typical(votes_jl.sum(axis=1).astype(float)))
+    if backend.whole is None:  # no more than memory should hold
+        share = min(share, MOST_TAKEN / max(backend.votes.n_votes, 1))
+    return None if share >= 1 else backend.draw(share, int(rng.integers(2**32)))
 
 
-def taken(site: Countable, item_p: IntArray | None) -> Votes:
+def taken(backend: Countable, item_p: IntArray | None) -> Votes:
     """The votes of the items with these codes, None for all, in memory."""
     if item_p is None:
-        return site.take(np.arange(site.votes.shape[0])) if site.whole is None else site.whole
+        return backend.take(np.arange(backend.votes.shape[0])) if backend.whole is None else backend.whole
     order_p = np.argsort(item_p)
-    return take_items(site.take(item_p[order_p]), np.argsort(order_p))
+    return take_items(backend.take(item_p[order_p]), np.argsort(order_p))
 
 
-def _gold(site: Countable) -> GoldCells | None:
+def _gold(backend: Countable) -> GoldCells | None:
     """Gold labels by count cell, None where no item with a vote has one."""
-    if not site.has_gold:
+    if not backend.has_gold:
         return None
-    rows = site.patterns(gold_rows)
+    rows = backend.patterns(gold_rows)
     known_p = (rows.counts_pk[:, -1] > 0) & (rows.counts_pk[:, :-1].sum(axis=1) > 0)
     return cells_of(rows) if known_p.any() else None
 

@@ -1,7 +1,7 @@
 """The whole line, spelt out: votes -> tally -> agreement -> certificate -> decision -> labels, workers, plan.
 
-There is one line, wherever the votes lie (`Backend`): `check` asks the site for what adds up over all items, and takes
-into memory what does not.
+There is one line, wherever the votes lie: `check` asks the `Backend` for what adds up over all items, and takes into
+memory what does not.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Result:
     ('keep', 'majority', 40)
     """
 
-    site: Backend
+    backend: Backend
     votes: Votes
     tally: Tally
     counts: Counts
@@ -167,22 +167,22 @@ def check(
         labelled = recognise(reading.get("gold_file"))
     if labelled is not None and not labelled.sample and reading.get("gold_file") is not None:
         reading["gold_file"] = None
-    site, stage = as_backend(votes, **reading), stage or nobody
+    backend, stage = as_backend(votes, **reading), stage or nobody
     seed = as_seed(rng)
     as_level(level)
-    refuse_size(*site.votes.shape, site.votes.n_votes)
-    refuse_slices(len(site.votes.slices))
+    refuse_size(*backend.votes.shape, backend.votes.n_votes)
+    refuse_slices(len(backend.votes.slices))
     if method is not None:
         method = method_named(method, beside=[COMBINATION])
-        site.refuse(method)
+        backend.refuse(method)
     if labelled is not None:
-        labelled.design.refuse_other_votes(votes_digest(site))
+        labelled.design.refuse_other_votes(votes_digest(backend))
     stage("counting")
-    counts = _counts(site)
-    if early is not None and site.whole is None and site.votes.shape[2] == 2:
+    counts = _counts(backend)
+    if early is not None and backend.whole is None and backend.votes.shape[2] == 2:
         early(anonymous_claim(as_histograms(two_class_histograms(counts.patterns)), level, as_generator(seed)))
     chosen = _choose(
-        site,
+        backend,
         level=level,
         seed=seed,
         method=method,
@@ -194,13 +194,13 @@ def check(
     votes, item_p, inquiry, answer = chosen.votes, chosen.item_p, chosen.inquiry, chosen.answer
     stage("judging")
     labels = calibrate(votes, chosen.rule_here, rng=seed, refit=chosen.refit)
-    here = site if item_p is not None else MemoryBackend(votes)  # where the fits are
+    here = backend if item_p is not None else MemoryBackend(votes)  # where the fits are
     known = _worker_fit(here, chosen.other, seed)
     workers = _judged(here, known, votes, item_p, level=level)
     gold = gold_accuracy(votes, chosen.majority, level=level)
     stage("measuring")
     return Result(
-        site=site,
+        backend=backend,
         votes=votes,
         tally=count(votes),
         counts=counts,
@@ -214,10 +214,10 @@ def check(
         outcome=outcome(here, chosen.other),
         worker_fit=known,
         workers=workers,
-        reviewed=_reviewed(site, chosen, labels, workers),
+        reviewed=_reviewed(backend, chosen, labels, workers),
         removal=removal(votes, labels.fit, workers, chosen.refit) if item_p is None else None,
         plan=_plan(votes, inquiry.certificate, target, level),
-        slices=certify_slices(site, level=level, rng=seed),
+        slices=certify_slices(backend, level=level, rng=seed),
         map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
         path=decision_path(inquiry.certificate),
         comparison=compare(votes, level=level, rng=seed) if compare_all else Records(),
@@ -244,7 +244,7 @@ class _Chosen:
 
 
 def _choose(
-    site: Backend,
+    backend: Backend,
     *,
     level: float = 0.95,
     seed: int,
@@ -258,23 +258,23 @@ def _choose(
     expert = None if labelled is None else labelled.outcome
     generator = as_generator(seed)
     stage("testing")
-    material = gather(site, rng=generator, counts=counts)
+    material = gather(backend, rng=generator, counts=counts)
     inquiry = inquire_from(material, level=level, rng=generator)
-    votes, item_p = _learned_from(site, material)
+    votes, item_p = _learned_from(backend, material)
     stage("comparing")
     majority = aggregate(votes, MAJORITY)
     rival = _rival(expert) if method is None and expert is not None else method
     decision = decide(votes, majority, level=level, rng=seed, method=rival)
     refit: Callable[[Votes], Fit] = partial(fit_rule, decision.method, seed=seed)
     if item_p is None:  # all votes are in memory by now, wherever they came from
-        site, other, everywhere = MemoryBackend(votes), decision.fit, majority
+        backend, other, everywhere = MemoryBackend(votes), decision.fit, majority
     else:
-        other, everywhere = _fit_elsewhere(site, decision, votes, seed), site.fit(MAJORITY, seed)
+        other, everywhere = _fit_elsewhere(backend, decision, votes, seed), backend.fit(MAJORITY, seed)
     if labelled is not None and method is None and _adopts(labelled):
-        refit, other = partial(_corrected, labelled.design), _frozen_correction(site, labelled.design)
-        decision = with_fit(decision, majority, other if item_p is None else fit_of_items(site, other, item_p))
-    apart, expected = difference(site, other), expected_gain(majority, *decision.expectation)
-    gold = gold_lead(site, other, apart, alpha=(1 - level) / decision.n_rivals)
+        refit, other = partial(_corrected, labelled.design), _frozen_correction(backend, labelled.design)
+        decision = with_fit(decision, majority, other if item_p is None else fit_of_items(backend, other, item_p))
+    apart, expected = difference(backend, other), expected_gain(majority, *decision.expectation)
+    gold = gold_lead(backend, other, apart, alpha=(1 - level) / decision.n_rivals)
     rules = {MAJORITY: everywhere, other.method: other}
     model = model_of(inquiry.certificate, expected, apart.stake)
     found = weigh(
@@ -285,11 +285,11 @@ def _choose(
         gold=gold,
         tolerance=tolerance,
         level=level,
-        planned=partial(planned_labels, site, rules, seed=seed, tolerance=tolerance, level=level),
+        planned=partial(planned_labels, backend, rules, seed=seed, tolerance=tolerance, level=level),
         expert=expert,
         design=None if labelled is None else str(labelled.path),
         asked_for=method is not None,
-        source=site.votes.account.source,
+        source=backend.votes.account.source,
     )
     keep = found.rule == MAJORITY
     return _Chosen(
@@ -313,22 +313,22 @@ def _adopts(labelled: Recognised) -> bool:
 
 def _corrected(design: Design, votes: Votes) -> Fit:
     """The corrected rule of a design on votes in memory, its models fitted as they were when it was learned."""
-    question, site = design.question, MemoryBackend(votes)
+    question, backend = design.question, MemoryBackend(votes)
     assert isinstance(question, CorrectedRule)
-    return corrected_fit(site, member_fits(site, question.members, design.seed), question.correction)
+    return corrected_fit(backend, member_fits(backend, question.members, design.seed), question.correction)
 
 
-def _frozen_correction(site: Backend, design: Design) -> Fit:
+def _frozen_correction(backend: Backend, design: Design) -> Fit:
     """The same on the votes of the design, wherever they lie; the labels must be those that the design froze."""
     question = design.question
     assert isinstance(question, CorrectedRule)
     for method in question.members:
-        site.refuse(method)
-    fits = member_fits(site, question.members, design.seed)
+        backend.refuse(method)
+    fits = member_fits(backend, question.members, design.seed)
     if tuple(fits) != question.members:
         raise DataError(f"The correction reweighs {', '.join(question.members)}, and these votes bear not all of them.")
-    fit = corrected_fit(site, fits, question.correction)
-    if not question.is_given_by(item_rows(site, fit, design.order)):
+    fit = corrected_fit(backend, fits, question.correction)
+    if not question.is_given_by(item_rows(backend, fit, design.order)):
         raise DataError(
             "The models give other labels than when the correction was learned, so what labels show of it does not "
             "hold for these. Use the version of majorant, and the settings, with which it was asked."
@@ -336,11 +336,11 @@ def _frozen_correction(site: Backend, design: Design) -> Fit:
     return fit
 
 
-def item_rows(site: Backend, fit: Fit, names: Sequence[Any]) -> FloatArray:
+def item_rows(backend: Backend, fit: Fit, names: Sequence[Any]) -> FloatArray:
     """What a fit believes of the items of these names, in their order."""
-    n_items = site.votes.shape[0]
-    place = {str(name): item for item, name in enumerate(item_names(site, np.arange(n_items)))}
-    return np.asarray(fit_of_items(site, fit, np.array([place[str(name)] for name in names], np.int64)).posterior)
+    n_items = backend.votes.shape[0]
+    place = {str(name): item for item, name in enumerate(item_names(backend, np.arange(n_items)))}
+    return np.asarray(fit_of_items(backend, fit, np.array([place[str(name)] for name in names], np.int64)).posterior)
 
 
 def _rival(expert: ExpertOutcome) -> str | None:
@@ -350,52 +350,58 @@ def _rival(expert: ExpertOutcome) -> str | None:
     return expert.leader if expert.leader != MAJORITY else expert.rules[-1]
 
 
-def _learned_from(site: Backend, material: Material) -> tuple[Votes, IntArray | None]:
+def _learned_from(backend: Backend, material: Material) -> tuple[Votes, IntArray | None]:
     """The votes from which the rule is learned, and the codes of their items, None where they are all."""
-    return (material.sample, material.item_p) if site.whole is None else (site.whole, None)
+    return (material.sample, material.item_p) if backend.whole is None else (backend.whole, None)
 
 
-def _reviewed(site: Backend, chosen: _Chosen, labels: Labels, workers: Workers) -> Reviewed:
+def _reviewed(backend: Backend, chosen: _Chosen, labels: Labels, workers: Workers) -> Reviewed:
     """Where a look pays most, among all items."""
     if chosen.item_p is None:
         return Reviewed(chosen.votes, labels.fit, review(chosen.votes, labels.fit, good=workers.good_j))
     crowd = crowd_confusion(chosen.votes, labels.fit)
-    return review_all(site, chosen.fit, labels.temper, good=workers.good_j, crowd=crowd)
+    return review_all(backend, chosen.fit, labels.temper, good=workers.good_j, crowd=crowd)
 
 
-def _fit_elsewhere(site: Backend, decision: Decision, sample: Votes, seed: int) -> Fit:
+def _fit_elsewhere(backend: Backend, decision: Decision, sample: Votes, seed: int) -> Fit:
     """The rule that was chosen on a sample, or the combination where that rule needs all votes in memory."""
     start = seed_of_fits(as_generator(seed))
-    return site.fit(decision.method, start) if decision.method in site.methods else combined_fit(site, sample, start)
+    return (
+        backend.fit(decision.method, start)
+        if decision.method in backend.methods
+        else combined_fit(backend, sample, start)
+    )
 
 
-def judge_workers(site: Backend, fit: Fit, *, level: float = 0.95, seed: int) -> Workers:
+def judge_workers(backend: Backend, fit: Fit, *, level: float = 0.95, seed: int) -> Workers:
     """How good each worker is by a fit to all votes, wherever they lie."""
-    item_p = None if site.whole is not None else sample_codes(site, site.votes_by_worker(), rng=as_generator(seed))
-    return _judged(site, fit, taken(site, item_p), item_p, level=level)
+    item_p = (
+        None if backend.whole is not None else sample_codes(backend, backend.votes_by_worker(), rng=as_generator(seed))
+    )
+    return _judged(backend, fit, taken(backend, item_p), item_p, level=level)
 
 
-def _judged(site: Backend, fit: Fit, votes: Votes, item_p: IntArray | None, *, level: float) -> Workers:
+def _judged(backend: Backend, fit: Fit, votes: Votes, item_p: IntArray | None, *, level: float) -> Workers:
     """The same, from a sample of the items where one was taken already."""
     if item_p is None:
         return assess_workers(votes, fit, level=level)
-    return assess_workers(site, fit, votes, item_p, level=level)
+    return assess_workers(backend, fit, votes, item_p, level=level)
 
 
-def measure_agreement(site: Backend, *, level: float = 0.95, seed: int) -> Agreement:
+def measure_agreement(backend: Backend, *, level: float = 0.95, seed: int) -> Agreement:
     """How well workers agree, wherever the votes lie; Cohen's kappa, of pairs of workers, perhaps on a sample."""
-    votes = sample(site, rng=as_generator(seed)) if site.whole is None else site.whole
-    return agreement_from(site.patterns(), votes, resampling(seed, level=level))
+    votes = sample(backend, rng=as_generator(seed)) if backend.whole is None else backend.whole
+    return agreement_from(backend.patterns(), votes, resampling(seed, level=level))
 
 
-def _counts(site: Backend) -> Counts:
-    return Counts(site.patterns(), site.votes_by_worker())
+def _counts(backend: Backend) -> Counts:
+    return Counts(backend.patterns(), backend.votes_by_worker())
 
 
-def _worker_fit(site: Backend, chosen: Fit, seed: int) -> Fit:
+def _worker_fit(backend: Backend, chosen: Fit, seed: int) -> Fit:
     """The fit by which workers are judged: the chosen one if it knows each of them, else a model that does."""
     each = chosen.confusion is not None and chosen.confusion.ndim == 3
-    return chosen if each else site.fit(WORKER_METHOD, seed)
+    return chosen if each else backend.fit(WORKER_METHOD, seed)
 
 
 def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -> Plan | None:
@@ -414,29 +420,29 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     >>> aggregate(table, "majority").labels()
     ['yes', 'no']
     """
-    site, seed = as_backend(votes, **reading), as_seed(rng)
+    backend, seed = as_backend(votes, **reading), as_seed(rng)
     method = method_named(method, beside=[AUTO, COMBINATION])
     if method == AUTO:
-        return _choose(site, seed=seed).fit
-    site.refuse(method)
+        return _choose(backend, seed=seed).fit
+    backend.refuse(method)
     if method != COMBINATION:
-        return site.fit(method, seed)
-    known = sample(site, rng=as_generator(seed)) if site.whole is None else site.whole
-    return combined_fit(site, known, seed)
+        return backend.fit(method, seed)
+    known = sample(backend, rng=as_generator(seed)) if backend.whole is None else backend.whole
+    return combined_fit(backend, known, seed)
 
 
-def member_fits(site: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:
+def member_fits(backend: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:
     """The fits of those models that these votes can bear, in their order."""
-    borne = [method for method in members if method in site.methods]
-    if site.whole is not None:
-        borne = [method for method in borne if not unsuited(method, site.whole)]
-    return {method: rule_fit(site, method, seed) for method in borne}
+    borne = [method for method in members if method in backend.methods]
+    if backend.whole is not None:
+        borne = [method for method in borne if not unsuited(method, backend.whole)]
+    return {method: rule_fit(backend, method, seed) for method in borne}
 
 
-def rule_fit(site: Backend, rule: str, seed: int) -> Fit:
+def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
     """The fit of a rule by its name, on all votes, as `check` fits it."""
     if rule != COMBINATION:
         estimator_named(rule, beside=[AUTO, COMBINATION])
-    if site.whole is None:
-        return aggregate(site, rule, rng=seed)
-    return fit_rule(rule, site.whole, seed_of_fits(as_generator(seed)))
+    if backend.whole is None:
+        return aggregate(backend, rule, rng=seed)
+    return fit_rule(rule, backend.whole, seed_of_fits(as_generator(seed)))

@@ -69,14 +69,14 @@ def certify_slices(votes: Any, *, level: float = 0.95, rng: int | np.random.Gene
     >>> [(one.value, one.n_items, round(one.certificate.level, 3)) for one in certify_slices(votes, rng=0)]
     [('de', 1, 0.975), ('en', 1, 0.975)]
     """
-    site = as_backend(votes)
-    slice_i, slices = site.votes.slice_i, site.votes.slices
+    backend = as_backend(votes)
+    slice_i, slices = backend.votes.slice_i, backend.votes.slices
     if slice_i is None:
         return Records()
     refuse_slices(len(slices))
     shared = 1 - (1 - as_level(level)) / max(1, len(slices))
     seed = as_seed(rng)
-    parts = [(value, _slice(site, s, np.flatnonzero(slice_i == s))) for s, value in enumerate(slices)]
+    parts = [(value, _slice(backend, s, np.flatnonzero(slice_i == s))) for s, value in enumerate(slices)]
     return Records(
         Slice(
             value=value,
@@ -88,14 +88,14 @@ def certify_slices(votes: Any, *, level: float = 0.95, rng: int | np.random.Gene
     )
 
 
-def _slice(site: Backend, code: int, item_p: IntArray) -> Countable:
-    if site.whole is not None:
-        return MemoryBackend(take_items(site.whole, item_p))
-    votes_jl = site.sum(partial(_worker_counts, code), doing="counting")
-    shape = (len(item_p), *site.votes.shape[1:])
-    known = site.votes
+def _slice(backend: Backend, code: int, item_p: IntArray) -> Countable:
+    if backend.whole is not None:
+        return MemoryBackend(take_items(backend.whole, item_p))
+    votes_jl = backend.sum(partial(_worker_counts, code), doing="counting")
+    shape = (len(item_p), *backend.votes.shape[1:])
+    known = backend.votes
     votes = _SliceVotes(shape, int(votes_jl.sum()), known.workers, known.labels, known.account, (), None)
-    return _SliceElsewhere(site, code, item_p, votes_jl, votes)
+    return _SliceElsewhere(backend, code, item_p, votes_jl, votes)
 
 
 class _SliceVotes(NamedTuple):
@@ -112,7 +112,7 @@ class _SliceVotes(NamedTuple):
 class _SliceElsewhere:
     """The items of one slice, as far as claims look at them, where they need not fit into memory."""
 
-    site: Backend
+    backend: Backend
     code: int
     item_p: IntArray
     votes_jl: NDArray[np.int64]
@@ -125,11 +125,11 @@ class _SliceElsewhere:
     @property
     def has_gold(self) -> bool:
         """Whether there may be gold labels."""
-        return self.site.has_gold
+        return self.backend.has_gold
 
     def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
         """The distinct rows of counts of the slice."""
-        return self.site.patterns(partial(_rows_in_slice, rows, self.code))
+        return self.backend.patterns(partial(_rows_in_slice, rows, self.code))
 
     def votes_by_worker(self) -> NDArray[np.int64]:
         """How often worker j gave label l in the slice."""
@@ -137,11 +137,11 @@ class _SliceElsewhere:
 
     def take(self, item_p: IntArray) -> Votes:
         """The votes of some items of the slice."""
-        return self.site.take(self.item_p[item_p])
+        return self.backend.take(self.item_p[item_p])
 
     def draw(self, share: float, seed: int) -> IntArray:
         """The places in the slice of items drawn by their names."""
-        code_p = self.site.draw(share, seed)
+        code_p = self.backend.draw(share, seed)
         place_p = np.minimum(np.searchsorted(self.item_p, code_p), len(self.item_p) - 1)
         return np.asarray(place_p[self.item_p[place_p] == code_p])
 

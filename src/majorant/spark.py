@@ -75,12 +75,12 @@ def methods() -> list[str]:
 def tally(votes: Any, columns: Columns | None = None, **settings: Any) -> SparkTally:
     """Counts of a frame of votes, or of votes that are encoded."""
     known = as_votes(votes, columns, settings)
-    site = SparkBackend(known)
-    patterns = site.patterns()
+    backend = SparkBackend(known)
+    patterns = backend.patterns()
     return SparkTally(
         patterns=patterns,
         histograms=two_class_histograms(patterns) if len(known.labels) <= 2 else None,
-        votes_jl=site.votes_by_worker(),
+        votes_jl=backend.votes_by_worker(),
         workers=known.workers,
         labels=known.labels,
     )
@@ -104,9 +104,9 @@ def aggregate(
     **settings: Any,
 ) -> SparkFit:
     """The fit of a method that runs on blocks, by name or with its settings; its labels are a frame, a row an item."""
-    site = SparkBackend(known := as_votes(votes, columns, settings))
-    site.refuse(method if isinstance(method, str) else method.name)
-    fit = site.fit_with(ESTIMATORS[method]() if isinstance(method, str) else method, rng, progress)
+    backend = SparkBackend(known := as_votes(votes, columns, settings))
+    backend.refuse(method if isinstance(method, str) else method.name)
+    fit = backend.fit_with(ESTIMATORS[method]() if isinstance(method, str) else method, rng, progress)
     return SparkFit(fit=fit, labels=label_frame(known, fit, partial(_labels, ties, rng)), workers=known.workers)
 
 
@@ -128,9 +128,9 @@ def workers(
     import pyarrow as pa
 
     known = as_votes(votes, columns, settings)
-    fit, site = aggregate(known, method, rng=0).fit, SparkBackend(known)
-    item_p = sample_codes(site, site.votes_by_worker(), rng=np.random.default_rng(0))
-    judged = assess_workers(site, fit, taken(site, item_p), item_p, level=level)
+    fit, backend = aggregate(known, method, rng=0).fit, SparkBackend(known)
+    item_p = sample_codes(backend, backend.votes_by_worker(), rng=np.random.default_rng(0))
+    judged = assess_workers(backend, fit, taken(backend, item_p), item_p, level=level)
     table = worker_table(known.workers, fit, judged)
     arrays = {name: pa.array(values, from_pandas=True) for name, values in table.items()}
     return known.frame.sparkSession.createDataFrame(pa.table(arrays))

@@ -50,7 +50,7 @@ def test_counts_names_and_draws(sites):
 
 def test_what_becomes_of_the_items(sites):
     stored, memory = sites
-    fit, expected = (site.fit("dawid-skene", 0) for site in sites)
+    fit, expected = (backend.fit("dawid-skene", 0) for backend in sites)
     found, counted = outcome(stored, fit), compare_labels(Majority().fit(memory.votes), expected)
     assert (found.changed, found.settled) == (counted.changed, counted.settled)
     assert found.changed > 0
@@ -63,7 +63,7 @@ def test_what_becomes_of_the_items(sites):
 def test_the_items_to_look_at(sites):
     stored, memory = sites
     temper, votes = Temper(1.7, 0.03), memory.votes
-    fit, expected = (site.fit("dawid-skene", 0) for site in sites)
+    fit, expected = (backend.fit("dawid-skene", 0) for backend in sites)
     calibrated = as_calibrated(temper, votes, expected)
     good_j, crowd = assess_workers(votes, expected).good_j, crowd_confusion(votes, calibrated)
     table = review_table(votes, calibrated, review(votes, calibrated, good=good_j))
@@ -110,7 +110,7 @@ def test_methods_are_those_that_work_on_blocks(sites):
 )
 def test_the_same_designs_are_drawn(sites, how):
     stored, memory = sites
-    found, expected = (json.loads(ask(site, n=10, **how).to_json()) for site in (stored, memory))
+    found, expected = (json.loads(ask(backend, n=10, **how).to_json()) for backend in (stored, memory))
     told = [{name: one["content"].pop(name, None) for name in PLANNING} for one in (found, expected)]
     assert {**found, "digest": ""} == {**expected, "digest": ""}
     for name in PLANNING:  # the last digits of a sum over blocks may differ

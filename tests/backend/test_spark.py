@@ -238,7 +238,7 @@ def test_workers_are_judged_as_in_memory(votes, local):
 
 @pytest.mark.parametrize("how", [{"between": ("majority", "dawid-skene")}, {"question": "close-calls"}])
 def test_the_same_designs_are_drawn(votes, local, how):
-    found, expected = (ask(site, n=10, **how) for site in (SparkBackend(votes), MemoryBackend(local)))
+    found, expected = (ask(backend, n=10, **how) for backend in (SparkBackend(votes), MemoryBackend(local)))
     assert found.to_dict()["votes"] == expected.to_dict()["votes"]
     assert [*map(str, found.order)] == [*map(str, expected.order)]
     assert found.asked == expected.asked

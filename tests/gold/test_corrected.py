@@ -32,10 +32,10 @@ def answers(design, truth):
 
 
 def drawn(leaning, seed=0):
-    site, fits, truth = leaning
-    uniform = draw_accuracy(site, "majority", fits["majority"], seed=seed).more(LABELS)
+    backend, fits, truth = leaning
+    uniform = draw_accuracy(backend, "majority", fits["majority"], seed=seed).more(LABELS)
     learned_from = (uniform, answers(uniform, truth))
-    return uniform, draw_correction(site, ("majority", fits["majority"]), fits, learned_from, seed=seed)
+    return uniform, draw_correction(backend, ("majority", fits["majority"]), fits, learned_from, seed=seed)
 
 
 def test_a_crowd_that_leans_is_corrected_and_the_correction_proved(leaning):
@@ -52,11 +52,11 @@ def test_a_crowd_that_leans_is_corrected_and_the_correction_proved(leaning):
 
 
 def test_the_labels_of_the_correction_come_back_from_the_design(leaning):
-    site, fits, _ = leaning
+    backend, fits, _ = leaning
     _, design = drawn(leaning)
     question = CorrectedRule.from_dict(json.loads(json.dumps(design.question.to_dict())))
-    fit = corrected_fit(site, fits, question.correction)
-    label = dict(zip(site.votes.items, fit.codes("first"), strict=True))
+    fit = corrected_fit(backend, fits, question.correction)
+    label = dict(zip(backend.votes.items, fit.codes("first"), strict=True))
     assert [label[item] for item in design.order] == question.race.label_rd[1].tolist()
     assert fit.method == CORRECTED
     assert np.allclose(fit.posterior.sum(axis=1), 1)
@@ -69,21 +69,21 @@ def test_the_judging_order_is_not_what_the_learning_order_left(leaning):
 
 
 def test_items_that_the_expert_skipped_are_left_out_too(leaning):
-    site, fits, truth = leaning
-    uniform = draw_accuracy(site, "majority", fits["majority"], seed=1).more(30)
+    backend, fits, truth = leaning
+    uniform = draw_accuracy(backend, "majority", fits["majority"], seed=1).more(30)
     said = answers(uniform, truth)
     said[3] = Answer(uniform.items[3], "?")
-    design = draw_correction(site, ("majority", fits["majority"]), fits, (uniform, said), seed=1)
+    design = draw_correction(backend, ("majority", fits["majority"]), fits, (uniform, said), seed=1)
     assert design.question.correction.n_labels == 29
     assert uniform.items[3] not in design.order
     assert design.question.race.n_items == 570
 
 
 def test_labels_from_where_rules_differ_teach_nothing(leaning):
-    site, fits, truth = leaning
-    race = draw_rules(site, fits, seed=0).more(10)
+    backend, fits, truth = leaning
+    race = draw_rules(backend, fits, seed=0).more(10)
     with pytest.raises(ConfigError, match="drawn uniformly"):
-        draw_correction(site, ("majority", fits["majority"]), fits, (race, answers(race, truth)), seed=0)
+        draw_correction(backend, ("majority", fits["majority"]), fits, (race, answers(race, truth)), seed=0)
 
 
 def test_members_are_estimators():

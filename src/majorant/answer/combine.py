@@ -65,16 +65,16 @@ def members_for(votes: Votes) -> tuple[str, ...]:
     return () if members == (SHARES,) else members
 
 
-def combined_fit(site: Backend, sample: Votes, seed: int) -> Fit:
+def combined_fit(backend: Backend, sample: Votes, seed: int) -> Fit:
     """The combined fit of votes that lie elsewhere; a sample of them says which members they can bear."""
     members = members_for(sample)
     if not members:
         raise ConfigError(f"{COMBINATION} cannot be used on these votes: {unsuited(MEMBERS[0], sample)}.")
-    fits = {method: site.fit(method, seed) for method in members}
-    nothing = np.empty((0, len(site.votes.labels)))
+    fits = {method: backend.fit(method, seed) for method in members}
+    nothing = np.empty((0, len(backend.votes.labels)))
     mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()})
     rows = tuple(fit.posterior for fit in fits.values())
-    return replace(mean, posterior=site.rows(partial(_mean_row, rows)))
+    return replace(mean, posterior=backend.rows(partial(_mean_row, rows)))
 
 
 def _mean_row(rows: tuple[FloatArray, ...], block: Block) -> FloatArray:

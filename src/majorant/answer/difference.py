@@ -86,14 +86,14 @@ def compare_fits(majority: Fit, fit: Fit) -> Difference:
     )
 
 
-def difference(site: Backend, fit: Fit) -> Difference:
+def difference(backend: Backend, fit: Fit) -> Difference:
     """Where a fit to all votes and majority vote differ, wherever they lie."""
     alone = rows_alone(fit)
 
     def of_part(part: Part) -> Difference:
         return compare_fits(Majority().fit(part.votes), part.of(alone))
 
-    return site.sum(of_part, doing="comparing")
+    return backend.sum(of_part, doing="comparing")
 
 
 class _Leads(NamedTuple):
@@ -105,20 +105,20 @@ class _Leads(NamedTuple):
     labels: int
 
 
-def gold_lead(site: Backend, fit: Fit, apart: Difference, *, alpha: float) -> GoldLead | None:
+def gold_lead(backend: Backend, fit: Fit, apart: Difference, *, alpha: float) -> GoldLead | None:
     """The lead of a fit over majority vote by the gold labels that came with the votes; None without any.
 
     `alpha` is the chance that the interval misses, at any number of labels ever; the rule must not have learned from
     these labels.  Several rules that gold chooses from share alpha.
     """
-    if not site.has_gold:
+    if not backend.has_gold:
         return None
     alone = rows_alone(fit)
 
     def of_part(part: Part) -> _Leads:
         return _leads(part, part.of(alone))
 
-    parts = list(site.map(of_part, doing="comparing"))
+    parts = list(backend.map(of_part, doing="comparing"))
     labels = sum(part.labels for part in parts)
     if not labels:
         return None

@@ -131,24 +131,24 @@ def compare_labels(majority: Fit, fit: Fit) -> Outcome:
     return Outcome(labels_of_fit(majority), labels_of_fit(fit), flow_kl)
 
 
-def outcome(site: Backend, fit: Fit) -> Outcome:
+def outcome(backend: Backend, fit: Fit) -> Outcome:
     """What becomes of all items by majority vote and by a fit, wherever they lie."""
     told = rows_alone(fit)
 
     def of_part(part: Part) -> Outcome:
         return compare_labels(Majority().fit(part.votes), part.of(told))
 
-    return site.sum(of_part, doing="counting")
+    return backend.sum(of_part, doing="counting")
 
 
-def count_labels(site: Backend, fit: Fit) -> LabelCounts:
+def count_labels(backend: Backend, fit: Fit) -> LabelCounts:
     """How many of all items got which label, wherever they lie."""
     told = rows_alone(fit)
 
     def of_part(part: Part) -> LabelCounts:
         return labels_of_fit(part.of(told))
 
-    return site.sum(of_part, doing="counting")
+    return backend.sum(of_part, doing="counting")
 
 
 def two_best(posterior_ik: NDArray[np.float64], label_i: NDArray[np.int32]) -> tuple[NDArray[np.int64], ...]:

@@ -101,7 +101,7 @@ class Reviewed(NamedTuple):
 
 
 def review_all(
-    site: Backend, fit: Fit, temper: Temper | None, *, good: NDArray[np.bool_], crowd: FloatArray
+    backend: Backend, fit: Fit, temper: Temper | None, *, good: NDArray[np.bool_], crowd: FloatArray
 ) -> Reviewed:
     """The review of all items, wherever they lie: the most doubtful are found part by part, and taken into memory."""
     told = rows_alone(fit)
@@ -111,11 +111,11 @@ def review_all(
         doubt_i = 1 - np.where((known.votes_i > 0)[:, None], known.posterior, known.prior).max(axis=1)
         return _most(np.arange(len(doubt_i)) + part.start, doubt_i.round(DIGITS))
 
-    parts = list(site.map(doubtful, doing="judging"))
+    parts = list(backend.map(doubtful, doing="judging"))
     item_p, _ = _most(*(np.concatenate([part[n] for part in parts]) for n in (0, 1)))
-    votes = site.take(item_p)
-    some = as_calibrated(temper, votes, fit_of_items(site, fit, item_p))
-    return Reviewed(votes, some, review(votes, some, good=good, crowd=crowd, n_items=site.votes.shape[0]))
+    votes = backend.take(item_p)
+    some = as_calibrated(temper, votes, fit_of_items(backend, fit, item_p))
+    return Reviewed(votes, some, review(votes, some, good=good, crowd=crowd, n_items=backend.votes.shape[0]))
 
 
 def _most(item: IntArray, doubt: FloatArray) -> tuple[IntArray, FloatArray]:

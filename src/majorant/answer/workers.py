@@ -71,19 +71,19 @@ def assess_workers(
     Habits, speed and twins are seen in `some` of the items, taken into memory: those with the codes `item_p`, by
     default all.
     """
-    site, told = as_backend(votes), rows_alone(fit)
+    backend, told = as_backend(votes), rows_alone(fit)
     if some is None:
-        some = site.take(np.arange(site.votes.shape[0])) if site.whole is None else site.whole
+        some = backend.take(np.arange(backend.votes.shape[0])) if backend.whole is None else backend.whole
     of_some = (
         fit
-        if item_p is None and site.whole is some
-        else fit_of_items(site, fit, np.arange(site.votes.shape[0]) if item_p is None else item_p)
+        if item_p is None and backend.whole is some
+        else fit_of_items(backend, fit, np.arange(backend.votes.shape[0]) if item_p is None else item_p)
     )
 
     def of_part(part: Part) -> WorkerSums:
         return worker_sums(part.votes, part.of(told))
 
-    return workers_from(site.sum(of_part, doing="judging"), some, of_some, level=level)
+    return workers_from(backend.sum(of_part, doing="judging"), some, of_some, level=level)
 
 
 class WorkerSums(NamedTuple):

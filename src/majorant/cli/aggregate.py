@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from majorant.cli.backend import opened
 from majorant.cli.export import ENDINGS, export_option, export_text
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, common_options, placed
 from majorant.cli.progress import at_work
-from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _aggregate(
     source: Source, large: Large | None, method: str, ties: Ties, out: str, seed: int, export: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes wherever they lie."""
-    with opened(source, large, out=out) as site:
+    with opened(source, large, out=out) as backend:
         import numpy as np
 
         from majorant.answer.labels import count_labels, label_table
@@ -110,16 +110,16 @@ def _aggregate(
         from majorant.report.summary import account_summary, labels_summary
 
         generator = np.random.default_rng(seed)  # one for all parts of the table: the draws are those of the whole
-        with at_work(method, quiet=source.quiet or site.whole is None):
-            fit = aggregate(site, method, rng=seed)
-        table = site.labelled(fit, lambda votes, part: label_table(votes, part, ties=ties, rng=generator))
+        with at_work(method, quiet=source.quiet or backend.whole is None):
+            fit = aggregate(backend, method, rng=seed)
+        table = backend.labelled(fit, lambda votes, part: label_table(votes, part, ties=ties, rng=generator))
         if export is None:
             _write(table, out, {})
         else:
             from majorant.output import write_files
 
-            write_files({Path(out): export_text(export, table, list(fit.label_values), site.votes, source)})
-        return account_summary(site.votes.account), labels_summary(fit, count_labels(site, fit))
+            write_files({Path(out): export_text(export, table, list(fit.label_values), backend.votes, source)})
+        return account_summary(backend.votes.account), labels_summary(fit, count_labels(backend, fit))
 
 
 def _aggregate_more(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from majorant.cli.backend import opened
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, common_options, level_option
-from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
 
 
@@ -18,13 +18,16 @@ from majorant.cli.source import Source, input_options
 @common_options
 def agreement(source: Source, large: Large | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
     """How well the workers agree, beyond chance."""
-    with opened(source, large) as site:
+    with opened(source, large) as backend:
         from majorant.pipeline import measure_agreement
         from majorant.report.summary import account_summary, agreement_summary
         from majorant.report.text import agreement_lines, input_lines, to_json
 
-        found = measure_agreement(site, level=level, seed=seed)
-    facts = {"input": account_summary(site.votes.account), "agreement": agreement_summary(found, site.votes.workers)}
+        found = measure_agreement(backend, level=level, seed=seed)
+    facts = {
+        "input": account_summary(backend.votes.account),
+        "agreement": agreement_summary(found, backend.votes.workers),
+    }
     if as_json:
         click.echo(to_json(facts), nl=False)
         return

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from majorant.cli.backend import opened
 from majorant.cli.cluster import Cluster, cluster_options
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, common_options, level_option, placed
 from majorant.cli.progress import at_work
-from majorant.cli.site import opened
 from majorant.cli.source import DATASET, Source, input_options
 from majorant.errors import ConfigError
 
@@ -128,34 +128,34 @@ def ask(source: Source, large: Large | None, cluster: Cluster | None, **options:
     usual = f"to_label{ENDINGS[options['tool']]}"
     out = Path(placed(options["out"] or usual, usual))
     local = opened(source, large, out=str(out))
-    with local if cluster is None else cluster.site(source) as site:
+    with local if cluster is None else cluster.backend(source) as backend:
         if options["more"] is not None:
-            _more(site, source, options)
+            _more(backend, source, options)
             return
-        with at_work("comparing rules", quiet=options["quiet"] or site.whole is None):
-            design = _drawn(site, options)
+        with at_work("comparing rules", quiet=options["quiet"] or backend.whole is None):
+            design = _drawn(backend, options)
     _show(source, design, out, options)
 
 
-def _drawn(site: Backend, options: dict[str, Any]) -> Design:
+def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.answer.answer import FIRST_BATCH
     from majorant.ask import BETWEEN, RACE, ask
 
     if options["correct"]:
-        return _correction(site, options)
+        return _correction(backend, options)
     options = {**options, "n": options["n"] or FIRST_BATCH}
     how = {name: options[name] for name in ("n", "tolerance", "level", "experts", "question", "monotone")}
     if options["accuracy"]:
-        return _accuracy(site, options)
+        return _accuracy(backend, options)
     between: Sequence[str] = BETWEEN
     if options["race"] is not None:
         between = [name for name in options["race"].split(",") if name] or RACE
     elif options["between"]:
         between = options["between"].split(",")
-    return ask(site, between=between, rng=options["seed"], **how)
+    return ask(backend, between=between, rng=options["seed"], **how)
 
 
-def _accuracy(site: Backend, options: dict[str, Any]) -> Design:
+def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.answer.combine import COMBINATION
     from majorant.ask import ask_accuracy
     from majorant.gold.draw import votes_digest
@@ -164,14 +164,14 @@ def _accuracy(site: Backend, options: dict[str, Any]) -> Design:
     after, rule = None, options["rule"]
     if options["design"] is not None:
         recognised = _labelled(options["design"])
-        recognised.design.refuse_other_votes(votes_digest(site))
+        recognised.design.refuse_other_votes(votes_digest(backend))
         after, rule = (recognised.design, recognised.answers), recognised.outcome.leader if rule == AUTO else rule
     rule = COMBINATION if rule == AUTO else rule
     how = {"level": options["level"], "experts": options["experts"], "seed": options["seed"]}
-    return ask_accuracy(site, rule, n=options["n"], after=after, **how)
+    return ask_accuracy(backend, rule, n=options["n"], after=after, **how)
 
 
-def _correction(site: Backend, options: dict[str, Any]) -> Design:
+def _correction(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.answer.combine import COMBINATION
     from majorant.ask import JUDGING, ask_accuracy, ask_correction
     from majorant.gold.correct import LABELS
@@ -181,13 +181,13 @@ def _correction(site: Backend, options: dict[str, Any]) -> Design:
     how = {"level": options["level"], "experts": options["experts"]}
     if options["design"] is None:
         rule = COMBINATION if options["rule"] == AUTO else options["rule"]
-        return ask_accuracy(site, rule, n=options["n"] or LABELS, seed=options["seed"], **how)
+        return ask_accuracy(backend, rule, n=options["n"] or LABELS, seed=options["seed"], **how)
     recognised = _labelled(options["design"])
     design, n = recognised.design, options["n"] or JUDGING
-    design.refuse_other_votes(votes_digest(site))
+    design.refuse_other_votes(votes_digest(backend))
     learned_from, tolerance = (design, recognised.answers), options["tolerance"]
     rule = str(recognised.outcome.leader)
-    return ask_correction(site, rule, learned_from, n=n, seed=design.seed, tolerance=tolerance, **how)
+    return ask_correction(backend, rule, learned_from, n=n, seed=design.seed, tolerance=tolerance, **how)
 
 
 def _labelled(design: str) -> Any:
@@ -228,14 +228,14 @@ def _refuse_labelled(out: Path) -> None:
         raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
 
 
-def _more(site: Backend, source: Source, options: dict[str, Any]) -> None:
+def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
     from majorant.gold.draw import votes_digest
     from majorant.report.text import to_json
     from majorant.wording import more_lines, outcome_sentence
 
     recognised = _labelled(options["design"])
     design, before = recognised.design, len(recognised.design.items)
-    design.refuse_other_votes(votes_digest(site))
+    design.refuse_other_votes(votes_digest(backend))
     longer = design.after(options["more"], recognised.answers)
     file = Path(options["out"] or recognised.path.with_name(recognised.path.name.replace(".design.json", ".csv")))
     columns = _columns(source, longer.items[before:], options)

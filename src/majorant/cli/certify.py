@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from majorant.cli.backend import opened
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, claim_option, common_options, level_option
 from majorant.cli.progress import at_work
-from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options, say_notes
 from majorant.errors import ConfigError
 
@@ -72,18 +72,18 @@ def certify(
         votes = source.read()
         say_notes(votes.account, quiet=quiet)
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
-    with opened(source, large) as site:
+    with opened(source, large) as backend:
         from majorant.claims import inquire
 
-        with at_work("certifying", quiet=quiet or site.whole is None):
-            certificate = inquire(site, level=level, rng=seed).certificate
+        with at_work("certifying", quiet=quiet or backend.whole is None):
+            certificate = inquire(backend, level=level, rng=seed).certificate
         code = _exit_code(certificate, claim)
-    say_notes(site.votes.account, quiet=quiet or as_json)
-    _show(site, certificate, as_json=as_json, labels=labels)
+    say_notes(backend.votes.account, quiet=quiet or as_json)
+    _show(backend, certificate, as_json=as_json, labels=labels)
     raise SystemExit(code)
 
 
-def _show(site: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
+def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
     from majorant.report.certificate_summary import certificate_summary
     from majorant.report.certificate_text import certificate_text, labels_loss_lines
     from majorant.report.summary import account_summary
@@ -91,12 +91,12 @@ def _show(site: Backend, certificate: Certificate, *, as_json: bool, labels: str
     from majorant.report.workers_summary import dependence_summary
 
     summary = {
-        "input": account_summary(site.votes.account),
+        "input": account_summary(backend.votes.account),
         **certificate_summary(certificate),
         "dependence": dependence_summary(certificate.dependence),
     }
-    if labels is not None and site.whole is not None:
-        summary["labels"] = _judge_labels(site.whole, labels, certificate.level)
+    if labels is not None and backend.whole is not None:
+        summary["labels"] = _judge_labels(backend.whole, labels, certificate.level)
     if as_json:
         click.echo(to_json(summary), nl=False)
         return

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from majorant.cli.backend import opened
 from majorant.cli.cluster import Cluster, cluster_options
 from majorant.cli.export import export_option, export_path, export_text
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, claim_option, common_options, emphasised, level_option
 from majorant.cli.progress import stages_of_check
-from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError
 
@@ -140,19 +140,19 @@ def _check(
             raise ConfigError("--mask hides the names by which expert labels find their items: leave it out.")
     beside = None if out is None else str(Path(out) / "labels.csv")
     local = opened(source, large, out=beside, by=by, masked=options["masked"])
-    with local if cluster is None else cluster.site(source) as site:
+    with local if cluster is None else cluster.backend(source) as backend:
         from majorant.pipeline import check
         from majorant.report.files import labels_of, write_result
         from majorant.report.summary import result_summary
 
         log = {"quiet": options["quiet"], "logged": options["log_progress"]}
-        with stages_of_check(**log, bar=site.whole is not None) as stage:
-            result = check(site, labelled=labelled, stage=stage, early=None if options["quiet"] else _early, **how)
+        with stages_of_check(**log, bar=backend.whole is not None) as stage:
+            result = check(backend, labelled=labelled, stage=stage, early=None if options["quiet"] else _early, **how)
         summary = result_summary(result, command=command_line(), seed=how["rng"])
         export, more = options["export"], dict[Path, Any]()
         if out is not None and export is not None:
             table, labels = labels_of(result), list(result.fit.label_values)
-            more = {export_path(out, export): export_text(export, table, labels, result.site.votes, source)}
+            more = {export_path(out, export): export_text(export, table, labels, result.backend.votes, source)}
         safe = options["spreadsheet"]
         return summary, [] if out is None else write_result(result, summary, out, more=more, spreadsheet=safe)
 

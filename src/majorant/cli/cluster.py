@@ -34,7 +34,7 @@ class Cluster:
     master: str
 
     @contextlib.contextmanager
-    def site(self, source: Source) -> Iterator[SparkBackend]:
+    def backend(self, source: Source) -> Iterator[SparkBackend]:
         """The votes of the files as blocks on the cluster, which go at the end."""
         from majorant.backend.spark.backend import SparkBackend
         from majorant.backend.spark.files import read_votes, spark_errors

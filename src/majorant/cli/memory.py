@@ -39,7 +39,7 @@ class Large:
     resume: bool
 
     @contextlib.contextmanager
-    def site(self, source: Source, out: str | None = None, **settings: Any) -> Iterator[FileBackend]:
+    def backend(self, source: Source, out: str | None = None, **settings: Any) -> Iterator[FileBackend]:
         """The votes, sorted into a folder; one of our own lies beside the output, and goes if all went well."""
         from majorant.backend.files import FileBackend
         from majorant.backend.prepare import clear, locked, prepare

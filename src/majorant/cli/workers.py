@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from majorant.cli.backend import opened
 from majorant.cli.flags import as_flags
 from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, common_options, level_option, placed
 from majorant.cli.progress import at_work
-from majorant.cli.site import opened
 from majorant.cli.source import Source, input_options
 
 
@@ -40,7 +40,7 @@ def workers(
     out = placed(out, "workers.csv")
     if as_json and out == "-":
         raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
-    with opened(source, large, out=out) as site:
+    with opened(source, large, out=out) as backend:
         from majorant.answer.workers import worker_table
         from majorant.output import print_table, write_table
         from majorant.pipeline import aggregate, judge_workers
@@ -48,15 +48,15 @@ def workers(
         from majorant.report.text import input_lines, to_json, workers_lines
         from majorant.report.workers_summary import workers_summary
 
-        with at_work(method, quiet=quiet or site.whole is None):
-            fit = aggregate(site, method, rng=seed)
-        found = judge_workers(site, fit, level=level, seed=seed)
-    table = worker_table(site.votes.workers, fit, found)
+        with at_work(method, quiet=quiet or backend.whole is None):
+            fit = aggregate(backend, method, rng=seed)
+        found = judge_workers(backend, fit, level=level, seed=seed)
+    table = worker_table(backend.votes.workers, fit, found)
     if out == "-":
         print_table(table)
     else:
         write_table(out, table)
-    account, summary = account_summary(site.votes.account), workers_summary(site.votes.workers, found, method)
+    account, summary = account_summary(backend.votes.account), workers_summary(backend.votes.workers, found, method)
     if as_json:
         click.echo(to_json({"input": account, "workers": summary, "out": out}), nl=False)
     elif not quiet:

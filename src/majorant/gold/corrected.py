@@ -95,14 +95,14 @@ class CorrectedRule:
         return cls(race=Race.from_dict(content["race"]), correction=correction, members=tuple(content["members"]))
 
 
-def corrected_fit(site: Backend, members: Mapping[str, Fit], correction: Correction) -> Fit:
+def corrected_fit(backend: Backend, members: Mapping[str, Fit], correction: Correction) -> Fit:
     """What the corrected rule believes of every item; the models must be those that it was learned with, in order."""
     first = next(iter(members.values()))
     rows = tuple(fit.posterior for fit in members.values())
     return replace(
         first,
         method=CORRECTED,
-        posterior=site.rows(partial(_beliefs, rows, correction)),
+        posterior=backend.rows(partial(_beliefs, rows, correction)),
         confusion=None,
         skill=None,
         learned={"weights": correction.weight_m, "offsets": correction.offset_k},

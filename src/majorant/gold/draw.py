@@ -55,7 +55,7 @@ class Frozen(NamedTuple):
 
 
 def draw_rules(
-    site: Backend,
+    backend: Backend,
     fits: Mapping[str, Fit],
     *,
     seed: int,
@@ -70,12 +70,12 @@ def draw_rules(
     """
     if len(fits) < 2:
         raise ConfigError("A comparison takes two rules at least.")
-    frozen = freeze(site, fits, seed)
-    order = random_order(site, frozen.item_d, seed)
+    frozen = freeze(backend, fits, seed)
+    order = random_order(backend, frozen.item_d, seed)
     question = _race(fits, frozen, order, favourite=favourite, tolerance=tolerance, level=level)
-    names = item_names(site, frozen.item_d[order])
-    votes = votes_digest(site)
-    return Design(question=question, order=names, labels=site.votes.labels, votes=votes, seed=seed, experts=experts)
+    names = item_names(backend, frozen.item_d[order])
+    votes = votes_digest(backend)
+    return Design(question=question, order=names, labels=backend.votes.labels, votes=votes, seed=seed, experts=experts)
 
 
 class Planned(NamedTuple):
@@ -85,9 +85,9 @@ class Planned(NamedTuple):
     most: int
 
 
-def planned_labels(site: Backend, fits: Mapping[str, Fit], *, seed: int, tolerance: float, level: float) -> Planned:
+def planned_labels(backend: Backend, fits: Mapping[str, Fit], *, seed: int, tolerance: float, level: float) -> Planned:
     """About how many labels settle which of two rules is better: what the design of `draw_rules` would say."""
-    frozen = freeze(site, fits, seed)
+    frozen = freeze(backend, fits, seed)
     order = np.arange(len(frozen.item_d))
     race = _race(fits, frozen, order, favourite=None, tolerance=tolerance, level=level)
     return Planned(race.expected(), race.size)
@@ -112,15 +112,15 @@ def _race(
     )
 
 
-def freeze(site: Backend, fits: Mapping[str, Fit], seed: int) -> Frozen:
+def freeze(backend: Backend, fits: Mapping[str, Fit], seed: int) -> Frozen:
     """One label per rule and item, and the items on which any two rules differ."""
     told = tuple(rows_alone(fit) for fit in fits.values())
-    parts = list(site.map(partial(_of_part, told, belief_weights(fits)), doing="comparing"))
+    parts = list(backend.map(partial(_of_part, told, belief_weights(fits)), doing="comparing"))
     if not (n_items := sum(part.n_items for part in parts)):
         raise DataError("No item has a vote.")
     item_t = np.concatenate([part.item_t for part in parts])
     best_rtk = np.concatenate([part.best_rtk for part in parts], axis=1)
-    tied_rt = _broken(best_rtk, _lots(site, item_t, seed))
+    tied_rt = _broken(best_rtk, _lots(backend, item_t, seed))
     apart_t = (tied_rt != tied_rt[0]).any(axis=0)
     item_d = np.concatenate([*(part.item_d for part in parts), item_t[apart_t]])
     label_rd = np.concatenate([*(part.label_rd for part in parts), tied_rt[:, apart_t]], axis=1)
@@ -170,7 +170,7 @@ def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, 
 
 
 def draw_close_calls(
-    site: Backend,
+    backend: Backend,
     *,
     seed: int,
     tolerance: float = 0.01,
@@ -182,14 +182,14 @@ def draw_close_calls(
 
     `monotone` assumes that a clearer vote is never less likely to be right.
     """
-    labels = site.votes.labels
-    count_ik = np.concatenate(list(site.map(_counts, doing="comparing")))
+    labels = backend.votes.labels
+    count_ik = np.concatenate(list(backend.map(_counts, doing="comparing")))
     cells = close_calls(count_ik, tolerance=tolerance)
     untied = np.flatnonzero(cells.cell_i >= 0)
-    order = untied[random_order(site, untied, seed)]
+    order = untied[random_order(backend, untied, seed)]
     how = {"tolerance": tolerance, "level": level, "monotone": monotone}
     question = CloseCalls.of(cells, order, n_classes=len(labels), **how)
-    names, votes = item_names(site, order), votes_digest(site)
+    names, votes = item_names(backend, order), votes_digest(backend)
     return Design(question=question, order=names, labels=labels, votes=votes, seed=seed, experts=experts)
 
 
@@ -198,7 +198,7 @@ def _counts(part: Part) -> Codes:
 
 
 def draw_accuracy(
-    site: Backend,
+    backend: Backend,
     rule: str,
     fit: Fit,
     *,
@@ -214,26 +214,26 @@ def draw_accuracy(
     afresh, so the rule may be the one that the race chose.
     """
     known, seen = NOTHING, np.empty(0, dtype=np.int64)
-    voted = np.concatenate(list(site.map(_voted, doing="comparing")))
+    voted = np.concatenate(list(backend.map(_voted, doing="comparing")))
     if after is not None:
         known, labelled = _known(rule, *after)
-        place = {str(name): item for item, name in enumerate(item_names(site, voted))}
+        place = {str(name): item for item, name in enumerate(item_names(backend, voted))}
         seen = np.sort(voted[[place[str(name)] for name in labelled]])
     rest = voted[~np.isin(voted, seen)]
-    item_d = rest[random_order(site, rest, seed ^ FRESH)]
-    posterior_dk = fit_of_items(site, fit, item_d).posterior
+    item_d = rest[random_order(backend, rest, seed ^ FRESH)]
+    posterior_dk = fit_of_items(backend, fit, item_d).posterior
     best_rdk = (posterior_dk >= posterior_dk.max(axis=1, keepdims=True) - TIE_TOLERANCE)[None]
     question = WrittenLabels(
         rule=rule,
-        label_d=_broken(best_rdk, _lots(site, item_d, seed))[0],
+        label_d=_broken(best_rdk, _lots(backend, item_d, seed))[0],
         n_items=len(voted),
         known=known,
         aim=aim,
         level=level,
         confidence=float(posterior_dk.max(axis=1).mean()) if len(item_d) else 1.0,
     )
-    names, votes = item_names(site, item_d), votes_digest(site)
-    return Design(question=question, order=names, labels=site.votes.labels, votes=votes, seed=seed, experts=experts)
+    names, votes = item_names(backend, item_d), votes_digest(backend)
+    return Design(question=question, order=names, labels=backend.votes.labels, votes=votes, seed=seed, experts=experts)
 
 
 def _voted(part: Part) -> Codes:
@@ -299,47 +299,47 @@ def _broken(best_rtk: NDArray[np.bool_], lot_t: NDArray[np.uint64]) -> Codes:
     return np.asarray((np.cumsum(best_rtk, axis=2) == chosen_rt[..., None] + 1).argmax(axis=2))
 
 
-def _lots(site: Backend, item_t: Codes, seed: int) -> NDArray[np.uint64]:
-    if len(item_t) > TIES_BY_NAME and site.whole is None:
+def _lots(backend: Backend, item_t: Codes, seed: int) -> NDArray[np.uint64]:
+    if len(item_t) > TIES_BY_NAME and backend.whole is None:
         return mixed(item_t.astype(np.uint64) ^ mixed(np.array([seed ^ TIES], np.uint64)))
-    return lots(item_names(site, item_t), seed ^ TIES)
+    return lots(item_names(backend, item_t), seed ^ TIES)
 
 
-def random_order(site: Backend, item_d: Codes, seed: int) -> Codes:
+def random_order(backend: Backend, item_d: Codes, seed: int) -> Codes:
     """The positions of these items, whose codes rise, in a random order: all, or those that come first."""
     if not len(item_d):
         return np.empty(0, dtype=np.int64)
-    n_items = site.votes.shape[0]
+    n_items = backend.votes.shape[0]
     share = 1.0 if n_items <= WHOLE_ORDER else min(1.0, 2 * MOST / len(item_d))
-    drawn_p = site.draw(share, seed)
+    drawn_p = backend.draw(share, seed)
     at_p = np.minimum(np.searchsorted(item_d, drawn_p), len(item_d) - 1)
     return np.asarray(at_p[item_d[at_p] == drawn_p][:MOST])
 
 
-def item_names(site: Backend, item_p: Codes) -> tuple[object, ...]:
+def item_names(backend: Backend, item_p: Codes) -> tuple[object, ...]:
     """The names of items by their codes."""
-    if site.whole is not None:
-        return tuple(site.whole.items[item] for item in item_p)
+    if backend.whole is not None:
+        return tuple(backend.whole.items[item] for item in item_p)
     rising = np.argsort(item_p)
-    named = site.take(item_p[rising]).items if len(item_p) else ()
+    named = backend.take(item_p[rising]).items if len(item_p) else ()
     back = np.argsort(rising)
     return tuple(named[place] for place in back)
 
 
-def votes_digest(site: Backend) -> str:
+def votes_digest(backend: Backend) -> str:
     """The same for the same votes in any order of the rows and wherever they lie; another for any other votes.
 
     All votes enter with their workers and labels, grouped by item; items enter by name where their name is among some
     that the name itself selects, so that names need not be gathered from wherever they are.
     """
-    worker_j, label_k = lots(site.votes.workers, SAMPLE), lots(site.votes.labels, SAMPLE + 1)
-    total = site.sum(partial(_hash_of_part, worker_j, label_k), doing="comparing")
-    sampled = site.draw(min(1.0, SAMPLED / max(site.votes.shape[0], 1)), SAMPLE)
+    worker_j, label_k = lots(backend.votes.workers, SAMPLE), lots(backend.votes.labels, SAMPLE + 1)
+    total = backend.sum(partial(_hash_of_part, worker_j, label_k), doing="comparing")
+    sampled = backend.draw(min(1.0, SAMPLED / max(backend.votes.shape[0], 1)), SAMPLE)
     named = np.zeros(1, np.uint64)
     if len(sampled):
-        few = site.take(np.sort(sampled))
+        few = backend.take(np.sort(sampled))
         named = mixed(_item_hashes(few, worker_j, label_k) + lots(few.items, SAMPLE + 2)).sum(keepdims=True)
-    sizes = (site.votes.n_votes, site.votes.shape[0])
+    sizes = (backend.votes.n_votes, backend.votes.shape[0])
     return "".join(f"{int(number):016x}" for number in (*total, *named, *sizes))
 
 

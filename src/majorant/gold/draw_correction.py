@@ -22,7 +22,7 @@ AFRESH = 0x6C65_6172  # the order is drawn apart from that of the items learned 
 
 
 def draw_correction(
-    site: Backend,
+    backend: Backend,
     present: tuple[str, Fit],
     members: Mapping[str, Fit],
     learned_from: tuple[Design, Iterable[Answer]],
@@ -41,18 +41,18 @@ def draw_correction(
     if not isinstance(uniform.question, WrittenLabels) or uniform.question.known.n_items:
         raise ConfigError("A correction is learned from labels of items drawn uniformly: ask with question='correct'.")
     answer_d = uniform.codes(answers)
-    place = {str(name): item for item, name in enumerate(item_names(site, np.arange(site.votes.shape[0])))}
+    place = {str(name): item for item, name in enumerate(item_names(backend, np.arange(backend.votes.shape[0])))}
     item_d = np.array([place[str(name)] for name in uniform.order], dtype=np.int64)
     labelled, asked = item_d[answer_d >= 0], item_d[answer_d != UNASKED]
     if not len(labelled):
         raise DataError("No item of the design is labelled yet, so there is nothing to learn from.")
-    posterior_mnk = np.array([fit_of_items(site, fit, labelled).posterior for fit in members.values()])
+    posterior_mnk = np.array([fit_of_items(backend, fit, labelled).posterior for fit in members.values()])
     correction = learn(posterior_mnk, answer_d[answer_d >= 0])
     rule, fit = present
-    fits = {rule: fit, CORRECTED: corrected_fit(site, members, correction)}
-    frozen = freeze(site, fits, seed)
+    fits = {rule: fit, CORRECTED: corrected_fit(backend, members, correction)}
+    frozen = freeze(backend, fits, seed)
     fresh = ~np.isin(frozen.item_d, asked)
-    order = random_order(site, frozen.item_d[fresh], seed ^ AFRESH)
+    order = random_order(backend, frozen.item_d[fresh], seed ^ AFRESH)
     race = Race(
         rules=(rule, CORRECTED),
         label_rd=frozen.label_rd[:, fresh][:, order],
@@ -65,9 +65,9 @@ def draw_correction(
     )
     return Design(
         question=CorrectedRule(race=race, correction=correction, members=tuple(members)),
-        order=item_names(site, frozen.item_d[fresh][order]),
-        labels=site.votes.labels,
-        votes=votes_digest(site),
+        order=item_names(backend, frozen.item_d[fresh][order]),
+        labels=backend.votes.labels,
+        votes=votes_digest(backend),
         seed=seed,
         experts=experts,
     )

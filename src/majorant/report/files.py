@@ -39,8 +39,8 @@ def write_result(
     """
     place = make_folder(folder)
     table = partial(_calibrated_labels, result.labels.temper, spreadsheet=spreadsheet)
-    labels = result.site.label_files(place, result.fit, table)
-    workers = worker_table(result.site.votes.workers, result.worker_fit, result.workers)
+    labels = result.backend.label_files(place, result.fit, table)
+    workers = worker_table(result.backend.votes.workers, result.worker_fit, result.workers)
     return labels.written + write_files(
         {
             **labels.content,
@@ -56,7 +56,7 @@ def write_result(
 
 def _sets(result: Result, place: Path) -> dict[Path, Content]:
     """Of several labels per item, one table that puts them together; numbers in place of names say no label."""
-    votes = result.site.whole
+    votes = result.backend.whole
     several = votes is not None and any(note.kind == "several" for note in votes.account.notes)
     if not several or votes is None or not all(isinstance(item, str) for item in votes.items):
         return {}
@@ -65,7 +65,7 @@ def _sets(result: Result, place: Path) -> dict[Path, Content]:
 
 def labels_of(result: Result) -> Columns:
     """The labels of votes in memory, as they are written."""
-    votes = result.site.whole
+    votes = result.backend.whole
     assert votes is not None
     return _calibrated_labels(result.labels.temper, votes, result.fit)
 

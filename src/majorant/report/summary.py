@@ -40,7 +40,7 @@ ABOUT = ("threshold", "order", "several")  # notes that say what all claims are 
 
 def result_summary(result: Result, *, command: str | None = None, seed: int | None = None) -> dict[str, Any]:
     """The facts of a check, and how they were come by."""
-    site, outcome = result.site, result.outcome
+    backend, outcome = result.backend, result.outcome
     moved = {"labels_changed": outcome.changed, "ties_settled": outcome.settled}
     facts: dict[str, Any] = {
         "majorant": __version__,
@@ -51,9 +51,9 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         "seed": seed,
         "tolerance": result.tolerance,
         "answer": answer_summary(result.answer),
-        "input": account_summary(site.votes.account),
-        "votes": votes_summary(site, result.counts),
-        "agreement": agreement_summary(result.agreement, site.votes.workers),
+        "input": account_summary(backend.votes.account),
+        "votes": votes_summary(backend, result.counts),
+        "agreement": agreement_summary(result.agreement, backend.votes.workers),
         "certificate": certificate_summary(result.certificate),
         "majority": labels_summary(result.majority, outcome.majority),
         "labels": {
@@ -63,13 +63,13 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         },
         "accuracy": accuracy_summary(result),
         "decision": {**decision_summary(result.decision), **moved},
-        "flow": flow_summary(outcome.flow_kl, site.votes.labels),
+        "flow": flow_summary(outcome.flow_kl, backend.votes.labels),
         "gold": None if result.gold is None else asdict(result.gold),
         "confidence": confidence_summary(result.labels),
         "workers": {
-            **workers_summary(site.votes.workers, result.workers, result.rule),
+            **workers_summary(backend.votes.workers, result.workers, result.rule),
             "removal": None if result.removal is None else asdict(result.removal),
-            "confusions": confusions_summary(site.votes.workers, result.workers, result.worker_fit),
+            "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
             "dependence": dependence_summary(result.inquiry.certificate.dependence),
         },
         "review": review_summary(result.reviewed),
@@ -79,11 +79,11 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         "slices": [slice_summary(one) for one in result.slices],
         "comparison": [alternative_summary(one) for one in result.comparison],
     }
-    if about := " ".join(note.text for note in site.votes.account.notes if note.kind in ABOUT):
+    if about := " ".join(note.text for note in backend.votes.account.notes if note.kind in ABOUT):
         facts["certificate"]["sentence"] = f"{about} {facts['certificate']['sentence']}"
         facts["answer"]["why"] = f"{facts['answer']['why']} {about}"
-    if site.whole is None:  # which of the items the others were learned from
-        facts["sample"] = {"items": len(result.votes.items), "of": site.votes.shape[0]}
+    if backend.whole is None:  # which of the items the others were learned from
+        facts["sample"] = {"items": len(result.votes.items), "of": backend.votes.shape[0]}
     return facts
 
 
@@ -113,9 +113,9 @@ def account_summary(account: Account) -> dict[str, Any]:
     }
 
 
-def votes_summary(site: Backend, counts: Counts) -> dict[str, Any]:
+def votes_summary(backend: Backend, counts: Counts) -> dict[str, Any]:
     """How many votes there are, and how they spread over items, workers and labels."""
-    votes_jl, (n_items, n_workers, n_classes) = counts.votes_jl, site.votes.shape
+    votes_jl, (n_items, n_workers, n_classes) = counts.votes_jl, backend.votes.shape
     items_s = np.bincount(counts.patterns.votes_p, weights=counts.patterns.items_p).astype(np.int64)
     least, middle, most = np.quantile(votes_jl.sum(axis=1), [0, 0.5, 1]) if n_workers else (0, 0, 0)
     return {
@@ -127,7 +127,7 @@ def votes_summary(site: Backend, counts: Counts) -> dict[str, Any]:
         "votes_per_worker": {"least": int(least), "median": float(middle), "most": int(most)},
         "label_votes": [
             {"label": plain(label), "votes": int(n)}
-            for label, n in zip(site.votes.labels, votes_jl.sum(axis=0), strict=True)
+            for label, n in zip(backend.votes.labels, votes_jl.sum(axis=0), strict=True)
         ],
     }
 

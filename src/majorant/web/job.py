@@ -48,34 +48,34 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """The whole line: the files of a result, and items to label where labels would settle it."""
     labelled = _labelled(job)
     drop_gold = labelled is not None and (job["labels"] or not labelled.sample)
-    with _site(job, tell, drop_gold=drop_gold) as site:
+    with _site(job, tell, drop_gold=drop_gold) as backend:
         from majorant.pipeline import check as whole_line
         from majorant.report.files import write_result
         from majorant.report.summary import result_summary
 
         how = {name: job[name] for name in ("tolerance", "level")}
-        result = whole_line(site, rng=SEED, labelled=labelled, stage=tell, **how)
+        result = whole_line(backend, rng=SEED, labelled=labelled, stage=tell, **how)
         tell("writing")
         summary = result_summary(result, command=job["command"], seed=SEED)
         write_result(result, summary, Path(job["folder"]) / "results")
-        if labelled is None and result.answer.ask is not None and site.whole is not None:
+        if labelled is None and result.answer.ask is not None and backend.whole is not None:
             from majorant.answer.choice import MAJORITY
             from majorant.gold.draw import draw_rules
 
             fits = {MAJORITY: result.majority, result.decision.fit.method: result.decision.fit}
-            design = draw_rules(site, fits, seed=SEED, **how)
-            _write_design(job, site, design)
+            design = draw_rules(backend, fits, seed=SEED, **how)
+            _write_design(job, backend, design)
     return {name: summary[name] for name in SHOWN if name in summary}
 
 
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Draw the items to label, for votes that do not lie in memory: `check` draws them for those that do."""
-    with _site(job, tell, drop_gold=False) as site:
+    with _site(job, tell, drop_gold=False) as backend:
         from majorant.ask import ask
 
         tell("comparing")
         how = {name: job[name] for name in ("tolerance", "level")}
-        _write_design(job, site, ask(site, between=job["between"], n=0, rng=SEED, **how))
+        _write_design(job, backend, ask(backend, between=job["between"], n=0, rng=SEED, **how))
     return {}
 
 
@@ -113,7 +113,7 @@ def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     return None if found is None else replace(found, path=Path(found.path.name))
 
 
-def _write_design(job: Mapping[str, Any], site: Backend, design: Design) -> None:
+def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:
     """The design, the file to label with its first items, and what the page shows of each."""
     from majorant.answer.answer import FIRST_BATCH
     from majorant.atomic import make_folder
@@ -124,7 +124,7 @@ def _write_design(job: Mapping[str, Any], site: Backend, design: Design) -> None
     known = design.order[:KNOWN_ITEMS]
     columns = _columns(job, known)
     first = {name: values[: len(design.items)] for name, values in columns.items()}
-    votes = _votes(site, {str(item) for item in known})
+    votes = _votes(backend, {str(item) for item in known})
     items = [
         {"own": {name: values[n] for name, values in columns.items()}, "votes": votes.get(str(item), [])}
         for n, item in enumerate(known)
@@ -149,7 +149,7 @@ def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any
     return {}
 
 
-def _votes(site: Backend, wanted: set[str]) -> dict[str, list[list[str]]]:
+def _votes(backend: Backend, wanted: set[str]) -> dict[str, list[list[str]]]:
     """Who gave which label to these items."""
 
     def of_part(part: Part) -> dict[str, list[list[str]]]:
@@ -161,7 +161,7 @@ def _votes(site: Backend, wanted: set[str]) -> dict[str, list[list[str]]]:
                 found[str(name)] = [[str(votes.workers[j]), str(votes.labels[k])] for j, k in pairs]
         return found
 
-    return {name: votes for part in site.map(of_part, doing="comparing") for name, votes in part.items()}
+    return {name: votes for part in backend.map(of_part, doing="comparing") for name, votes in part.items()}
 
 
 def _teller(out: IO[str]) -> Tell:
