@@ -106,7 +106,9 @@ def test_an_absent_library_is_explained(library, monkeypatch):
 
 
 def test_a_result_prints_as_two_lines(result):
-    for value in (result, result.votes, result.fit, result.certificate, result.labels, result.workers, result.review):
+    tables = (result.votes, result.fit, result.labels, result.workers, result.review)
+    found = (result, result.answer, result.certificate, result.certificate.anonymous, result.agreement, result.plan)
+    for value in (*tables, *found, mj.ask(FRAME)):
         assert len(repr(value).splitlines()) == 2
         assert len(repr(value)) < 500
 

@@ -64,7 +64,7 @@ class CrewStep:
     best: float  # by the best rule that knows who voted
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Plan:
     """What it takes to reach a target accuracy, and what would settle whether majority vote is optimal."""
 
@@ -85,6 +85,11 @@ class Plan:
     observed_now: Estimate = NO_GOLD  # how often it is
     doubts: tuple[str, ...] = ()  # what the numbers rest on, and the data contradict
     assumptions: tuple[str, ...] = ASSUMPTIONS
+
+    def __repr__(self) -> str:
+        needed = [("majority vote", self.majority_votes), ("the best rule", self.best_votes)]
+        told = ", ".join(f"{rule} {'never, as far as seen' if n is None else f'with {n:,}'}" for rule, n in needed)
+        return f"Plan for {100 * self.target:g} % right: {self.advice}\nvotes an item: {told}, by the model"
 
     @property
     def majority_cost(self) -> float | None:

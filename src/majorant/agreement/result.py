@@ -32,7 +32,7 @@ class PairKappas:
         lock(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Agreement:
     """Agreement of workers on items; every coefficient is 1 for perfect agreement, all but `percent` 0 for chance."""
 
@@ -48,3 +48,10 @@ class Agreement:
     n_classes: int  # labels in use
     level: float
     resampling: str  # how the intervals were made, in words
+
+    def __repr__(self) -> str:
+        shown = {"alpha": self.krippendorff, "kappa": self.fleiss, "AC1": self.gwet, "percent": self.percent}
+        found = ", ".join(f"{name} {one.value:.3f}" for name, one in shown.items() if one.value is not None)
+        return (
+            f"Agreement of workers on {self.n_paired:,} items with two votes or more\n{found or 'nothing to compare'}"
+        )

@@ -59,7 +59,7 @@ class Model:
         return not self.failed and not self.untested
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer:
     """Keep, switch or ask, with the gain of the other rule over majority vote in percentage points.
 
@@ -91,6 +91,9 @@ class Answer:
     next: str = ""
     command: str = ""  # with which `next` ends
     go_on: str = ""  # the command that asks for more labels of another question, where it is not settled
+
+    def __repr__(self) -> str:
+        return f"Answer: {self.headline}\n{self.why}"
 
     def _repr_html_(self) -> str:
         from majorant.report.notebook import answer_html

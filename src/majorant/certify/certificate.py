@@ -31,7 +31,7 @@ class AssumptionTest:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Claim:
     """Majority vote is as good as any rule of a kind, and how far the data bear it out.
 
@@ -66,6 +66,9 @@ class Claim:
 
     def __post_init__(self) -> None:
         lock(self)
+
+    def __repr__(self) -> str:
+        return f"Claim ({self.kind}): {self.verdict}\n{self.why}"
 
     @property
     def tested(self) -> bool:

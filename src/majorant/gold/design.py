@@ -45,7 +45,7 @@ QUESTIONS: dict[str, type[Question]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Design:
     """Which items to ask an expert about, in which order, and the question that their labels answer.
 
@@ -70,6 +70,10 @@ class Design:
             raise ConfigError(f"experts must be one of {', '.join(EXPERTS)}, not {self.experts!r}.")
         if len(self.order) != self.question.size:
             raise DataError(f"a design of {len(self.order)} items cannot ask about {self.question.size}.")
+
+    def __repr__(self) -> str:
+        asked = f"Design: {len(self.asked):,} of {len(self.order):,} items to label, question {self.question.kind}"
+        return f"{asked}\nwrite(path) makes the file for an expert; to_pandas() gives the items"
 
     @property
     def items(self) -> tuple[Any, ...]:
