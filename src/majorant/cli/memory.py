@@ -64,16 +64,20 @@ class Large:
                     click.echo(f"The sorted votes stay in {folder}: go on with --resume, or remove it.", err=True)
 
 
+def _large(memory: str, work: str | None, resume: bool) -> Large:
+    from majorant.backend.budget import parse_memory
+
+    return Large(parse_memory(memory), work, resume)
+
+
 def memory_options(command: Command) -> Command:
     """Give a command --memory, --work and --resume; it receives them as `large`, None without --memory."""
 
     def with_large(**values: Any) -> Any:
-        from majorant.backend.budget import parse_memory
-
         memory, work, resume = values.pop("memory"), values.pop("work"), values.pop("resume")
         if memory is None and (work is not None or resume):
             raise ConfigError(f"{'--work' if work is not None else '--resume'} goes with --memory, such as 2GB.")
-        return command(large=None if memory is None else Large(parse_memory(memory), work, resume), **values)
+        return command(large=None if memory is None else _large(memory, work, resume), **values)
 
     with_large.__name__, with_large.__doc__ = command.__name__, command.__doc__
     with_large.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]

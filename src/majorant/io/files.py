@@ -27,6 +27,7 @@ from majorant.io.network import fetched, is_address, refuse
 from majorant.limits import refuse_beyond
 
 HEAD_BYTES = 1 << 18
+DEFLATED = 1032  # bytes that one byte of gzip can become at most
 LEAST_BOMB = 256_000_000  # bytes; less does no harm
 BLOCK_CHARS = 1 << 22
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
@@ -199,6 +200,8 @@ def _refuse_bomb(name: str, path: Path, packing: str, raw: bytes) -> None:
         with path.open("rb") as file:
             file.seek(-4, os.SEEK_END)
             unpacked = int.from_bytes(file.read(4), "little")
+        if unpacked > DEFLATED * size:  # no size at all: the file is cut off
+            return
     else:
         unpacked = _zstd_size(raw)
     if unpacked > LEAST_BOMB:
