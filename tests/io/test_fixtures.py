@@ -365,6 +365,8 @@ def test_recognised_and_not_readable_says_which_export_is(tmp_path):
     shared = {"id": 1, "text": "a", "label": ["pos"], "Comments": []}
     refused("all.jsonl", shared, "doccano export, of a project whose members share.*one file per member")
     refused("ana.jsonl", {**shared, "label": [[0, 1, "PER"]]}, "doccano export, with spans")
+    alone = {"text": "a", "_input_hash": 1, "_task_hash": 2, "label": "economy", "answer": "accept"}
+    refused("alone.jsonl", alone, "Prodigy export, without the names of annotators.*session=NAME")
     header, row = "id,annotator,annotation_id,boxes", '1,1,1,"[{""x"": 1, ""rectanglelabels"": [""car""]}]"'
     refused("boxes.csv", f"{header}\n{row}\n", "column 'boxes'.*is no single answer")
 

@@ -24,7 +24,12 @@ def _votes(task: Record, context: Context) -> Iterator[Vote]:
     yield Vote(item=item, worker=worker, answers=answers, fields=own)
 
 
-def _spans_only(keys: frozenset[str], first: Record) -> str | None:
+def _unreadable(keys: frozenset[str], first: Record) -> str | None:
+    if not first.get("_annotator_id") and not first.get("_session_id"):
+        return (
+            "without the names of annotators. Let each person open Prodigy with ?session=NAME, or add _annotator_id to "
+            "each line."
+        )
     if "spans" in keys and first.get("_view_id") in ("ner_manual", "spans_manual", "image_manual", "rel"):
         return (
             "with spans or boxes, which are no votes on a shared item. Export a binary recipe (accept, reject) or "
@@ -38,5 +43,5 @@ LINES = Format(
     recognise=lambda keys, _: {"_input_hash", "answer"} <= keys,
     votes=_votes,
     kinds=("annotator", "example"),
-    refusal=_spans_only,
+    refusal=_unreadable,
 )
