@@ -12,7 +12,12 @@ def pages_with_examples():
     return [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("page", pages_with_examples(), ids=lambda page: page.name)
+def page_case(page):
+    slow = page.parent.name == "tutorials" and page.name in ("crowd.md", "judges.md", "labelling.md")
+    return pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.long] if slow else [])
+
+
+@pytest.mark.parametrize("page", [page_case(page) for page in pages_with_examples()])
 def test_the_examples_of_a_page_run_as_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -52,7 +52,7 @@ def test_a_matrix_for_each_worker_is_refused():
         count_gate(votes, DawidSkene().fit(votes))
 
 
-@pytest.mark.parametrize("name", ["CF", "CF_amt"])
+@pytest.mark.parametrize("name", ["CF", pytest.param("CF_amt", marks=pytest.mark.long)])
 def test_real_crowds_of_five_classes_are_void_not_refuted(name):
     certificate = certify(real.load(name), rng=0)
     assert certificate.anonymous.verdict == "void"

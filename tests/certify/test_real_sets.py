@@ -20,7 +20,9 @@ def claim_on(name):
 counts_of_sp = pytest.mark.xdist_group("counts of SP")  # two tests, one core: its claim is made once
 
 
-@pytest.mark.parametrize("name", [pytest.param("SP", marks=counts_of_sp), "SP_amt", "ZenCrowd_in"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("SP", marks=counts_of_sp), "SP_amt", pytest.param("ZenCrowd_in", marks=pytest.mark.long)]
+)
 def test_real_crowds_fail_the_gate_of_independent_votes(name):
     claim = claim_on(name)
     assert claim.gates[0].name == "independent votes"

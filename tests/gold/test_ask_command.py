@@ -205,7 +205,7 @@ def fill_in(path, truth):
     return rows
 
 
-@pytest.mark.parametrize("memory", [(), ("--memory", "500MB")])
+@pytest.mark.parametrize("memory", [(), pytest.param(("--memory", "500MB"), marks=pytest.mark.long)])
 def test_a_correction_is_learned_from_some_labels_and_judged_by_others(run, truth, tmp_path, memory):
     code, out, _ = run("ask", "votes.csv", "--correct", "--out", "learn.csv", *memory)
     assert code == 0
