@@ -196,7 +196,7 @@ def check(
     labels = calibrate(votes, chosen.rule_here, rng=seed, refit=chosen.refit)
     here = backend if item_p is not None else MemoryBackend(votes)  # where the fits are
     known = _worker_fit(here, chosen.other, seed)
-    workers = _judged(here, known, votes, item_p, level=level)
+    workers = assess_workers(here, known, votes, item_p, level=level)
     gold = gold_accuracy(votes, chosen.majority, level=level)
     stage("measuring")
     return Result(
@@ -378,14 +378,7 @@ def judge_workers(backend: Backend, fit: Fit, *, level: float = 0.95, seed: int)
     item_p = (
         None if backend.whole is not None else sample_codes(backend, backend.votes_by_worker(), rng=as_generator(seed))
     )
-    return _judged(backend, fit, taken(backend, item_p), item_p, level=level)
-
-
-def _judged(backend: Backend, fit: Fit, votes: Votes, item_p: IntArray | None, *, level: float) -> Workers:
-    """The same, from a sample of the items where one was taken already."""
-    if item_p is None:
-        return assess_workers(votes, fit, level=level)
-    return assess_workers(backend, fit, votes, item_p, level=level)
+    return assess_workers(backend, fit, taken(backend, item_p), item_p, level=level)
 
 
 def measure_agreement(backend: Backend, *, level: float = 0.95, seed: int) -> Agreement:

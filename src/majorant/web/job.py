@@ -48,7 +48,7 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """The whole line: the files of a result, and items to label where labels would settle it."""
     labelled = _labelled(job)
     drop_gold = labelled is not None and (job["labels"] or not labelled.sample)
-    with _site(job, tell, drop_gold=drop_gold) as backend:
+    with _opened(job, tell, drop_gold=drop_gold) as backend:
         from majorant.pipeline import check as whole_line
         from majorant.report.files import write_result
         from majorant.report.summary import result_summary
@@ -70,7 +70,7 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Draw the items to label, for votes that do not lie in memory: `check` draws them for those that do."""
-    with _site(job, tell, drop_gold=False) as backend:
+    with _opened(job, tell, drop_gold=False) as backend:
         from majorant.ask import ask
 
         tell("comparing")
@@ -80,7 +80,7 @@ def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _site(job: Mapping[str, Any], tell: Tell, *, drop_gold: bool) -> Iterator[Backend]:
+def _opened(job: Mapping[str, Any], tell: Tell, *, drop_gold: bool) -> Iterator[Backend]:
     settings = {**job["settings"], **({} if drop_gold or not job["gold"] else {"gold_file": job["gold"][0]})}
     tell("reading")
     if job["memory"] is None:
