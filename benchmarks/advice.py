@@ -2,15 +2,17 @@
 
 `MAJORANT_DATA=... python benchmarks/advice.py [FOLDER]`.  Every data set found below the folder is taken, in either of
 two formats: a CSV file without header (worker, item, label, gold, and seconds if there is a fifth column), or a folder
-with label.csv (item, worker, label) and truth.csv (item, truth).  `benchmarks/advice.py simulated [SEEDS [KIND]]`
+with label.csv (item, worker, label) and truth.csv (item, truth).  `benchmarks/advice.py simulated FILE [SEEDS [KIND]]`
 takes crowds of many kinds instead, among them workers who are alike, and prints what the labels that `check` writes
-gain over majority vote, and what each member of the combination does, the mean over seeds and its standard error.  Our
-choice is the rule that is compared with majority vote (`decide`); the advice is to write its labels, or majority's.
+gain over majority vote, and what each member of the combination does, the mean over seeds and its standard error; FILE
+keeps a row per crowd and seed, so that the run can go on where it was stopped.  Our choice is the rule that is compared
+with majority vote (the combination); the advice is to write its labels, or majority's.
 Gold labels are hidden from all methods, and used for the accuracy alone; a tie counts as a fair draw.
 """
 
 from __future__ import annotations
 
+import csv
 import os
 import sys
 from collections.abc import Iterator
@@ -23,18 +25,21 @@ import numpy as np
 from advice_crowds import alike_crowds, crowds
 from majorant.answer.candidates import fit_method, unsuited
 from majorant.answer.choice import decide
+from majorant.answer.combine import combination
 from majorant.answer.gold import gold_accuracy
 from majorant.backend import MemoryBackend
 from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.io import read
+from majorant.kernels import FloatArray
 from majorant.pipeline import AUTO, aggregate
 from majorant.votes import Votes
 
 COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}
 ADVICE, CHOICE, SIMULATED = "advice", "our choice", "simulated"
 MODELS = ("one-coin", "hierarchical", "ebcc")
+GAINS = (ADVICE, CHOICE, *MODELS)
 MOST_COLUMNS = 20  # data sets in one table
 
 
@@ -84,38 +89,68 @@ def data_sets(folder: Path) -> Iterator[tuple[str, Votes]]:
             print(f"  {name} left out: {error}", file=sys.stderr)
 
 
-def simulated(n_seeds: int, kind: str = "") -> None:
+def simulated(file: Path, n_seeds: int, kind: str = "") -> None:
     """What the advice, the choice and each member of the combination gain over majority vote, crowd by crowd.
 
-    `kind` is a part of the names of the crowds that are wanted.
+    `kind` is a part of the names of the crowds that are wanted.  Rows that stand in the file are not computed again.
     """
-    gain: dict[str, list[list[float]]] = {}
-    for seed in range(n_seeds):
-        for name, votes in chain(alike_crowds(seed), crowds(seed)):
-            if kind not in name:
-                continue
-            blind = replace(votes, gold_i=None)
-            majority = fit_method("majority", blind, 0)
-            advised = aggregate(MemoryBackend(blind), AUTO, seed=0)
-            fits = [advised, decide(blind, majority, rng=0).fit, *(fit_method(method, blind, 0) for method in MODELS)]
-            *right, base = (
-                found.value for fit in [*fits, majority] if (found := gold_accuracy(votes, fit, level=0.95))
-            )
-            gain.setdefault(name, []).append([100 * (one - base) for one in right])
-            print(f"  seed {seed}, {name}: {100 * base:.2f} % by majority vote", file=sys.stderr, flush=True)
-    rows = {name: np.array(rows) for name, rows in gain.items()}
-    heads = "  ".join(f"{head:>12}" for head in (ADVICE, CHOICE, *MODELS))
-    print(f"{'points gained over majority vote':40} seeds  {heads}  error of our choice")
-    for name, gain_sm in rows.items():
-        cells = "  ".join(f"{points:12.2f}" for points in gain_sm.mean(axis=0))
-        error = gain_sm[:, 1].std(ddof=1) / np.sqrt(len(gain_sm)) if len(gain_sm) > 1 else np.nan
-        print(f"{name:40} {len(gain_sm):5}  {cells}  {error:19.2f}")
+    done = {(row["seed"], row["crowd"]) for row in _rows(file)}
+    with file.open("a", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, ["seed", "crowd", *GAINS])
+        if not done:
+            writer.writeheader()
+        for seed in range(n_seeds):
+            for name, votes in chain(alike_crowds(seed), crowds(seed)):
+                if kind in name and (str(seed), name) not in done:
+                    writer.writerow({"seed": seed, "crowd": name, **gains(votes)})
+                    out.flush()
+    print("\n".join(table(_rows(file))))
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    if not file.is_file():
+        return []
+    with file.open(newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def gains(votes: Votes) -> dict[str, float]:
+    """Points over majority vote by the labels of the advice, the choice and each model."""
+    blind = replace(votes, gold_i=None)
+    majority, made = fit_method("majority", blind, 0), combination(blind, 0)
+    fits = {ADVICE: aggregate(MemoryBackend(blind), AUTO), CHOICE: majority if made is None else made.fit}
+    known = {} if made is None else made.fits
+    fits |= {method: known.get(method) or fit_method(method, blind, 0) for method in MODELS}
+    right = {name: found.value for name, fit in fits.items() if (found := gold_accuracy(votes, fit, level=0.95))}
+    base = gold_accuracy(votes, majority, level=0.95)
+    assert base is not None
+    return {name: round(100 * (value - base.value), 4) for name, value in right.items()}
+
+
+def table(rows: list[dict[str, str]]) -> list[str]:
+    """A line of Markdown for each crowd, and for all whose workers are alike, or not: mean and worst."""
+    by_crowd: dict[str, list[list[float]]] = {}
+    for row in rows:
+        by_crowd.setdefault(row["crowd"], []).append([float(row[name]) for name in GAINS])
+    lines = [
+        f"| points over majority vote | seeds | {' | '.join(GAINS)} | error of the advice | error of our choice |",
+        "|---|---:" + "|---:" * (len(GAINS) + 2) + "|",
+    ]
+    means: dict[bool, list[FloatArray]] = {}
+    for name, values in by_crowd.items():
+        gain_sm, many = np.array(values), len(values) > 1
+        means.setdefault("alike" in name, []).append(gain_sm.mean(axis=0))
+        errors = [f"{gain_sm[:, m].std(ddof=1) / np.sqrt(len(values)):.2f}" if many else "" for m in range(2)]
+        lines.append(f"| {name} | {len(values)} | {_cells(gain_sm.mean(axis=0))} | {' | '.join(errors)} |")
     for what, pick in (("mean", np.mean), ("worst", np.min)):
         for crowd, alike in (("workers alike, or nearly", True), ("unequal workers", False)):
-            means = [row.mean(axis=0) for name, row in rows.items() if ("alike" in name) == alike]
-            if not means:
-                continue
-            print(f"{f'{crowd}, {what}':40} {'':5}  " + "  ".join(f"{p:12.2f}" for p in pick(means, axis=0)))
+            if alike in means:
+                lines.append(f"| **{crowd}, {what}** | | {_cells(pick(means[alike], axis=0))} | | |")
+    return lines
+
+
+def _cells(points: FloatArray) -> str:
+    return " | ".join(f"{one:.2f}" for one in points + 0.0)
 
 
 def main() -> None:
@@ -123,7 +158,9 @@ def main() -> None:
     if not where:
         sys.exit("Name the folder of the data sets, or set MAJORANT_DATA to it.")
     if where == SIMULATED:
-        simulated(int(sys.argv[2]) if len(sys.argv) > 2 else 5, " ".join(sys.argv[3:]))
+        if len(sys.argv) < 3:
+            sys.exit("Name the file that keeps the rows.")
+        simulated(Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 5, " ".join(sys.argv[4:]))
         return
     regret: dict[str, dict[str, float]] = {}  # by data set and method
     for name, votes in data_sets(Path(where)):

@@ -186,7 +186,7 @@ def gain_line(answer: Any) -> str:
         return f"None: {answer.other} and {present} give every item the same label."
     gain = answer.gain
     differ = f"{answer.other} and {present} differ on {answer.differ:,} of {count(answer.items, 'item')}"
-    if answer.basis in ("bound", "votes"):
+    if answer.basis in ("bound", "draw", "votes"):
         text = f"At most {at_most(answer.stake)} percentage points either way: {differ}."
     elif gain.value is None:
         text = f"Between {signed(gain.low)} and {signed(gain.high)} percentage points: {differ}."
@@ -205,7 +205,7 @@ def labels_line(answer: Any) -> str:
         same = f"{answer.other} and {present_rule(answer)} say the same of {count(answer.items, 'item')}"
         return f"No label changes: {same}."
     start, gain = f"{answer.differ:,} of {answer.items:,} labels differ", answer.gain
-    if answer.basis in ("bound", "votes") or gain.value is None:
+    if answer.basis in ("bound", "draw", "votes") or gain.value is None:
         return f"{start}; which of them are right is not known yet."
     scale = answer.items / 100
     source = {"gold": "by the gold labels", "expert labels": "by the expert's labels"}.get(
@@ -267,6 +267,11 @@ def evidence(answer: Any) -> str:
         return (
             f"Exact, without labels or model: whichever of the two you use, accuracy changes by at most "
             f"{at_most(answer.stake)} points (tolerance {answer.tolerance:.1f})."
+        )
+    if answer.basis == "draw":
+        return (
+            f"Exact, without labels or model: the two differ only on tied items, and each of these, once drawn, has "
+            f"the label of {answer.other}. No expert label can tell them apart."
         )
     if answer.basis == "model":
         return _by_model(answer)
@@ -353,6 +358,8 @@ def next_move(answer: Any, command: str) -> str:
     """What to do now; it ends with the command."""
     ask = answer.ask
     if ask is None:
+        if answer.basis == "draw":
+            return "Nothing: go on with majority vote, its ties drawn. Another seed may draw them otherwise."
         return "Use the labels." if answer.action == "switch" else "Nothing: go on with majority vote."
     if ask.design is not None:
         return f"Label what is left, or ask about more items: {command}"

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +18,12 @@ from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.majority import Majority
 from majorant.gold.draw import Planned
 from majorant.interval import Estimate
+from majorant.report.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 from majorant.wording import gain_line
 
+WIDE = Path(__file__).parent.parent / "io" / "fixtures" / "wide.csv"
 APART = Difference(items=1000, differ=100, at_stake=95.0, tied=10, tied_differ=10)
 EXPECTED = Expected(gain=0.03, luck=0.01, tied=0.002, lead=0.3, decisive=0.95, least=0.03, most=0.03)
 SOUND = Model(gain=Estimate(0.03, 0.015, 0.045))
@@ -76,6 +79,40 @@ def test_the_evidence_that_assumes_least_decides(facts, action, grade, basis):
     assert found.headline
     assert found.why
     assert found.next
+
+
+ONLY_TIES = APART._replace(differ=30, at_stake=15.0, tied=40, tied_differ=30)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"model": replace(SOUND, panel=True)},
+        {"model": replace(SOUND, best=True)},
+        {"gold": by_gold(0.03, -0.01, 0.05)},
+    ],
+)
+def test_rules_whose_labels_are_the_same_once_ties_are_drawn_are_not_asked_about(facts):
+    found = answered(apart=ONLY_TIES, planned=lambda: Planned(0, 0), **facts)
+    assert (found.action, found.grade, found.basis, found.ask) == ("keep", "exact", "draw", None)
+    assert (found.gain.value, found.gain.low, found.gain.high) == (None, -1.5, 1.5)
+    assert "differ only on tied items" in found.why
+    assert "Nothing" in found.next
+
+
+def test_check_and_ask_agree_whichever_way_the_draw_of_a_tie_falls():
+    """One of three votes on four items is missing, which leaves a tie that another rule decides."""
+    actions = set()
+    for seed in (0, 3):
+        found, design = mj.check(WIDE, rng=seed), mj.ask(WIDE, rng=seed)
+        asked = 0 if found.answer.ask is None else found.answer.ask.first
+        assert asked == len(design.items)
+        assert found.answer.action == ("ask" if asked else "keep")
+        actions.add(found.answer.action)
+        written = result_summary(found)["labels"]
+        assert (written["method"], written["labelled"], written["tied"]) == ("majority", 3, 1)
+    assert actions == {"ask", "keep"}
 
 
 def test_a_model_that_gold_excludes_is_withdrawn_by_name():

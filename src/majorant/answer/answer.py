@@ -2,7 +2,8 @@
 
 Evidence is taken in the order of what it assumes, least first:
 1. labels of an expert, drawn by design, or gold labels of all items or a random sample of them: no model (`exact`);
-2. the two rules hardly differ, so it hardly matters which is used: no label, no model (`exact`);
+2. the two rules hardly differ, or not at all once ties are drawn, so it does not matter which is used: no label, no
+   model (`exact`);
 3. a model of the votes, where the assumptions that can be tested were, and passed (`model`);
 4. nothing: the votes cannot tell, and a few labels would (`none`).
 A panel whose judges may err together never switches by a model: votes do not show which errors are shared.
@@ -25,7 +26,7 @@ from majorant.interval import Estimate
 
 Action = Literal["keep", "switch", "ask"]
 Grade = Literal["exact", "model", "none"]
-Basis = Literal["gold", "expert labels", "bound", "model", "votes"]
+Basis = Literal["gold", "expert labels", "bound", "draw", "model", "votes"]
 INDEPENDENT = "independent votes"
 FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
 ROBUST = 0.15  # a verdict that holds up to this correlation of votes on an item outlives most crowds (docs/ask.md)
@@ -129,10 +130,12 @@ def weigh(
     told = expert is not None and _speaks(expert, other) and (expert.decided or basis != "gold" or action == "ask")
     if expert is not None and told:
         gain, basis, action = expert.value, "expert labels", _by_expert(expert, other, tolerance)
+    plan = planned() if not told and apart.differ and (action == "ask" or basis == "model") else None
+    if plan is not None and not plan.most:
+        gain, basis, action, plan = _at_most(apart.stake), "draw", "keep", None
     grade: Grade = "none" if action == "ask" else "model" if basis == "model" else "exact"
     if action == "ask" and basis == "model":
         basis = "votes"
-    open_question = grade != "exact" and apart.differ > 0
     facts = Answer(
         action=action,
         rule=other if asked_for or action == "switch" else MAJORITY,
@@ -151,7 +154,7 @@ def weigh(
         expert=expert,
         model=model,
         withdrawn=_withdrawn(model, gold),
-        ask=_ask(other, apart, planned, expert if told else None, design) if open_question else None,
+        ask=_ask(other, apart, plan, expert if told else None, design) if grade != "exact" else None,
         asked_for=asked_for,
     )
     if expert is not None and told and expert.kind == "correct":
@@ -183,15 +186,18 @@ def _by_expert(expert: Outcome, other: str, tolerance: float) -> Action:
     return "switch" if ahead and not slight else "keep"
 
 
-def _ask(
-    other: str, apart: Difference, planned: Callable[[], Planned], expert: Outcome | None, design: str | None
-) -> Ask:
-    if expert is None or expert.more is None:
-        labels, most = planned()
-        first = min(most, FIRST_BATCH)
-        return Ask(between=(MAJORITY, other), items=apart.differ, labels=max(labels, first), first=first)
-    more = expert.more
-    return Ask(between=(MAJORITY, other), items=apart.differ, labels=more, first=min(more, FIRST_BATCH), design=design)
+def _ask(other: str, apart: Difference, plan: Planned | None, expert: Outcome | None, design: str | None) -> Ask | None:
+    """What to ask next: as planned, or what labels so far leave open; None where nothing is left to ask."""
+    pair, items = (MAJORITY, other), apart.differ
+    if plan is not None:
+        first = min(plan.most, FIRST_BATCH)
+        return Ask(between=pair, items=items, labels=max(plan.labels, first), first=first)
+    more = None if expert is None else expert.more
+    return (
+        None
+        if more is None
+        else Ask(between=pair, items=items, labels=more, first=min(more, FIRST_BATCH), design=design)
+    )
 
 
 def with_sentences(facts: Answer, source: str, design: str | None = None) -> Answer:
@@ -215,9 +221,13 @@ def _gain(apart: Difference, model: Model, gold: GoldLead | None, tolerance: flo
     if gold is not None and (gold.used or gold.whole):
         return gold.lead, "gold"
     if stake <= tolerance:
-        value = 0.0 if not stake else None
-        return Estimate(value, -stake, stake, reason="" if value == 0 else "no label tells its sign"), "bound"
+        return _at_most(stake), "bound"
     return model.gain, "model"
+
+
+def _at_most(stake: float) -> Estimate:
+    """A gain of which only the size is bounded."""
+    return Estimate(None, -stake, stake, reason="no label tells its sign") if stake else Estimate(0.0, 0.0, 0.0)
 
 
 def _action(

@@ -42,6 +42,8 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
     """The facts of a check, and how they were come by."""
     backend, outcome = result.backend, result.outcome
     moved = {"labels_changed": outcome.changed, "ties_settled": outcome.settled}
+    switched = result.answer.rule == result.answer.other
+    written = outcome.rule if switched else outcome.majority
     facts: dict[str, Any] = {
         "majorant": __version__,
         "schema": SCHEMA,
@@ -57,9 +59,9 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         "certificate": certificate_summary(result.certificate),
         "majority": labels_summary(result.majority, outcome.majority),
         "labels": {
-            **labels_summary(result.fit, outcome.rule),
-            "changed": outcome.changed,
-            "ties_settled": outcome.settled,
+            **labels_summary(result.fit, written),
+            "changed": outcome.changed if switched else 0,
+            "ties_settled": outcome.settled if switched else 0,
         },
         "accuracy": accuracy_summary(result),
         "decision": {**decision_summary(result.decision), **moved},
