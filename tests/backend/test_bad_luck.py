@@ -16,6 +16,7 @@ from majorant.backend.prepare import locked, prepare
 from majorant.backend.sql import patterns_query
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
+from majorant.io.options import ReadOptions
 
 MEMORY = 1_000_000_000
 # Where a run is cut off: (module, function, at which of its calls, or at what).  The last three come after sorting.
@@ -175,7 +176,7 @@ def test_a_disk_that_is_really_full_is_a_message(place, tmp_path, size):
 
 
 def test_a_query_that_does_not_fit_says_so(crowd_file, tmp_path):
-    stored = prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="each")
+    stored = prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="each"), memory=MEMORY)
     with pytest.raises(
         ConfigError, match=r"Counting within memory='0\.2MB' does not go: .* Give more memory, or more room"
     ):
@@ -197,4 +198,4 @@ def test_a_damaged_source_is_named(crowd_file, tmp_path):
         file.seek(size // 3)
         file.write(b"\xff" * 2000)
     with pytest.raises(ValueError, match=r"votes\.parquet.*(damaged|cut off)"):
-        prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="each")
+        prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="each"), memory=MEMORY)

@@ -19,6 +19,7 @@ from majorant.backend.prepare import prepare
 from majorant.certify.gold.cells import gold_rows
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.majority import Majority
+from majorant.io.options import ReadOptions
 
 MEMORY = 1_000_000_000
 PLANNING = ("expected_lead", "expected_decisive", "confidence", "stake", "lead_c")  # sums, for planning only
@@ -27,7 +28,7 @@ PLANNING = ("expected_lead", "expected_decisive", "confidence", "stake", "lead_c
 @pytest.fixture
 def sites(crowd_file, tmp_path):
     """The same votes, in eleven row groups and in memory."""
-    stored = prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="each")
+    stored = prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="each"), memory=MEMORY)
     assert stored.n_groups > 5
     return FileBackend(stored, MEMORY), MemoryBackend(majorant.read(str(crowd_file), repeats="each"))
 

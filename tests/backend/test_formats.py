@@ -9,6 +9,7 @@ import pytest
 import majorant
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError
+from majorant.io.options import ReadOptions
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "io"))
 from test_fixtures import CASES, HERE, ballots
@@ -29,9 +30,9 @@ def test_sorted_files_hold_the_votes_that_memory_does(name, settings, tmp_path):
     votes = majorant.read(HERE / name, **settings)
     if votes.account.format.endswith(", wide"):
         with pytest.raises(ConfigError, match="a wide table is read in memory"):
-            prepare(str(HERE / name), tmp_path / "work", memory=MEMORY, **settings)
+            prepare(str(HERE / name), tmp_path / "work", ReadOptions(**settings), memory=MEMORY)
         return
-    stored = prepare(str(HERE / name), tmp_path / "work", memory=MEMORY, **settings)
+    stored = prepare(str(HERE / name), tmp_path / "work", ReadOptions(**settings), memory=MEMORY)
     again = stored.take_items(np.arange(len(stored.items)))
     assert ballots(again) == ballots(votes)
     assert (again.items, again.workers, again.labels) == (votes.items, votes.workers, votes.labels)

@@ -11,6 +11,7 @@ from majorant.backend import prepare as preparing
 from majorant.backend import sorting
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError, DataError
+from majorant.io.options import ReadOptions
 from majorant.merge import take_items
 
 MEMORY = 1_000_000_000
@@ -35,13 +36,14 @@ def everything(stored):
 
 
 def both(source, folder, **settings):
-    return everything(prepare(source, folder, memory=MEMORY, **settings)), majorant.read(source, **settings)
+    stored = prepare(source, folder, ReadOptions(**settings), memory=MEMORY)
+    return everything(stored), majorant.read(source, **settings)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_a_shuffled_table_with_gold_is_stored_as_it_is_read(crowd_file, tmp_path, ending):
     source = str(crowd_file.with_suffix(f".{ending}"))
-    stored = prepare(source, tmp_path / "work", memory=MEMORY, repeats="each")
+    stored = prepare(source, tmp_path / "work", ReadOptions(repeats="each"), memory=MEMORY)
     votes = majorant.read(source, repeats="each")
     assert stored.n_groups > 5
     assert_same(everything(stored), votes)
@@ -160,7 +162,7 @@ def test_files_of_one_kind_are_read_together_and_a_change_of_type_is_refused(tmp
 def test_a_bucket_too_large_for_memory_is_settled_in_pieces(crowd_file, tmp_path, monkeypatch):
     votes = majorant.read(str(crowd_file), repeats="last")
     monkeypatch.setattr(sorting, "MOST_ROWS", 100)
-    stored = prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="last")
+    stored = prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="last"), memory=MEMORY)
     assert stored.n_groups > 20
     assert_same(everything(stored), votes)
 
@@ -198,17 +200,17 @@ def test_an_id_written_in_two_ways_is_refused(tmp_path):
 
 
 def test_a_second_run_uses_the_sorted_file_unless_something_changed(crowd_file, tmp_path, monkeypatch):
-    settings = {"memory": MEMORY, "repeats": "each"}
-    first = prepare(str(crowd_file), tmp_path / "work", **settings)
+    each = ReadOptions(repeats="each")
+    first = prepare(str(crowd_file), tmp_path / "work", each, memory=MEMORY)
     with monkeypatch.context() as patch:
         patch.setattr(preparing, "_build", None)  # nothing is built
-        again = prepare(str(crowd_file), tmp_path / "work", resume=True, **settings)
+        again = prepare(str(crowd_file), tmp_path / "work", each, resume=True, memory=MEMORY)
     assert_same(everything(again), everything(first))
     with pytest.raises(ConfigError, match="the options changed"):
-        prepare(str(crowd_file), tmp_path / "work", resume=True, memory=MEMORY, repeats="first")
+        prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="first"), resume=True, memory=MEMORY)
     crowd_file.touch()
     with pytest.raises(ConfigError, match=r"votes\.parquet or the options changed since"):
-        prepare(str(crowd_file), tmp_path / "work", resume=True, **settings)
+        prepare(str(crowd_file), tmp_path / "work", each, resume=True, memory=MEMORY)
 
 
 def test_a_file_that_changes_while_it_is_read_is_an_error(crowd_file, tmp_path):
@@ -217,7 +219,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(crowd_file, tmp_path):
             crowd_file.touch()
 
     with pytest.raises(DataError, match="changed while it was read"):
-        prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="each", report=touch)
+        prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="each"), memory=MEMORY, report=touch)
     assert list((tmp_path / "work").iterdir()) == []
 
 

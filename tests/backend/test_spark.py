@@ -28,6 +28,7 @@ from majorant.cli import main
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
 from majorant.io import read
+from majorant.io.options import ReadOptions
 from majorant.kernels import gather, scatter
 from majorant.output import votes_table, write_table
 from majorant.pipeline import check
@@ -353,7 +354,7 @@ def test_bad_frames_are_refused_in_the_users_words(spark):
 )
 def test_logs_and_wide_tables_are_laid_out_first(spark, name, settings):
     file = str(Path(__file__).parents[1] / "io" / "fixtures" / name)
-    here, there = read(file, **settings), read_votes(spark, [file], settings)
+    here, there = read(file, **settings), read_votes(spark, [file], ReadOptions(**settings))
     back = there.take_items(np.arange(there.shape[0]))
     assert there.shape == here.shape
     given, expected = (

@@ -13,6 +13,7 @@ from majorant.blocks import in_memory
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.em import Climb
+from majorant.io.options import ReadOptions
 
 MEMORY = 1_000_000_000
 DISTRIBUTED = sorted(name for name, method in ESTIMATORS.items() if method.distributed and name != "map")
@@ -21,7 +22,7 @@ CLOSE = {"rtol": 0, "atol": 1e-9}
 
 @pytest.fixture
 def stored(crowd_file, tmp_path):
-    return prepare(str(crowd_file), tmp_path / "work", memory=MEMORY, repeats="each")
+    return prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="each"), memory=MEMORY)
 
 
 def fit(name, votes, engine, **more):

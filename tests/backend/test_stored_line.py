@@ -21,6 +21,7 @@ from majorant.claims import inquire
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
+from majorant.io.options import ReadOptions
 from majorant.output import votes_table, write_table
 from majorant.pipeline import aggregate, check, judge_workers, measure_agreement
 from majorant.report.summary import result_summary
@@ -208,7 +209,7 @@ def test_slices_are_certified_as_in_memory(pair, tmp_path, monkeypatch, most_vot
     monkeypatch.setattr(claims, "MOST_VOTES", most_votes)
     monkeypatch.setattr(claims, "VOTES_PER_CLASS", 5)
     expected = certify_slices(majorant.read(path, by="language"), rng=0)
-    kept = FileBackend(prepare(path, tmp_path / "sliced", memory=MEMORY, by="language"), MEMORY)
+    kept = FileBackend(prepare(path, tmp_path / "sliced", ReadOptions(by="language"), memory=MEMORY), MEMORY)
     found = certify_slices(kept, rng=0)
     assert [(one.value, one.n_items, one.n_votes) for one in found] == [("de", 300, 1500), ("en", 150, 750)]
     assert any("random sample" in text for text in found[0].certificate.named.assumptions) == (most_votes == 2000)

@@ -17,6 +17,7 @@ from majorant.io.columns import Choice
 from majorant.io.formats import FORMATS, TABLES, recognise, recognise_table
 from majorant.io.formats.base import Context
 from majorant.io.formats.layout import write_votes
+from majorant.io.options import ReadOptions
 
 HERE = Path(__file__).parent / "fixtures"
 PASS = {"pos": "pass", "neg": "fail"}
@@ -167,7 +168,7 @@ def test_no_reader_of_another_tools_table_misreads_a_table_in_silence(path, monk
 
 
 def _columns(path) -> tuple[str, ...]:
-    with opening.open_rows(path, opening.Opening(choice=Choice.of())) as every:
+    with opening.open_rows(path, ReadOptions()) as every:
         return every[0].names
 
 

@@ -23,51 +23,50 @@ from majorant.backend.sorting import Sorted, sort_votes
 from majorant.backend.spill import Report, Spilled, silent, spill
 from majorant.backend.store import MANIFEST, StoredVotes, open_store, write_manifest, write_values
 from majorant.errors import ConfigError, DataError
-from majorant.io import MAX_CLASSES, MAX_SCORES
 from majorant.io.build import no_votes
-from majorant.io.columns import GOLD_ROLES, Choice
 from majorant.io.files import ENDINGS
 from majorant.io.folders import files_in
-from majorant.io.gold import Gold, read_gold
+from majorant.io.gold import Gold, one_gold, read_gold
 from majorant.io.item_text import item_text
-from majorant.io.labels import Labelled, Scale, name_labels
+from majorant.io.labels import Labelled, name_labels
 from majorant.io.network import is_address
 from majorant.io.notes import make_account
-from majorant.io.opening import Opening, open_table, opening_of
-from majorant.io.repeats import Resolved, check_policy
-from majorant.io.tasks import sample_design
+from majorant.io.opening import open_table
+from majorant.io.options import ReadOptions
+from majorant.io.repeats import Resolved
 from majorant.io.values import decode
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
 
 
 def prepare(
-    source: str | Sequence[str], folder: str | os.PathLike[str], *, memory: int, resume: bool = False,
-    report: Report = silent, **settings: Any,
+    source: str | Sequence[str], folder: str | os.PathLike[str], options: ReadOptions | None = None, *, memory: int,
+    resume: bool = False, report: Report = silent,
 ) -> StoredVotes:  # fmt: skip
-    """The votes of a file, sorted into `folder`; `settings` are those of `majorant.read`.
+    """The votes of a file, sorted into `folder`.
 
     With `resume`, votes that an earlier run has sorted from the same, unchanged files are used again.
     """
+    options = options or ReadOptions()
     require(BASE, memory, "to read votes at all")
     place = make_folder(folder)
-    files, stamp = _stamp(source, settings)
-    fingerprint = _fingerprint(stamp, settings)
+    files, stamp = _stamp(source, options)
+    fingerprint = _fingerprint(stamp, options)
     if resume and (found := open_store(place)) is not None:
         if found.fingerprint == fingerprint:
-            return _with_text(found, source, settings)
+            return replace(found, text=item_text(source, options, found.account))
         raise ConfigError(
             f"{_and(files)} or the options changed since {place} was made: leave out resume=True to start anew."
         )
     clear(place)
     try:
-        build = partial(_build, source, place, fingerprint, memory, report, settings)
+        build = partial(_build, source, place, fingerprint, memory, report, options)
         try:
             build(rows=not all(Path(file).is_file() for file in files))  # what can be read once only has no second try
         except RowsWanted:  # some row is bad, and which ones they are is worth a second look
             clear(place)
             build(rows=True)
-        if _stamp(source, settings)[1] != stamp:
+        if _stamp(source, options)[1] != stamp:
             raise DataError(f"{_and(files)} changed while it was read. Run again when nothing writes to it any more.")
     except OSError as error:
         clear(place)
@@ -77,12 +76,7 @@ def prepare(
         raise
     stored = open_store(place)
     assert stored is not None
-    return _with_text(stored, source, settings)
-
-
-def _with_text(stored: StoredVotes, source: Any, settings: dict[str, Any]) -> StoredVotes:
-    account, how = stored.account, opening_of(settings)
-    return replace(stored, text=item_text(source, how, account.columns, account.ignored, settings.get("text")))
+    return replace(stored, text=item_text(source, options, stored.account))
 
 
 def clear(folder: Path) -> None:
@@ -112,37 +106,24 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _build(
-    source: Any, place: Path, fingerprint: str, memory: int, report: Report, settings: dict[str, Any], *, rows: bool
+    source: Any, place: Path, fingerprint: str, memory: int, report: Report, options: ReadOptions, *, rows: bool
 ) -> None:
-    if settings.get("wide") or settings.get("workers"):
+    if options.wide or options.workers:
         raise _wide()
-    repeats, max_classes = settings.get("repeats", "error"), settings.get("max_classes", MAX_CLASSES)
-    check_policy(repeats)
-    scale = Scale.of(settings.get("order"), settings.get("threshold"), settings.get("codes"))
-    max_classes = max_classes if scale.threshold is None else max(max_classes, MAX_SCORES)
-    no_vote = settings.get("empty", ())
-    empty = frozenset([no_vote] if isinstance(no_vote, str) else map(str, no_vote))
-    how = opening_of(settings)
-    with open_table(source, how) as table:
+    with open_table(source, options) as table:
         if table.wide:
             raise _wide()
-        if settings.get("gold_file") is not None and "gold" in table.columns:
-            if sample_design(settings["gold_file"]) is not None:  # what ask drew is judged by its design
-                settings = {**settings, "gold_file": None}
-            else:
-                raise ConfigError("gold labels stand both in a column and in the gold file. Leave one out: gold=''.")
-        spilled = spill(table, place, memory=memory, max_classes=max_classes, empty=empty, rows=rows, report=report)
+        options = one_gold(options, table)
+        spilled = spill(table, place, options, memory=memory, rows=rows, report=report)
     if not spilled.uses.any():
         raise no_votes(spilled.coded)
-    gold = _gold(spilled, settings, how, empty, max_classes)
+    gold = _gold(spilled, options)
     labels = decode(spilled.coded.known["label"], spilled.coded.table.kind)
-    named = name_labels(spilled.coded, labels, spilled.uses, gold, empty, spilled.n_ids["item"], scale)
-    found = sort_votes(
-        spilled, named, place, repeats=repeats, empty=empty, memory=memory, threads=how.threads, report=report
-    )
+    named = name_labels(spilled.coded, labels, spilled.uses, gold, options, spilled.n_ids["item"])
+    found = sort_votes(spilled, named, place, options, memory=memory, report=report)
     assert found.coverage is not None
     resolved = Resolved(None, found.merged, found.dropped)
-    account = make_account(spilled.coded, found.coverage, named, resolved, repeats, gold)
+    account = make_account(spilled.coded, found.coverage, named, resolved, options.repeats, gold)
     write_manifest(place, _facts(spilled, named, found, fingerprint, place), account)
 
 
@@ -150,14 +131,11 @@ def _wide() -> ConfigError:
     return ConfigError("a wide table is read in memory. Leave out memory=, or write a row per vote first.")
 
 
-def _gold(
-    spilled: Spilled, settings: dict[str, Any], how: Opening, empty: frozenset[str], max_classes: int
-) -> Gold | None:
-    if settings.get("gold_file") is None:
+def _gold(spilled: Spilled, options: ReadOptions) -> Gold | None:
+    if options.gold_file is None:
         return None
     items = Names(spilled.folder / "items.parquet", spilled.n_ids["item"], spilled.coded.table.kind)
-    gold_how = Opening(choice=Choice(named={}, needed=GOLD_ROLES), encoding=how.encoding, threads=how.threads)
-    return read_gold(settings["gold_file"], gold_how, items, empty=empty, max_classes=max_classes)
+    return read_gold(options.gold_file, options.for_gold(), items)
 
 
 def _facts(spilled: Spilled, named: Labelled, found: Sorted, fingerprint: str, place: Path) -> dict[str, Any]:
@@ -175,11 +153,11 @@ def _facts(spilled: Spilled, named: Labelled, found: Sorted, fingerprint: str, p
     }
 
 
-def _stamp(source: Any, settings: dict[str, Any]) -> tuple[list[str], Stamp]:
+def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
     """The files of a source as they are now; standard input has none."""
     names: list[Any] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-    if settings.get("gold_file") is not None:
-        names.append(settings["gold_file"])
+    if options.gold_file is not None:
+        names.append(options.gold_file)
     files: list[str] = []
     for name in names:
         path = Path(name).expanduser()
@@ -193,8 +171,8 @@ def _stamp(source: Any, settings: dict[str, Any]) -> tuple[list[str], Stamp]:
     return files or ["standard input"], [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]
 
 
-def _fingerprint(stamp: Stamp, settings: dict[str, Any]) -> str:
-    content = json.dumps([__version__, stamp, sorted((key, repr(value)) for key, value in settings.items())])
+def _fingerprint(stamp: Stamp, options: ReadOptions) -> str:
+    content = json.dumps([__version__, stamp, repr(replace(options, threads=None))])
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -25,6 +25,7 @@ from majorant.io.build import Ballots, abstained, gold_codes, settle
 from majorant.io.collect import Coded
 from majorant.io.ids import Ids
 from majorant.io.labels import Labelled, vote_mask
+from majorant.io.options import ReadOptions
 from majorant.io.per_item import slices_of_items
 from majorant.io.repeats import Resolved
 from majorant.io.values import decode
@@ -53,8 +54,8 @@ class Settled:
 class Settler:
     """What does not change from bucket to bucket; buckets may be settled by several threads at once."""
 
-    def __init__(self, spilled: Spilled, named: Labelled, repeats: str, empty: frozenset[str]) -> None:
-        self.spilled, self.named, self.repeats, self.empty = spilled, named, repeats, empty
+    def __init__(self, spilled: Spilled, named: Labelled, options: ReadOptions) -> None:
+        self.spilled, self.named, self.options = spilled, named, options
         kind = spilled.coded.table.kind
         self.items = Names(spilled.folder / "items.parquet", spilled.n_ids["item"], kind)
         self.workers = list(Names(spilled.folder / "workers.parquet", spilled.n_ids["worker"], kind))
@@ -81,7 +82,7 @@ class Settler:
         ordered, begin_i = grouped(records, item_n, stop - start)
         votes_i = np.diff(begin_i).astype(np.int32)
         pair_n = ordered["key"] >> LABEL_BITS
-        if self.repeats != "each" and any_repeat(pair_n, int(votes_i.max(initial=0))):
+        if self.options.repeats != "each" and any_repeat(pair_n, int(votes_i.max(initial=0))):
             return None
         raw_n = ordered["key"] & LABEL_MASK
         if raw_n.min(initial=1) < 1:
@@ -99,8 +100,8 @@ class Settler:
         item_n = coded.codes["item"] - np.int32(start - first)
         items = Ids(code_n=item_n, declared_n=NONE, values=_Some(self.items, start, stop))
         workers = Ids(code_n=coded.codes["worker"], declared_n=NONE, values=self.workers)
-        vote_n = vote_mask(coded, self.label_values, self.empty)
-        ballots, resolved = settle(coded, items, workers, self.named, vote_n, self.repeats)
+        vote_n = vote_mask(coded, self.label_values, self.options.no_vote)
+        ballots, resolved = settle(coded, items, workers, self.named, vote_n, self.options.repeats)
         votes_i = np.bincount(ballots.item_n, minlength=stop - start)
         arrays: dict[str, Any] = {"votes": votes_i, "abstained": np.zeros(stop - start, dtype=np.int32)}
         if vote_n is not None:

@@ -16,6 +16,7 @@ from majorant.backend.settling import Settled, Settler
 from majorant.backend.spill import Report, Spilled, silent
 from majorant.io.labels import Labelled
 from majorant.io.notes import LISTED, Coverage
+from majorant.io.options import ReadOptions
 from majorant.threads import in_order, thread_count
 
 BYTES_PER_ROW = 120  # of a bucket while it is settled
@@ -47,16 +48,15 @@ class _Piece(NamedTuple):
 
 
 def sort_votes(
-    spilled: Spilled, named: Labelled, folder: Path, *, repeats: str, empty: frozenset[str], memory: int,
-    threads: int | None = None, report: Report = silent,
-) -> Sorted:  # fmt: skip
+    spilled: Spilled, named: Labelled, folder: Path, options: ReadOptions, *, memory: int, report: Report = silent
+) -> Sorted:
     """Write votes.parquet, a row group for some whole items each, and one file for each number that items have."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    n_threads = thread_count(threads)
+    n_threads = thread_count(options.threads)
     limit = min(memory // 2 // (n_threads + 1) // BYTES_PER_ROW, MOST_ROWS)
-    settler, found, coverage = Settler(spilled, named, repeats, empty), Sorted(), _Coverage(spilled, named)
+    settler, found, coverage = Settler(spilled, named, options), Sorted(), _Coverage(spilled, named)
     columns = {"item": pa.int32(), "worker": pa.int32(), "label": pa.int32()}
     packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than a dictionary, or than no packing
     if "seconds" in (spilled.dtype.names or ()):

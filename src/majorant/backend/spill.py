@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend.budget import BASE, require
+from majorant.backend.id_encoder import IdEncoder
 from majorant.backend.names import PER_GROUP
 from majorant.backend.records import MOST_LABELS, Records, grouped, pack
-from majorant.backend.rolls import Roll
 from majorant.io.collect import Coded, Span, encode_part, no_rows, part_seconds
+from majorant.io.options import ReadOptions
 from majorant.io.table import Part, Table
-from majorant.io.values import decode, is_empty, voted
+from majorant.io.values import decode, is_vote, voted
 from majorant.io.vocabulary import Coder, Codes
 
 IDS = ("item", "worker")
@@ -76,17 +77,17 @@ class _Spiller:
 
 
 def spill(
-    table: Table, folder: Path, *, memory: int, max_classes: int, empty: frozenset[str], rows: bool,
-    report: Report = silent,
-) -> Spilled:  # fmt: skip
+    table: Table, folder: Path, options: ReadOptions, *, memory: int, rows: bool, report: Report = silent
+) -> Spilled:
     """Read the table into buckets; beside a few batches, memory holds the tables of items and workers.
 
     With `rows`, each record says in which row it stood, which only messages about bad rows need.
     """
     coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
     ids = {role: coders.pop(role) for role in IDS}
-    rolls = {
-        role: Roll(role, coder, table.kind, folder / f"{role}s.parquet", memory // 8) for role, coder in ids.items()
+    encoders = {
+        role: IdEncoder(role, coder, table.kind, folder / f"{role}s.parquet", memory // 8)
+        for role, coder in ids.items()
     }
     dtype = _record(table, rows)
     spiller, uses = _Spiller(folder), _Uses()
@@ -95,9 +96,9 @@ def spill(
     for part in table.parts:
         span = Span(n_rows, part.source, part.unit, part.first_row, part.row_n)
         spans.append(span)
-        taken = sum(roll.make_ready(part.columns[role]) for role, roll in rolls.items())
+        taken = sum(encoder.make_ready(part.columns[role]) for role, encoder in encoders.items())
         require(BASE + taken, memory, f"for the ids of the first {n_rows + part.n_rows:,} rows")
-        codes = _codes(part, span, table, coders, rolls, min(max_classes, MOST_LABELS))
+        codes = _codes(part, span, table, coders, encoders, min(options.most_labels, MOST_LABELS))
         uses.add(codes)
         spiller.add(_records(codes, part, span, table, dtype), codes["item"])
         n_rows += part.n_rows
@@ -105,14 +106,14 @@ def spill(
     spiller.flush()
     if not n_rows:
         raise no_rows(table)
-    n_ids = {role: roll.close() for role, roll in rolls.items()}
+    n_ids = {role: encoder.close() for role, encoder in encoders.items()}
     known = {role: coder.finish()[2] for role, coder in coders.items()}
     nothing = dict.fromkeys(table.columns.keys() - {"seconds"}, np.empty(0, dtype=np.int32))
     coded = Coded(
         table=table, n_rows=n_rows, codes=nothing, declared=nothing, known=known, seconds_n=None, spans=spans,
         declared_spans=(),
     )  # fmt: skip
-    return Spilled(folder=folder, coded=coded, dtype=dtype, n_ids=n_ids, uses=uses.votes(coded, empty))
+    return Spilled(folder=folder, coded=coded, dtype=dtype, n_ids=n_ids, uses=uses.votes(coded, options.no_vote))
 
 
 def _record(table: Table, rows: bool) -> np.dtype[np.void]:
@@ -124,16 +125,21 @@ def _record(table: Table, rows: bool) -> np.dtype[np.void]:
 
 
 def _codes(
-    part: Part, span: Span, table: Table, coders: Mapping[str, Coder], rolls: Mapping[str, Roll], max_classes: int
+    part: Part,
+    span: Span,
+    table: Table,
+    coders: Mapping[str, Coder],
+    encoders: Mapping[str, IdEncoder],
+    max_classes: int,
 ) -> dict[str, Codes]:
     """The codes of some rows, by role."""
     encode_part(part, span, coders, table.columns, max_classes)
     codes = {}
-    for role, roll in rolls.items():
-        codes[role], empty = roll.encode(part.columns[role])
+    for role, encoder in encoders.items():
+        codes[role], empty = encoder.encode(part.columns[role])
         if empty is not None:
             row = part.first_row + int(np.argmax(codes[role] == empty))
-            raise roll.refuse_empty(f"{part.source}, {part.unit} {row}")
+            raise encoder.refuse_empty(f"{part.source}, {part.unit} {row}")
     for role, coder in coders.items():
         coder.merge()
         codes[role] = coder.part_codes.pop()
@@ -174,14 +180,12 @@ class _Uses:
             pair = int(key // n_status) - 1, int(key % n_status) - 1
             self.rows[pair] = self.rows.get(pair, 0) + int(rows_k[key])
 
-    def votes(self, coded: Coded, empty: frozenset[str]) -> NDArray[np.int64]:
+    def votes(self, coded: Coded, no_vote: frozenset[str]) -> NDArray[np.int64]:
         """The votes for each raw label: rows whose label is not empty and whose status does not say otherwise."""
         labels = decode(coded.known["label"], coded.table.kind)
         statuses = decode(coded.known["status"], coded.table.kind) if "status" in coded.known else []
         uses = np.zeros(len(labels), dtype=np.int64)
         for (label, status), n in self.rows.items():
-            filled = label >= 0 and not is_empty(labels[label]) and str(labels[label]) not in empty
-            said = status < 0 or is_empty(statuses[status]) or voted(statuses[status])
-            if filled and said:
+            if label >= 0 and is_vote(labels[label], no_vote) and (status < 0 or voted(statuses[status])):
                 uses[label] += n
         return uses

@@ -251,16 +251,15 @@ def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
 
 def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> dict[str, list[Any]]:
     """What to show of each item: from --items, or from further columns of the votes."""
-    from majorant.io.item_columns import ITEM_CHOICE, item_columns
-    from majorant.io.opening import Opening, opening_of
+    from majorant.io.item_columns import NO_VOTES, item_columns
+    from majorant.io.options import ReadOptions
 
     if options["items"] is not None:
-        return item_columns(options["items"], items, Opening(choice=ITEM_CHOICE))
-    told = source.settings
-    if told["columns"] or told["text"] == "" or source.file[0] == "-" or source.file[0].startswith(DATASET):
+        return item_columns(options["items"], items, ReadOptions(**NO_VOTES))
+    told = source.options
+    if told.columns or told.text == "" or source.file[0] == "-" or source.file[0].startswith(DATASET):
         return {}
-    files = list(source.file) if len(source.file) > 1 else source.file[0]
-    return item_columns(files, items, opening_of(told), text=told["text"])
+    return item_columns(source.files, items, told)
 
 
 def _facts(design: Design, written: Sequence[Path], source: Source) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def opened(
     if large is not None:
         from majorant.backend.masking import mask_stored
 
-        with large.backend(source, out, **({} if by is None else {"by": by})) as stored:
+        with large.backend(source, out, by) as stored:
             yield replace(stored, votes=mask_stored(stored.votes)) if masked else stored
     else:
         votes = source.read(by=by)  # before the rest is imported: a wrong table is told at once

@@ -129,13 +129,13 @@ def _check(
 ) -> tuple[dict[str, Any], list[Path]]:  # fmt: skip
     """The line, wherever the votes are to be worked on; the facts, and the files that were written."""
     labelled = None
-    if source.settings["gold_file"] is not None:
+    if source.options.gold_file is not None:
         from majorant.gold.design import recognise
 
-        labelled = recognise(source.settings["gold_file"], design=options["design"])
+        labelled = recognise(source.options.gold_file, design=options["design"])
     if labelled is not None:
         if not labelled.sample or cluster is not None:
-            source = replace(source, settings={**source.settings, "gold_file": None})
+            source = replace(source, options=replace(source.options, gold_file=None))
         if options["masked"]:
             raise ConfigError("--mask hides the names by which expert labels find their items: leave it out.")
     beside = None if out is None else str(Path(out) / "labels.csv")

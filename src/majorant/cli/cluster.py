@@ -43,7 +43,7 @@ class Cluster:
         if source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits into memory: leave out --engine spark.")
         with at_work("Spark", quiet=source.quiet), spark_session(self.master) as spark, spark_errors():
-            votes = read_votes(spark, source.file, source.settings)
+            votes = read_votes(spark, source.file, source.options)
             try:
                 yield SparkBackend(votes)
             finally:

@@ -29,11 +29,11 @@ def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source
         for item, label, confidence in zip(table["item"], table["label"], table["confidence"], strict=True)
     ]
     public = source.file[0].startswith(DATASET) or source.file[0] == "-"
-    fields = {} if public else item_fields(file, item=source.settings["item"])
+    fields = {} if public else item_fields(file, item=source.options.item)
     if not fields and getattr(votes, "text", None) is not None:
         texts = votes.text([one.item for one in found])
         fields = {str(one.item): {"text": text} for one, text in zip(found, texts, strict=True) if text is not None}
-    question, about = control_of(file) or (source.settings["label"] or "label", "text")
+    question, about = control_of(file) or (source.options.label or "label", "text")
     return text_of(name, found, Tool(fields, labels, question, about))
 
 

@@ -34,7 +34,7 @@ def judges(
 
     del seed  # nothing is drawn
     files: Any = list(source.file) if len(source.file) > 1 else source.file[0]
-    told = {name: source.settings[name] for name in ("item", "worker", "label", "gold_file")}
+    told = {name: getattr(source.options, name) for name in ("item", "worker", "label", "gold_file")}
     if position is None and not source.file[0].startswith(DATASET):
         position = find_position(files, told)
     if position is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ class Large:
     resume: bool
 
     @contextlib.contextmanager
-    def backend(self, source: Source, out: str | None = None, **settings: Any) -> Iterator[FileBackend]:
+    def backend(self, source: Source, out: str | None = None, by: str | None = None) -> Iterator[FileBackend]:
         """The votes, sorted into a folder; one of our own lies beside the output, and goes if all went well."""
         from majorant.backend.files import FileBackend
         from majorant.backend.prepare import clear, locked, prepare
@@ -48,12 +48,11 @@ class Large:
         if source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits into memory: leave out --memory.")
         folder = Path(self.work) if self.work else _beside(out, source)
-        files = list(source.file) if len(source.file) > 1 else source.file[0]
         done = False
         with locked(folder), stages(quiet=source.quiet) as (report, progress):
             try:
-                told = {**source.settings, **settings}
-                stored = prepare(files, folder, memory=self.memory, resume=self.resume, report=report, **told)
+                options = replace(source.options, by=by)
+                stored = prepare(source.files, folder, options, memory=self.memory, resume=self.resume, report=report)
                 yield FileBackend(stored, self.memory, report, progress)
                 done = True
             finally:

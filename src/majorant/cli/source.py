@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +16,7 @@ from majorant.threads import THREADS_VARIABLE
 
 if TYPE_CHECKING:
     from majorant.account import Account
+    from majorant.io.options import ReadOptions
     from majorant.votes import Votes
 
 Command = Callable[..., Any]
@@ -30,21 +31,25 @@ class Source:
     """Where the votes come from, as the command line says it."""
 
     file: tuple[str, ...]
-    settings: dict[str, Any]
+    options: ReadOptions
     quiet: bool
 
     def read(self, by: str | None = None) -> Votes:
         """The votes, with a counter on the terminal while rows are read; `by` names a column to slice the items."""
         from majorant.datasets import load
-        from majorant.io import read
+        from majorant.io import read_with
 
         if self.file[0].startswith(DATASET) and len(self.file) == 1:
             if by is not None:
                 raise ConfigError(f"--by {by}: the public data sets have no further columns.")
             return load(self.file[0].removeprefix(DATASET))
         with row_counter(quiet=self.quiet) as progress:
-            files = list(self.file) if len(self.file) > 1 else self.file[0]
-            return read(files, by=by, progress=progress, **self.settings)
+            return read_with(self.files, replace(self.options, by=by, progress=progress))
+
+    @property
+    def files(self) -> str | list[str]:
+        """The file, or the list of them."""
+        return list(self.file) if len(self.file) > 1 else self.file[0]
 
 
 def say_notes(account: Account, *, quiet: bool) -> None:
@@ -94,11 +99,6 @@ _INPUT_OPTIONS = (
     click.option("--max-classes", type=click.IntRange(min=1), default=1000, show_default=True),
     click.option("--threads", type=click.IntRange(min=1), help="Default: MAJORANT_THREADS, or all cores."),
 )
-_READ_SETTINGS = (
-    *("item", "worker", "label", "gold", "gold_file", "status", "seconds", "columns", "wide", "repeats"),
-    *("workers", "sheet", "several", "allow_network", "order", "threshold", "text", "codes"),
-    *("empty", "format", "delimiter", "encoding", "max_classes"),
-)
 
 
 def input_options(command: Command) -> Command:
@@ -107,10 +107,12 @@ def input_options(command: Command) -> Command:
     def with_source(**values: Any) -> Any:
         if (threads := values.pop("threads")) is not None:
             os.environ[THREADS_VARIABLE] = str(threads)  # for all that this command does
-        settings = {name: values.pop(name) for name in _READ_SETTINGS}
+        from majorant.io.options import Reading, ReadOptions
+
+        reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
         for name in ("gold", "status", "seconds", "text"):
-            settings[name] = "" if settings[name] == NONE else settings[name]
-        return command(source=Source(values.pop("file"), settings, values["quiet"]), **values)
+            reading[name] = "" if reading[name] == NONE else reading[name]
+        return command(source=Source(values.pop("file"), ReadOptions.of(reading), values["quiet"]), **values)
 
     with_source.__name__, with_source.__doc__ = command.__name__, f"{command.__doc__}\n\n    {ABOUT_FILE}"
     with_source.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]

@@ -12,8 +12,9 @@ from majorant.errors import DataError
 from majorant.io.collect import Coded
 from majorant.io.gold import Gold
 from majorant.io.ids import Ids, identify
-from majorant.io.labels import AS_EVER, Labelled, Mask, Scale, label_uses, name_labels, vote_mask
+from majorant.io.labels import Labelled, Mask, label_uses, name_labels, vote_mask
 from majorant.io.notes import coverage_of, make_account
+from majorant.io.options import ReadOptions
 from majorant.io.per_item import one_per_item, slices_of_items
 from majorant.io.positions import says_position
 from majorant.io.repeats import Resolved, resolve
@@ -49,18 +50,16 @@ class Ballots:
         return vote if self.row_n is None else int(self.row_n[vote])
 
 
-def build_votes(
-    coded: Coded, items: Ids, gold: Gold | None, *, repeats: str, empty: frozenset[str], scale: Scale = AS_EVER
-) -> Votes:
+def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOptions) -> Votes:
     """The Votes of a table that has been read."""
     workers = identify(coded, "worker")
     label_values = decode(coded.known["label"], coded.table.kind)
-    vote_n = vote_mask(coded, label_values, empty)
+    vote_n = vote_mask(coded, label_values, options.no_vote)
     uses = label_uses(coded, len(label_values), vote_n)
     if not uses.any():
         raise no_votes(coded)
-    named = name_labels(coded, label_values, uses, gold, empty, len(items.values), scale)
-    ballots, resolved = settle(coded, items, workers, named, vote_n, repeats)
+    named = name_labels(coded, label_values, uses, gold, options, len(items.values))
+    ballots, resolved = settle(coded, items, workers, named, vote_n, options.repeats)
     votes = Votes.from_codes(
         ballots.item_n,
         ballots.worker_n,
@@ -73,8 +72,8 @@ def build_votes(
         seconds=ballots.seconds_n,
     )
     slice_i, slices = slices_of_items(coded, items)
-    account = make_account(coded, coverage_of(votes), named, resolved, repeats, gold)
-    return replace(votes, account=account, slice_i=slice_i, slices=slices, ordered=scale.order is not None)
+    account = make_account(coded, coverage_of(votes), named, resolved, options.repeats, gold)
+    return replace(votes, account=account, slice_i=slice_i, slices=slices, ordered=options.scale.order is not None)
 
 
 def no_votes(coded: Coded) -> DataError:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from majorant.errors import ConfigError
-from majorant.io.columns import Choice
 from majorant.io.faults import naming_faults
 from majorant.io.formats.layout import DATA
 from majorant.io.joined import values_of
-from majorant.io.opening import Opening, open_rows
+from majorant.io.opening import open_rows
+from majorant.io.options import ReadOptions
 
 AGENT = "majorant"
 TEXT = "text"
@@ -51,7 +51,7 @@ def export_text(name: str, found: Iterable[Consensus], tool: Tool) -> str:
 def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, Any]]:
     """What a file says of each item, by the item's text: of an export the fields of its data, of a table nothing."""
     found: dict[str, dict[str, Any]] = {}
-    with open_rows(source, Opening(choice=Choice.of(None, item=item))) as every:
+    with open_rows(source, ReadOptions(item=item)) as every:
         for rows in every:
             own = [p for p, name in enumerate(rows.names) if name.startswith(DATA)]
             if not own or "item" not in rows.names:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from majorant.account import Note
-from majorant.errors import DataError
+from majorant.errors import ConfigError, DataError
 from majorant.io.answers import SKIPPED, count_answers
 from majorant.io.collect import Coded, collect_codes
 from majorant.io.frames import kind_key
 from majorant.io.ids import distinct
-from majorant.io.opening import Opening, open_table
+from majorant.io.opening import open_table
+from majorant.io.options import ReadOptions
 from majorant.io.per_item import first_per_item
+from majorant.io.table import Table
 from majorant.io.tasks import read_answers, sample_design
-from majorant.io.values import decode, is_empty, numbers_if_all
+from majorant.io.values import decode, is_empty, is_vote, numbers_if_all
 from majorant.spreadsheet import unguarded
 
 
@@ -30,26 +32,42 @@ class Gold:
     notes: tuple[Note, ...] = ()
 
 
-def read_gold(
-    source: Any,
-    how: Opening,
-    items: Sequence[Any],
-    *,
-    empty: frozenset[str],
-    max_classes: int,
-    what: str = "gold label",
-) -> Gold:
-    """Gold labels from a file of their own, matched to the items by value, and by text where the types differ.
+def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
+    """The options, of which a gold file is refused beside a column of gold, unless it holds what `ask` drew."""
+    if options.gold_file is None or "gold" not in table.columns:
+        return options
+    if sample_design(options.gold_file) is None:
+        raise ConfigError(
+            f"gold labels stand both in column {table.columns['gold']!r} and in the gold file. Leave one out: gold='' "
+            "ignores the column."
+        )
+    return replace(options, gold_file=None)  # the column is gold; what ask drew is judged by its design
 
-    `what` is the word for them in messages.
-    """
+
+def read_gold(source: Any, how: ReadOptions, items: Sequence[Any], *, what: str = "gold label") -> Gold:
+    """Gold labels from a file of their own, matched to the items; `what` is the word for them in messages."""
+    return match_gold(load_gold(source, how, what), items)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldFile:
+    """What a file of gold labels says: items and their labels, in pairs, as the file writes them."""
+
+    source: str
+    items: list[Any]
+    values: list[Any]
+    notes: tuple[Note, ...] = ()
+
+
+def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFile:
+    """The gold labels of a file, one for each item that has one."""
     if (design := sample_design(source)) is not None:
-        return _sample(source, design, items)
+        return _sample(source, design)
     with open_table(source, how) as table:
-        coded = collect_codes(table, max_classes=max_classes, progress=None)
+        coded = collect_codes(table, max_classes=how.most_labels, progress=None)
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]
     own_items = decode(coded.known["item"], table.kind)
-    values = _gold_values(coded, empty)
+    values = _gold_values(coded, how.no_vote)
     for role, cells in (("item", own_items), ("gold", values)):
         distinct(coded, role, cells)  # refuses what is not a single value
     gold_n = np.append([-1 if is_empty(v) else code for code, v in enumerate(values)], -1).astype(np.int32)[gold_n]
@@ -62,40 +80,49 @@ def read_gold(
 
     known = item_n >= 0
     gold_i = first_per_item(item_n[known], gold_n[known], len(own_items), refuse)
-    given = [own for own in range(len(own_items)) if gold_i[own] >= 0]
-    found = dict(zip(given, _found_again([own_items[own] for own in given], items), strict=True))
-    unknown = [own_items[own] for own, at in found.items() if at is None]
-    if found and len(unknown) == len(found):
-        raise DataError(
-            f"{table.source}: none of its {len(found)} items, e.g. {unknown[0]!r}, is an item of the votes, "
-            f"e.g. {items[0]!r}. Check that both files name items alike, or say which column with item=."
-        )
-    notes = []
-    if unknown:
-        shown = ", ".join(repr(value) for value in unknown[:3])
-        notes.append(Note("gold-unknown-items", f"{len(unknown)} items of {table.source} have no votes: {shown}."))
-    return Gold({at: values[gold_i[own]] for own, at in found.items() if at is not None}, tuple(notes))
+    given = np.flatnonzero(gold_i >= 0)
+    return GoldFile(table.source, [own_items[own] for own in given], [values[gold_i[own]] for own in given])
 
 
-def _sample(source: Any, design: Mapping[str, Any], items: Sequence[Any]) -> Gold:
+def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
     """The labels of items that `majorant ask` drew uniformly: experts and skipped items count as its design says."""
     answers, order = read_answers(Path(source)).answers, design["order"]
     counted = count_answers(answers, order, design["labels"], asked=design["asked"], experts=design["experts"])
     given = np.flatnonzero(counted.answer_d >= 0)
-    at = _positions([order[position] for position in given], items)
     skipped = int((counted.answer_d == SKIPPED).sum())
     notes = [Note("gold-sample", f"The {len(given)} gold labels of {source} are a random sample: ask drew the items.")]
     if skipped:
         notes.append(Note("gold-skipped", f"{skipped} items of the sample have no label: gold says nothing of them."))
-    label = design["labels"]
-    values = {
-        row: label[counted.answer_d[position]] for row, position in zip(at, given, strict=True) if row is not None
-    }
-    return Gold(values, tuple(notes))
+    labels = [design["labels"][counted.answer_d[position]] for position in given]
+    return GoldFile(str(source), [order[position] for position in given], labels, tuple(notes))
 
 
-def _gold_values(coded: Coded, empty: frozenset[str]) -> list[Any]:
-    values = [None if is_empty(v) or str(v) in empty else v for v in decode(coded.known["gold"], coded.table.kind)]
+def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
+    """The gold labels of the items: matched by value, and by text where the types differ."""
+    found = _found_again(file.items, items)
+    unknown = [item for item, at in zip(file.items, found, strict=True) if at is None]
+    if found and len(unknown) == len(found):
+        known = f", e.g. {items[0]!r}" if len(items) else ""
+        raise DataError(
+            f"{file.source}: none of its {len(found)} items, e.g. {unknown[0]!r}, is an item of the votes{known}. "
+            "Check that both files name items alike, or say which column with item=."
+        )
+    notes = list(file.notes)
+    if unknown:
+        shown = ", ".join(repr(value) for value in unknown[:3])
+        notes.append(Note("gold-unknown-items", f"{len(unknown)} items of {file.source} have no votes: {shown}."))
+    pairs = zip(found, file.values, strict=True)
+    return Gold({at: value for at, value in pairs if at is not None}, tuple(notes))
+
+
+def spellings(items: Iterable[Any]) -> set[str]:
+    """The texts by which items of a gold file may be found again."""
+    texts = {str(item) for item in items}
+    return texts | {unguarded(text) for text in texts}
+
+
+def _gold_values(coded: Coded, no_vote: frozenset[str]) -> list[Any]:
+    values = [v if is_vote(v, no_vote) else None for v in decode(coded.known["gold"], coded.table.kind)]
     if coded.table.kind == "text":
         numbers = numbers_if_all([v for v in values if v is not None])
         values = [v if v is None else numbers.get(v, v) for v in values]

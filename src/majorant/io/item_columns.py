@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from majorant.io.columns import Choice
 from majorant.io.formats.layout import DATA
 from majorant.io.json_values import loads
-from majorant.io.opening import Opening, layout_of, open_rows
+from majorant.io.opening import layout_of, open_rows
+from majorant.io.options import ReadOptions
 from majorant.io.table import Column, Hashed, Objects, Rows
 from majorant.io.wide import Wide
 
@@ -32,14 +32,14 @@ LEADING = (  # parts of names of columns that could tell the expert what others 
 LONGEST = 100_000  # characters of one cell
 
 
-def item_columns(source: Any, items: Sequence[Any], how: Opening, *, text: str | None = None) -> dict[str, list[Any]]:
+def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[str, list[Any]]:
     """The columns that say the same in every row of an item, a value for each of `items`; None where there is none.
 
     Columns that take part in the votes, and those whose names say that they could lead an expert, are left out; with
-    `text`, all but the one of that name.
+    text=, all but the one of that name.
 
     >>> table = {"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1], "text": ["A!", "A!", "B."]}
-    >>> item_columns(table, ["b", "a"], Opening(choice=Choice(named={})))
+    >>> item_columns(table, ["b", "a"], ReadOptions())
     {'text': ['B.', 'A!']}
     """
     wanted: dict[str, dict[str, Any]] = {str(item): {} for item in items}
@@ -52,7 +52,7 @@ def item_columns(source: Any, items: Sequence[Any], how: Opening, *, text: str |
             own = {
                 name: p
                 for p, name in enumerate(rows.names)
-                if p not in used and not _may_lead(name) and (text is None or name.removeprefix(DATA) == text)
+                if p not in used and not _may_lead(name) and how.text in (None, name.removeprefix(DATA))
             }
             if rows.named and own:
                 _collect(rows, roles["item"], own, wanted, dropped)
@@ -90,4 +90,7 @@ def cell_values(column: Column, kind: str, most: int | None = None) -> list[Any]
     return [value[:LONGEST] if isinstance(value, str) else value for value in values]
 
 
-ITEM_CHOICE = Choice(named={"worker": "", "label": "", "gold": "", "status": "", "seconds": ""}, needed=("item",))
+NO_VOTES: dict[str, Any] = {
+    **dict.fromkeys(("worker", "label", "gold", "status", "seconds"), ""),
+    "needed": ("item",),
+}  # of a table that tells of items alone

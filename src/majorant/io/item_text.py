@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from majorant.account import Account
 from majorant.errors import ConfigError, MajorantError
 from majorant.io.formats.layout import DATA
 from majorant.io.item_columns import LONGEST, cell_values
 from majorant.io.joined import BETWEEN
-from majorant.io.opening import Opening, again, open_rows
+from majorant.io.opening import again, open_rows
+from majorant.io.options import ReadOptions
 from majorant.io.table import Column, Hashed, Objects, Rows
 
 TEXTS = (  # names of columns that hold what an item says, the likeliest first
@@ -26,7 +28,7 @@ class ItemText:
     """Where the items' text stands; called with some items, what it says of each: None where it says nothing."""
 
     source: Any = field(compare=False)
-    how: Opening
+    options: ReadOptions
     item: str  # the column that names the item, or columns joined by " and "
     column: str
 
@@ -36,7 +38,7 @@ class ItemText:
         first = {name.rsplit(BETWEEN, 1)[0]: name for name in wanted if BETWEEN in name}  # question and model, or label
         found: dict[str, str] = {}
         try:
-            with open_rows(self.source, self.how) as every:
+            with open_rows(self.source, self.options) as every:
                 for rows in every:
                     for name, text in _texts(rows, self.item, self.column, {*wanted, *first}):
                         found.setdefault(name, text)
@@ -45,13 +47,12 @@ class ItemText:
         return [found.get(str(item)) or found.get(str(item).rsplit(BETWEEN, 1)[0]) for item in items]
 
 
-def item_text(
-    source: Any, how: Opening, columns: Mapping[str, str], ignored: Sequence[str], text: str | None
-) -> ItemText | None:
-    """Where the text of items is to be looked up: in the column that `text` names, or in one that is called so.
+def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText | None:
+    """Where the text of items is to be looked up: in the column that text= names, or in one that is called so.
 
-    None where there is no such column, `text` is "", or the source can be read only once.
+    None where there is no such column, text= is "", or the source can be read only once.
     """
+    text, columns, ignored = options.text, account.columns, account.ignored
     if text == "" or not again(source):
         return None
     column = text if text is not None else _likeliest(ignored)
@@ -63,7 +64,7 @@ def item_text(
             shown = ", ".join(map(repr, known[:12]))
             raise ConfigError(f"there is no column {column!r} to take for the text of items. There are {shown}.")
         column = DATA + column
-    return ItemText(source, replace(how, coded=False, threads=None), columns["item"], column)
+    return ItemText(source, replace(options, threads=None, progress=None), columns["item"], column)
 
 
 def _likeliest(names: Sequence[str]) -> str | None:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import DataError
-from majorant.io.columns import GOLD_ROLES, Choice
+from majorant.io.columns import GOLD_ROLES
 from majorant.io.faults import naming_faults
 from majorant.io.gold import match_labels, read_gold
-from majorant.io.opening import Opening
+from majorant.io.options import MAX_CLASSES, ReadOptions
 from majorant.votes import Votes
 
 
@@ -23,9 +23,9 @@ def read_labels(source: Any, votes: Votes, *, column: str = "label") -> NDArray[
     >>> read_labels({"item": ["b"], "label": ["yes"]}, votes).tolist()
     [-1, 1]
     """
-    how = Opening(choice=Choice(named={"gold": column, "worker": "", "label": ""}, needed=GOLD_ROLES))
-    most = max(1000, len(votes.labels))
-    found = read_gold(source, how, votes.items, empty=frozenset(), max_classes=most, what="label")
+    most = max(MAX_CLASSES, len(votes.labels))
+    how = ReadOptions(gold=column, worker="", label="", max_classes=most, needed=GOLD_ROLES)
+    found = read_gold(source, how, votes.items, what="label")
     values = match_labels(list(found.value_by_item.values()), votes.labels)
     code_of = {label: code for code, label in enumerate(votes.labels)}
     unknown = [value for value in values if value not in code_of]

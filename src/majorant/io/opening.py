@@ -8,7 +8,7 @@ import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from majorant.io.formats.logs import Apart, told_apart
 from majorant.io.frames import open_frame
 from majorant.io.joined import join_items, joined_note, judged_subject, with_answers
 from majorant.io.json_text import open_json, open_votes
+from majorant.io.options import ReadOptions
 from majorant.io.parquet import open_parquet
 from majorant.io.several import split_labels
 from majorant.io.table import Column, NotCodedError, Part, Rows, Table, column_length, from_row
@@ -34,57 +35,18 @@ Layout = dict[str, int] | Wide
 FILE = "file"  # what a column is called that holds the name of the file, without its endings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """How to open a source; what is None is told from the content."""
+@contextmanager
+def open_table(source: Any, how: ReadOptions, *, coded: bool = False) -> Iterator[Table]:
+    """The source as a Table; temporary files go when the context ends.
 
-    choice: Choice
-    encoding: str | None = None
-    delimiter: str | None = None
-    format: str | None = None
-    wide: bool = False
-    workers: tuple[str, ...] | None = None  # names or patterns of the workers' columns in a wide table
-    threads: int | None = None
-    several: bool = False  # a list of labels is a yes or no on each of them
-    sheet: str | None = None  # of a workbook
-    allow_network: bool = False
-    coded: bool = False  # text comes coded where a reader does that at once, else with hashes
-
-
-def named_workers(workers: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names or patterns of columns, as a list or between commas.
-
-    >>> named_workers("Dr_*, ana")
-    ('Dr_*', 'ana')
+    With `coded`, text comes coded where a reader does that at once, else with hashes.
     """
-    if workers is None:
-        return None
-    found = tuple(name.strip() for name in workers.split(",")) if isinstance(workers, str) else tuple(map(str, workers))
-    if not found or "" in found:
-        raise ConfigError("workers=: name at least one column, or a pattern such as 'Dr_*'.")
-    return found
-
-
-def opening_of(settings: Mapping[str, Any]) -> Opening:
-    """How to open a source, from what `read` can be told."""
-    words = {role: settings.get(role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
-    told: dict[str, Any] = {
-        name: settings.get(name) for name in ("encoding", "delimiter", "format", "threads", "sheet")
-    }
-    told |= {name: bool(settings.get(name)) for name in ("wide", "several", "allow_network")}
-    choice = Choice.of(settings.get("columns"), **words, slice=settings.get("by"))
-    return Opening(choice=choice, workers=named_workers(settings.get("workers")), **told)
-
-
-@contextmanager
-def open_table(source: Any, how: Opening) -> Iterator[Table]:
-    """The source as a Table; temporary files go when the context ends."""
     with named_faults(source), open_rows(source, how) as every:
-        yield _table(source, every, how)
+        yield _table(source, every, how, coded=coded)
 
 
 @contextmanager
-def open_rows(source: Any, how: Opening) -> Iterator[list[Rows]]:
+def open_rows(source: Any, how: ReadOptions) -> Iterator[list[Rows]]:
     """The rows of each file or frame of the source, with all their columns."""
     with ExitStack() as stack:
         if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
@@ -127,7 +89,7 @@ def _is_path(source: Any) -> bool:
     return isinstance(source, (str, os.PathLike))
 
 
-def _refuse_file_settings(how: Opening) -> None:
+def _refuse_file_settings(how: ReadOptions) -> None:
     for name in ("encoding", "delimiter", "format"):
         if getattr(how, name) is not None:
             raise ConfigError(f"{name}= is for files; these votes are in memory already.")
@@ -153,7 +115,7 @@ def _header(file: File) -> Mapping[str, Any] | None:
     return inspect_log.header(log) if isinstance(log, dict) and inspect_log.LOG.recognise(frozenset(log), log) else None
 
 
-def _open_file(file: File, how: Opening, stack: ExitStack, apart: Apart) -> Rows:
+def _open_file(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:
     if how.delimiter is not None and file.format != "csv":
         raise ConfigError(f"delimiter= is for delimited text, and {file.name} holds {file.format}. Leave it out.")
     if file.format == "csv":
@@ -191,7 +153,7 @@ def _cvat_images(file: File) -> list[dict[str, Any]]:
     return found
 
 
-def _table(source: Any, every: Sequence[Rows], how: Opening) -> Table:
+def _table(source: Any, every: Sequence[Rows], how: ReadOptions, *, coded: bool) -> Table:
     first = every[0]
     other = next((rows for rows in every if rows.kind != first.kind), None)
     if other is not None:
@@ -220,12 +182,14 @@ def _table(source: Any, every: Sequence[Rows], how: Opening) -> Table:
         wide=wide,
         columns=columns,
         ignored=ignored,
-        parts=(part for rows, one in zip(every, found, strict=True) for part in _parts(rows, one, how)),
+        parts=(part for rows, one in zip(every, found, strict=True) for part in _parts(rows, one, coded=coded)),
         notes=tuple(dict.fromkeys([*notes, *(note for one in found if isinstance(one, Wide) for note in one.notes)])),
     )
 
 
-def _joined(every: Sequence[Rows], found: list[Layout], how: Opening) -> tuple[list[Rows], list[Layout], list[Note]]:
+def _joined(
+    every: Sequence[Rows], found: list[Layout], how: ReadOptions
+) -> tuple[list[Rows], list[Layout], list[Note]]:
     """Items made of a question and the model that answered it, where judges look at several models."""
     rows_of, layouts, notes = list(every), list(found), []
     for n, (rows, layout) in enumerate(zip(every, found, strict=True)):
@@ -267,14 +231,14 @@ def _used(layout: Layout) -> Iterable[int]:
     return [*layout.roles.values(), *layout.workers] if isinstance(layout, Wide) else layout.values()
 
 
-def layout_of(rows: Rows, how: Opening) -> Layout:
+def layout_of(rows: Rows, how: ReadOptions) -> Layout:
     """Which column is what: as the caller says, as a tool's table has it, by names, or a column per worker."""
     if how.choice.columns is not None and rows.named:
         raise ConfigError(
             f"{rows.source} has column names ({', '.join(rows.names[:6])}); columns= is for tables without. "
             "Name the columns with item=, worker= and label=."
         )
-    choice, workers = how.choice, how.workers
+    choice, workers = how.choice, how.worker_columns
     tool = recognise_table(rows.names) if rows.named and not how.wide else None
     if tool is not None:
         choice = replace(choice, named={**tool.roles(rows.names), **choice.named})
@@ -298,7 +262,7 @@ def _by_name(rows: Rows, choice: Choice) -> dict[str, int] | DataError:
         return error.with_traceback(None)
 
 
-def _parts(rows: Rows, layout: Layout, how: Opening) -> Iterator[Part]:
+def _parts(rows: Rows, layout: Layout, *, coded: bool) -> Iterator[Part]:
     if isinstance(layout, Wide):
         yield from wide_parts(rows, layout)
         return
@@ -306,7 +270,7 @@ def _parts(rows: Rows, layout: Layout, how: Opening) -> Iterator[Part]:
     first = rows.first_row
     hashed = [role in ("item", "worker") for role in roles].index(False)  # ids come first, and may be many
     positions = list(roles.values())
-    streams = _coded_first(rows, positions, hashed) if how.coded else rows.stream(positions, hashed)
+    streams = _coded_first(rows, positions, hashed) if coded else rows.stream(positions, hashed)
     for columns in streams:
         n_rows = column_length(columns[0])
         yield Part(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from majorant.errors import ConfigError, DataError, MajorantError
-from majorant.io.columns import Choice
 from majorant.io.joined import values_of
-from majorant.io.opening import Opening, again, open_rows, open_table
+from majorant.io.opening import again, open_rows, open_table
+from majorant.io.options import ReadOptions
 from majorant.io.values import is_empty, sort_labels
 
 TIES = frozenset(["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"])
@@ -34,14 +34,13 @@ class Shown:
     in_order: bool
 
 
-def read_shown(source: Any, position: str, **named: str | None) -> tuple[list[Shown], tuple[Any, Any]]:
+def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], tuple[Any, Any]]:
     """The verdicts of a table whose column `position` says which candidate stood first, and the two candidates.
 
     It holds the first candidate's name, AB or BA, or whether the pair was swapped; rows without a verdict do not count.
     """
-    choice = Choice.of(None, **named, slice=position, seconds="", status="")
     columns: dict[str, list[Any]] = {}
-    with open_table(source, Opening(choice=choice)) as table:
+    with open_table(source, ReadOptions(**named, by=position, seconds="", status="")) as table:
         for part in table.parts:
             for role in ("item", "worker", "label", "slice"):
                 given = values_of(part.columns[role])
@@ -65,9 +64,9 @@ def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
     """The column that says which candidate stood first, where judges looked at pairs in both orders; else None."""
     if not again(source):
         return None
-    named = {role: reading.get(role) for role in ("item", "worker", "label")}
+    named: dict[str, Any] = {role: reading.get(role) for role in ("item", "worker", "label")}
     try:
-        with open_rows(source, Opening(choice=Choice.of(None, **named))) as every:
+        with open_rows(source, ReadOptions(**named)) as every:
             names = [name for name in every[0].names if says_position(name) and name not in named.values()]
         if len(names) != 1:
             return None

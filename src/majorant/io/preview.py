@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from majorant.account import Note
 from majorant.errors import MajorantError
 from majorant.io.columns import ALIASES, VOTE_ROLES, Choice, find_roles
 from majorant.io.faults import named_faults
 from majorant.io.item_columns import cell_values
-from majorant.io.opening import open_rows, open_table, opening_of
+from majorant.io.opening import open_rows, open_table
+from majorant.io.options import Reading, ReadOptions
 from majorant.io.table import Rows
 
 ROWS, LONGEST = 6, 160  # rows shown, and characters of a cell
@@ -33,8 +34,8 @@ class Preview:
     trouble: str
 
 
-def preview(source: Any, *, rows: int = ROWS, **settings: Any) -> Preview:
-    """The first rows of a source, and how its columns are understood; `settings` are those of `read`.
+def preview(source: Any, *, rows: int = ROWS, **reading: Unpack[Reading]) -> Preview:
+    """The first rows of a source, and how its columns are understood; `reading` is as for `read`.
 
     >>> table = {"text": ["a", "b"], "annotator": ["w", "x"], "stars": [1, 0]}
     >>> found = preview(table)
@@ -43,7 +44,7 @@ def preview(source: Any, *, rows: int = ROWS, **settings: Any) -> Preview:
     >>> preview(table, item="text", label="stars").columns
     {'item': 'text', 'worker': 'annotator', 'label': 'stars'}
     """
-    how = opening_of(settings)
+    how = ReadOptions.of(reading)
     with named_faults(source), open_rows(source, how) as every:
         first = every[0]
         shown = _first_rows(first, rows)

@@ -89,6 +89,11 @@ def is_empty(value: Any) -> bool:
     return isinstance(value, (float, Decimal)) and math.isnan(value)
 
 
+def is_vote(value: Any, no_vote: frozenset[str]) -> bool:
+    """Whether a label is there, and is none of those that mean no vote."""
+    return not is_empty(value) and str(value) not in no_vote
+
+
 def numbers_if_all(texts: Sequence[str]) -> dict[str, int | float]:
     """Each text as a number if every one of them reads back to the same text; else nothing.
 
@@ -112,11 +117,13 @@ def _number(text: str) -> int | float | None:
 
 
 def voted(status: Any) -> bool | None:
-    """Whether a status says that a vote was given; None if it cannot be told.
+    """Whether a status says that a vote was given, as one that says nothing does; None if it cannot be told.
 
-    >>> voted("OK"), voted("parse_error"), voted("perhaps")
-    (True, False, None)
+    >>> voted("OK"), voted(""), voted("parse_error"), voted("perhaps")
+    (True, True, False, None)
     """
+    if is_empty(status):
+        return True
     if isinstance(status, bool):
         return status
     word = re.sub(r"[\W_]+", "", str(status)).casefold()

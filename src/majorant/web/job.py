@@ -81,13 +81,15 @@ def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _opened(job: Mapping[str, Any], tell: Tell, *, drop_gold: bool) -> Iterator[Backend]:
-    settings = {**job["settings"], **({} if drop_gold or not job["gold"] else {"gold_file": job["gold"][0]})}
+    from majorant.io.options import ReadOptions
+
+    options = ReadOptions(**job["settings"], gold_file=None if drop_gold or not job["gold"] else job["gold"][0])
     tell("reading")
     if job["memory"] is None:
         from majorant.backend import MemoryBackend
-        from majorant.io import read
+        from majorant.io import read_with
 
-        yield MemoryBackend(read(job["file"], progress=lambda rows: tell("reading", rows), **settings))
+        yield MemoryBackend(read_with(job["file"], replace(options, progress=lambda rows: tell("reading", rows))))
         return
     from majorant.backend.files import FileBackend
     from majorant.backend.prepare import locked, prepare
@@ -99,7 +101,7 @@ def _opened(job: Mapping[str, Any], tell: Tell, *, drop_gold: bool) -> Iterator[
 
     with locked(folder):
         memory, resume = job["memory"], job["resume"]
-        stored = prepare(job["file"], folder, memory=memory, resume=resume, report=report, **settings)
+        stored = prepare(job["file"], folder, options, memory=memory, resume=resume, report=report)
         reading = False
         yield FileBackend(stored, memory, report)
 
@@ -135,14 +137,12 @@ def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> N
 
 def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any]]:
     """The items' own columns, such as their text; of a wide table those that are no worker's."""
-    from majorant.io.columns import Choice
-    from majorant.io.item_columns import item_columns
-    from majorant.io.opening import opening_of
+    from majorant.io.item_columns import NO_VOTES, item_columns
+    from majorant.io.options import ReadOptions
 
-    how, workers = opening_of(job["settings"]), job["workers"]
+    how, workers = ReadOptions(**job["settings"]), job["workers"]
     if workers:
-        named = {"worker": "", "label": "", "gold": "", "status": "", "seconds": "", "item": job["item"]}
-        how = replace(how, choice=Choice(named=named, needed=("item",)))
+        how = replace(how, **NO_VOTES, item=job["item"])
     with contextlib.suppress(MajorantError):  # a comfort: items without a text are shown by name
         found = item_columns(job["file"], items, how)
         return {name: values for name, values in found.items() if name not in workers}

@@ -4,105 +4,94 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from majorant.backend.spark.frames import Columns, encode
+from majorant.backend.spark.frames import encode_table
 from majorant.backend.spark.votes import SparkVotes
 from majorant.errors import ConfigError, DataError
-from majorant.io.columns import Choice, find_roles
+from majorant.io.columns import find_roles
+from majorant.io.files import ENDINGS, PACKINGS
 from majorant.io.formats import recognise_table
 from majorant.io.joined import values_of
 from majorant.io.json_text import LAID_OUT
-from majorant.io.opening import Opening, open_rows, open_table, opening_of
-from majorant.io.table import Rows
-from majorant.io.values import is_empty, voted
+from majorant.io.opening import open_rows, open_table
+from majorant.io.options import ReadOptions
+from majorant.io.table import Rows, Table
+from majorant.io.values import voted
 from majorant.io.wide import detect_wide
 
-ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-PACKED = (".gz", ".zst", ".bz2")
-NOT_HERE = (
-    "gold_file",
-    "columns",
-    "order",
-    "threshold",
-    "codes",
-    "encoding",
-)  # settings of reading that need all of a file at once
+PACKED = (*PACKINGS, ".bz2")  # Spark unpacks one more than we do
+TABS = (".tsv", ".tab")
 MOST_STATUSES = 1_000
-LAID_OUT_BYTES = 1 << 28  # larger files are tables, or belong into memory first
+HERE_BYTES = 1 << 28  # files up to this size may be laid out by the driver; larger ones are tables that Spark reads
 
 
-def read_votes(spark: Any, files: Sequence[str], settings: Mapping[str, Any]) -> SparkVotes:
-    """The votes of some files of one kind; `settings` are those of `majorant.read`."""
-    for name in NOT_HERE:
-        if settings.get(name):
-            raise ConfigError(f"{name}= does not go with Spark. Write the votes as Parquet first.")
+def read_votes(spark: Any, files: Sequence[str], options: ReadOptions) -> SparkVotes:
+    """The votes of some files: a plain table is read by Spark, all else is laid out by the driver and sent."""
+    options = replace(options, seconds="", threads=None, progress=None)
+    if _is_here(files):
+        with open_rows(list(files), options) as every:
+            plain = all(_is_plain(rows, options) for rows in every)
+        if not plain:
+            return _laid_out(spark, files, options)
+    told = [name for name in ("columns", "encoding", "wide", "workers", "several", "sheet") if getattr(options, name)]
+    if told:
+        raise ConfigError(
+            f"{told[0]}= does not go with Spark for files that are not here, or are this large. Write a row per "
+            "vote as Parquet first."
+        )
     source = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
-    if (laid := _laid_out(spark, files, settings)) is not None:
-        return laid
-    kind = settings.get("format") or _kind(files)
-    frame = _frame(spark, list(files), kind, settings.get("delimiter"))
-    words = {role: settings.get(role) for role in ("item", "worker", "label", "gold", "status")}
-    roles = find_roles(frame.columns, Choice.of(None, **words, seconds=""), source)
-    named = {role: frame.columns[place] for role, place in roles.items()}
-    if "status" in named:
-        frame = _voted(frame, named.pop("status"), named["label"], source)
-    return encode(
-        frame,
-        Columns(**named),
-        repeats=settings.get("repeats", "error"),
-        empty=settings.get("empty", ()),
-        max_classes=settings.get("max_classes", 1_000),
-        text=kind in ("csv", "tsv"),
-        source=source,
-    )
+    kind, tabs = _kind(files, options.format)
+    frame = _frame(spark, list(files), kind, options.delimiter or ("\t" if tabs else ","))
+    roles = {role: frame.columns[place] for role, place in find_roles(frame.columns, options.choice, source).items()}
+    if "status" in roles:
+        frame = _voted(frame, roles.pop("status"), roles["label"], source)
+    ignored = tuple(name for name in frame.columns if name not in roles.values())
+    table = Table(
+        source=source, kind="text" if kind == "csv" else "typed", format="Spark", columns=roles, ignored=ignored,
+        parts=iter(()),
+    )  # fmt: skip
+    return encode_table(frame, table, options)
 
 
-def _laid_out(spark: Any, files: Sequence[str], settings: Mapping[str, Any]) -> SparkVotes | None:
-    """The votes of a log, an export, a spreadsheet or a wide table, laid out here and sent; None for a row per vote."""
+def _is_here(files: Sequence[str]) -> bool:
     paths = [Path(file) for file in files]
-    is_wide = bool(settings.get("wide") or settings.get("workers"))
-    if not all(path.is_file() for path in paths) or sum(path.stat().st_size for path in paths) > LAID_OUT_BYTES:
-        if is_wide:
-            raise ConfigError("a wide table of this size does not go with Spark. Write a row per vote as Parquet.")
-        return None
-    told = {name: value for name, value in settings.items() if name not in ("by", "seconds", "encoding", "columns")}
-    how = opening_of({**told, "seconds": ""})
-    with open_rows(list(files), how) as every:
-        if not is_wide and not how.several and all(_is_plain(rows, how) for rows in every):
-            return None
+    return all(path.is_file() for path in paths) and sum(path.stat().st_size for path in paths) <= HERE_BYTES
+
+
+def _laid_out(spark: Any, files: Sequence[str], options: ReadOptions) -> SparkVotes:
+    """The votes of a log, an export, a spreadsheet, a wide table or a file without a header."""
     import pyarrow as pa
 
     values: dict[str, list[Any]] = {}
-    with open_table(list(files), how) as table:
+    with open_table(list(files), options) as table:
         for part in table.parts:
             for role, column in part.columns.items():
                 given = values_of(column)
                 values.setdefault(role, []).extend(map(_decoded, given) if table.kind == "json" else given)
     columns = {role: pa.array(_alike(column)) for role, column in values.items()}
+    columns = {role: column for role, column in columns.items() if not pa.types.is_null(column.type)}
     frame = spark.createDataFrame(pa.table(columns))
     if "status" in columns:
         frame = _voted(frame, "status", "label", table.source)
-    return encode(
-        frame,
-        Columns(gold="gold" if "gold" in columns and not pa.types.is_null(columns["gold"].type) else None),
-        repeats=settings.get("repeats", "error"),
-        empty=settings.get("empty", ()),
-        max_classes=settings.get("max_classes", 1_000),
-        source=f"{table.source}, {table.format}",
-    )
+    roles = {role: role for role in columns if role != "status"}
+    kind = "text" if table.kind == "text" else "typed"
+    return encode_table(frame, replace(table, kind=kind, columns=roles, parts=iter(())), options)
 
 
-def _is_plain(rows: Rows, how: Opening) -> bool:
+def _is_plain(rows: Rows, options: ReadOptions) -> bool:
     """Whether a file is a table with a row per vote, as Spark reads them."""
+    if options.wide or options.workers or options.several or options.columns or options.encoding or not rows.named:
+        return False
     if rows.unit == LAID_OUT or rows.format.startswith("spreadsheet") or recognise_table(rows.names) is not None:
         return False
     try:
-        return bool(find_roles(rows.names, how.choice, rows.source))
+        return bool(find_roles(rows.names, options.choice, rows.source))
     except DataError:
-        return detect_wide(rows, how.choice) is None
+        return detect_wide(rows, options.choice) is None
 
 
 def _decoded(cell: Any) -> Any:
@@ -116,27 +105,26 @@ def _alike(values: list[Any]) -> list[Any]:
     return values if len(kinds) < 2 else [None if value is None else str(value) for value in values]
 
 
-def _kind(files: Sequence[str]) -> str:
-    kinds = set()
-    for file in files:
-        path = Path(file)
-        ending = Path(path.stem).suffix if path.suffix in PACKED else path.suffix
-        kinds.add(ENDINGS.get(ending.lower()))
-    if len(kinds) != 1 or None in kinds:
-        raise ConfigError(f"{files[0]}: Spark reads CSV, TSV, JSON lines or Parquet. Say which with format=.")
-    return str(kinds.pop())
-
-
-def _frame(spark: Any, files: list[str], kind: str, delimiter: str | None) -> Any:
-    """The frame; text stays text, and a row that does not parse is an error."""
-    if kind == "json":
+def _kind(files: Sequence[str], told: str | None) -> tuple[str, bool]:
+    """What the files are, by our table of endings or as the caller says, and whether tabs separate their fields."""
+    names = [Path(Path(file).stem if Path(file).suffix in PACKED else file) for file in files]
+    endings = {name.suffix.lower() for name in names}
+    kinds = {ENDINGS.get(ending) for ending in endings} if told is None else {told.replace("tsv", "csv")}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind == "json" and told != "jsonl" and ".json" in endings:
         raise ConfigError("Spark reads JSON lines, one vote a line: format='jsonl'.")
+    if kind not in ("csv", "json", "jsonl", "parquet"):
+        raise ConfigError(f"{files[0]}: Spark reads CSV, TSV, JSON lines or Parquet. Say which with format=.")
+    return kind, told == "tsv" or (told is None and endings <= set(TABS))
+
+
+def _frame(spark: Any, files: list[str], kind: str, separator: str) -> Any:
+    """The frame; text stays text, and a row that does not parse is an error."""
     reader = spark.read.option("mode", "FAILFAST")
     if kind == "parquet":
         return reader.parquet(*files)
-    if kind == "jsonl":
+    if kind in ("json", "jsonl"):
         return reader.json(files)
-    separator = delimiter or ("\t" if kind == "tsv" else ",")
     return reader.option("quote", '"').option("escape", '"').csv(files, header=True, inferSchema=False, sep=separator)
 
 
@@ -146,14 +134,14 @@ def _voted(frame: Any, status: str, label: str, source: str) -> Any:
 
     column = frame[f"`{status}`"]
     values = [row[0] for row in frame.select(column).distinct().limit(MOST_STATUSES).collect()]
-    said = {value: True if is_empty(value) else voted(value) for value in values}
-    unclear = [value for value, meaning in said.items() if meaning is None]
+    meanings = {value: voted(value) for value in values}
+    unclear = [value for value, meaning in meanings.items() if meaning is None]
     if unclear:
         raise DataError(
             f"{source}, column {status!r}: cannot tell whether {unclear[0]!r} means a vote. Use ok, abstain or error, "
             "or leave it out with status=''."
         )
-    silent = [value for value, meaning in said.items() if not meaning]
+    silent = [value for value, meaning in meanings.items() if not meaning]
     return (
         frame.withColumn(label, F.when(column.isin(silent), None).otherwise(frame[f"`{label}`"])) if silent else frame
     )

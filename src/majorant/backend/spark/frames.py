@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from majorant.account import Account, Note
-from majorant.backend.spark.pack import FACTS, Packing, Places, mapped, pack
+from majorant.account import Account
+from majorant.backend.spark.pack import ARRAYS, COUNTS, FACTS, Packing, Places, mapped, pack
 from majorant.backend.spark.votes import SparkVotes
 from majorant.backend.sql import as_worker_counts, worker_query
 from majorant.errors import ConfigError, DataError
-from majorant.io import MAX_CLASSES
-from majorant.io.gold import match_labels
-from majorant.io.values import is_empty, label_notes, numbers_if_all, sort_labels
+from majorant.io.build import no_votes
+from majorant.io.collect import Coded, Span
+from majorant.io.gold import Gold, load_gold, match_gold, one_gold, spellings
+from majorant.io.labels import Labelled, name_labels
+from majorant.io.notes import LISTED, Coverage, make_account
+from majorant.io.options import ReadOptions
+from majorant.io.repeats import Resolved
+from majorant.io.table import Table
+from majorant.io.values import is_empty, is_vote
 from majorant.votes import IntArray
 
 BLOCK_VOTES = 1_000_000  # of a partition, more where there are many workers: a block's sums have an entry for each
 LEAST_VOTES = 50_000  # fewer in a partition do not pay for the call
 POLICIES = ("error", "each")
+ROLES = ("item", "worker", "label", "gold")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,53 +46,65 @@ class Columns:
 class Vocabulary:
     """Workers and labels, the votes of each pair of them, and how raw values become codes."""
 
+    coded: Coded  # what the frame holds, as the rules of reading see it
+    named: Labelled
+    gold: Gold | None
     workers: Any  # an Arrow array, sorted
-    labels: tuple[Hashable, ...]
     label_map: Any  # an Arrow table: the raw label and its code
-    gold_map: Any  # the same of gold labels; None where there are none
+    gold_map: Any  # the same of gold labels, or of items with gold from a file; None where there are none
     votes_jl: IntArray
     n_empty: int  # rows without a label
-    n_by_label: dict[Any, int]
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The classes."""
+        return tuple(self.named.labels)
 
 
 def encode(
     frame: Any,
     columns: Columns | None = None,
     *,
-    repeats: str = "error",
-    empty: Sequence[str] = (),
-    max_classes: int = MAX_CLASSES,
     partitions: int | None = None,
     folder: str | None = None,
-    text: bool = False,
-    source: str = "Spark frame",
+    **reading: Any,
 ) -> SparkVotes:
     """The votes of a frame as blocks, one a partition, kept by the executors or, with `folder`, as Parquet there.
 
     A row without a label is no vote.  A vote that comes twice is merged, or counts twice with repeats="each"; rows of
-    a frame have no order, so neither the first nor the last can be kept.  `text` says that labels were read as text,
-    which become numbers where all of them do.
+    a frame have no order, so neither the first nor the last can be kept.  `reading` is as for `majorant.read`.
     """
-    if repeats not in POLICIES:
-        raise ConfigError(
-            f"repeats={repeats}: rows of a Spark frame have no order. Choose one of {', '.join(POLICIES)}."
-        )
     columns = columns or Columns()
-    raw = _raw(frame, columns, source)
-    words = vocabulary(raw, columns, frozenset(empty), max_classes, source, text=text)
+    roles = {role: name for role in ROLES if (name := getattr(columns, role)) is not None}
+    ignored = tuple(name for name in frame.columns if name not in roles.values())
+    table = Table(source="Spark frame", kind="typed", format="Spark", columns=roles, ignored=ignored, parts=iter(()))
+    return encode_table(frame, table, ReadOptions.of(reading), partitions=partitions, folder=folder)
+
+
+def encode_table(
+    frame: Any, table: Table, options: ReadOptions, *, partitions: int | None = None, folder: str | None = None
+) -> SparkVotes:
+    """The same of a frame that a table describes: where it comes from, its columns, and what its cells are."""
+    if options.repeats not in POLICIES:
+        raise ConfigError(
+            f"repeats={options.repeats}: rows of a Spark frame have no order. Choose one of {', '.join(POLICIES)}."
+        )
+    options = one_gold(options, table)
+    raw = _raw(frame, table)
+    words = vocabulary(raw, table, options)
     n_workers, n_classes = len(words.workers), len(words.labels)
     coded = _coded(frame.sparkSession, raw, words)
     n_parts = partitions or _n_partitions(frame, int(words.votes_jl.sum()) + words.n_empty, n_workers, n_classes)
-    packing = Packing(n_workers=n_workers, n_classes=n_classes, repeats=repeats)
+    packing = Packing(n_workers=n_workers, n_classes=n_classes, repeats=options.repeats)
     packed = _kept(coded.repartition(n_parts, "item"), packing, folder)
     facts = packed.select(*FACTS).toArrow().sort_by("part").to_pydict()
-    _refuse_trouble(facts, words, columns, source)
+    _refuse_trouble(facts, words)
     places = Places(
         part_b=np.array(facts["part"], dtype=np.int64),
         item_b=np.concatenate([[0], np.cumsum(facts["items"], dtype=np.int64)]),
         n_workers=n_workers,
         n_classes=n_classes,
-        has_gold=columns.gold is not None,
+        has_gold=words.gold_map is not None,
     )
     return SparkVotes(
         frame=packed,
@@ -93,106 +112,128 @@ def encode(
         workers=tuple(words.workers.to_pylist()),
         labels=words.labels,
         n_votes=sum(facts["votes"]),
-        account=_account(facts, words, columns, repeats, source),
+        account=_account(facts, words, options),
     )
 
 
-def _raw(frame: Any, columns: Columns, source: str) -> Any:
+def _raw(frame: Any, table: Table) -> Any:
     """The frame with the columns item, worker, label and gold."""
     from pyspark.sql import functions as F
 
-    named = {"item": columns.item, "worker": columns.worker, "label": columns.label, "gold": columns.gold}
-    for role, name in named.items():
-        if name is not None and name not in frame.columns:
+    for role, name in table.columns.items():
+        if name not in frame.columns:
             raise ConfigError(
-                f"{source} has no column {name!r} to take for the {role}. Its columns are {', '.join(frame.columns)}."
+                f"{table.source} has no column {name!r} to take for the {role}. Its columns are "
+                f"{', '.join(frame.columns)}."
             )
-    gold = F.lit(None).cast("string") if columns.gold is None else frame[f"`{columns.gold}`"]
-    kept = (frame[f"`{named[role]}`"].alias(role) for role in ("item", "worker", "label"))
-    return frame.select(*kept, gold.alias("gold"))
+    given = {role: frame[f"`{name}`"] for role, name in table.columns.items()}
+    none = F.lit(None).cast("string")
+    return frame.select(*(given.get(role, none).alias(role) for role in ROLES))
 
 
-def vocabulary(
-    raw: Any, columns: Columns, empty: frozenset[str], max_classes: int, source: str, *, text: bool
-) -> Vocabulary:
-    """Workers and labels with their counts, by the SQL that DuckDB runs as well: one pass over the frame."""
+def vocabulary(raw: Any, table: Table, options: ReadOptions) -> Vocabulary:
+    """Workers and labels with their counts, by the SQL that DuckDB runs as well, named by the rules of all reading."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     counted = raw.sparkSession.sql(worker_query("{votes}"), votes=raw).persist()
     try:
-        values = [row[0] for row in counted.select("label").distinct().limit(max_classes + 2).collect()]
-        filled = [v for v in values if not is_empty(v) and str(v) not in empty]
-        if len(filled) > max_classes:
-            raise DataError(
-                f"{source}, column {columns.label!r}: more than {max_classes:,} different labels, e.g. {filled[0]!r}; "
-                "it is probably not the column of labels. Say which is with label='NAME', or raise max_classes=."
-            )
-        if not filled:
-            raise DataError(f"{source}: no row holds a vote; column {columns.label!r} is empty throughout.")
-        table = counted.toArrow().combine_chunks()
+        values = _distinct(counted, "label", table, options)
+        counts = counted.toArrow().combine_chunks()
     finally:
         counted.unpersist()
-    workers = pc.unique(table.column("worker")).drop_null()
+    workers = pc.unique(counts.column("worker")).drop_null()
     workers = workers.take(pc.sort_indices(workers))
     nobody = [v for v in workers.to_pylist() if is_empty(v)] if pa.types.is_string(workers.type) else []
-    if nobody or table.column("worker").null_count:
+    if nobody or counts.column("worker").null_count:
         raise DataError(
-            f"{source}, column {columns.worker!r}: some rows name no worker. Fill them in or leave them out."
+            f"{table.source}, column {table.columns['worker']!r}: some rows name no worker. Fill them in or leave them "
+            "out."
         )
-    golds = [] if columns.gold is None else _gold_values(raw, empty, max_classes, columns, source)
-    labels, code_of, gold_code_of = _named(filled, golds, text=text)
-    votes_jl, n_empty = _worker_counts(table, workers, code_of, len(labels))
+    known = {"label": values}
+    if "gold" in table.columns:
+        known["gold"] = _distinct(raw, "gold", table, options)
+    coded = _as_coded(table, known)
+    code_of = {value: code for code, value in enumerate(values)}
+    label_r = np.array([code_of.get(v, -1) for v in counts.column("label").to_pylist()], dtype=np.int64)
+    votes_r = counts.column("votes").to_numpy()
+    voted_r = label_r >= 0
+    uses = np.bincount(label_r[voted_r], weights=votes_r[voted_r], minlength=len(values)).astype(np.int64)
+    uses *= [is_vote(value, options.no_vote) for value in values]
+    if not uses.any():
+        raise no_votes(coded)
+    items, gold = _gold_of_file(raw, options)
+    named = name_labels(coded, values, uses, gold, options, len(items))
+    code_r = named.label_map[label_r]
+    worker_r = pc.index_in(counts.column("worker"), workers).to_numpy()
+    gold_map = None
+    if named.gold_i is not None:
+        gold_map = _code_table(items, named.gold_i)
+    elif named.gold_map is not None:
+        gold_map = _code_table(known["gold"], named.gold_map)
     return Vocabulary(
+        coded=coded,
+        named=named,
+        gold=gold,
         workers=workers,
-        labels=tuple(labels),
-        label_map=_code_table(code_of),
-        gold_map=_code_table(gold_code_of) if golds else None,
-        votes_jl=votes_jl,
-        n_empty=n_empty,
-        n_by_label=dict(zip(labels, votes_jl.sum(axis=0).tolist(), strict=True)),
+        label_map=_code_table(values, named.label_map),
+        gold_map=gold_map,
+        votes_jl=_worker_counts(worker_r, code_r, votes_r, (len(workers), len(named.labels))),
+        n_empty=int(votes_r[code_r < 0].sum()),
     )
 
 
-def _code_table(code_of: dict[Any, int]) -> Any:
+def _distinct(frame: Any, role: str, table: Table, options: ReadOptions) -> list[Any]:
+    """The different values of a column, what is no vote among them; too many are refused."""
+    most, name = options.most_labels, table.columns[role]
+    values = [row[0] for row in frame.select(role).distinct().limit(most + 2).collect()]
+    filled = [value for value in values if is_vote(value, options.no_vote)]
+    if len(filled) > most:
+        raise DataError(
+            f"{table.source}, column {name!r}: more than {most:,} different labels, e.g. {filled[0]!r}; it is probably "
+            f"not the column of {role} labels. Say which is with {role}='NAME', or allow more with max_classes=."
+        )
+    return [value for value in values if value is not None]
+
+
+def _as_coded(table: Table, known: dict[str, list[Any]]) -> Coded:
+    """What the frame holds as a table that has been read: an entry for each different value, and no rows."""
+    codes = {role: np.arange(len(values), dtype=np.int32) for role, values in known.items()}
+    nothing = dict.fromkeys(known, np.empty(0, dtype=np.int32))
+    span = Span(0, table.source, "value", 1, None)
+    return Coded(
+        table=table, n_rows=0, codes=codes, declared=nothing, known=dict(known), seconds_n=None, spans=[span],
+        declared_spans=[span],
+    )  # fmt: skip
+
+
+def _gold_of_file(raw: Any, options: ReadOptions) -> tuple[list[Any], Gold | None]:
+    """The items that a gold file may speak of, and what it says of them, by their places in that list."""
+    if options.gold_file is None:
+        return [], None
+    import pyarrow as pa
+    from pyspark.sql import functions as F
+
+    file = load_gold(options.gold_file, options.for_gold())
+    texts = raw.sparkSession.createDataFrame(pa.table({"text": pa.array(sorted(spellings(file.items)))}))
+    asked = raw.join(F.broadcast(texts), raw["item"].cast("string") == texts["text"], "left_semi")
+    items = [row[0] for row in asked.select("item").distinct().collect()]
+    return items, match_gold(file, items)
+
+
+def _code_table(values: Sequence[Any], code_map: IntArray) -> Any:
+    """An Arrow table from values to codes, of those that have one."""
     import pyarrow as pa
 
-    return pa.table({"raw": pa.array([*code_of]), "code": pa.array([*code_of.values()], pa.int32())})
+    coded = [(value, int(code)) for value, code in zip(values, code_map, strict=False) if code >= 0]
+    return pa.table({"raw": pa.array([v for v, _ in coded]), "code": pa.array([k for _, k in coded], pa.int32())})
 
 
-def _gold_values(raw: Any, empty: frozenset[str], max_classes: int, columns: Columns, source: str) -> list[Any]:
-    values = [row[0] for row in raw.select("gold").distinct().limit(max_classes + 2).collect()]
-    filled = [v for v in values if not is_empty(v) and str(v) not in empty]
-    if len(filled) > max_classes:
-        raise DataError(f"{source}, column {columns.gold!r}: more than {max_classes:,} different gold labels.")
-    return filled
-
-
-def _named(filled: list[Any], golds: list[Any], *, text: bool) -> tuple[list[Any], dict[Any, int], dict[Any, int]]:
-    """The labels in their order, and the code of each raw label and gold; gold may name labels that nobody gave."""
-    numbers = numbers_if_all([*filled, *golds]) if text else {}
-    given = [numbers.get(v, v) for v in filled]
-    gold_labels = match_labels([numbers.get(v, v) for v in golds], given)
-    labels = sort_labels(dict.fromkeys([*given, *gold_labels]))
-    code = {label: k for k, label in enumerate(labels)}
-    return (
-        labels,
-        {value: code[label] for value, label in zip(filled, given, strict=True)},
-        {value: code[label] for value, label in zip(golds, gold_labels, strict=True)},
-    )
-
-
-def _worker_counts(table: Any, workers: Any, code_of: dict[Any, int], n_classes: int) -> tuple[IntArray, int]:
-    import pyarrow.compute as pc
-
-    worker_r = pc.index_in(table.column("worker"), workers).to_numpy()
-    label_r = np.array([code_of.get(v, -1) for v in table.column("label").to_pylist()])
-    votes_r = table.column("votes").to_numpy()
-    used = label_r >= 0
+def _worker_counts(worker_r: IntArray, label_r: IntArray, votes_r: IntArray, shape: tuple[int, int]) -> IntArray:
+    used, n_classes = label_r >= 0, shape[1]
     keys, place = np.unique(worker_r[used] * np.int64(n_classes) + label_r[used], return_inverse=True)
     votes = np.bincount(place, weights=votes_r[used], minlength=len(keys)).astype(np.int64)
-    votes_jl = as_worker_counts([keys // n_classes, keys % n_classes, votes], len(workers), n_classes)
-    return votes_jl, int(votes_r[~used].sum())
+    return as_worker_counts([keys // n_classes, keys % n_classes, votes], *shape)
 
 
 def _coded(spark: Any, raw: Any, words: Vocabulary) -> Any:
@@ -210,7 +251,8 @@ def _coded(spark: Any, raw: Any, words: Vocabulary) -> Any:
     gold = none
     if words.gold_map is not None:
         gold_map = spark.createDataFrame(words.gold_map).toDF("gold_raw", "gold_code")
-        joined = joined.join(F.broadcast(gold_map), raw["gold"] == gold_map["gold_raw"], "left")
+        by = "item" if words.named.gold_i is not None else "gold"
+        joined = joined.join(F.broadcast(gold_map), raw[by] == gold_map["gold_raw"], "left")
         gold = F.coalesce("gold_code", none)
     return joined.select(
         raw["item"].alias("item"),
@@ -241,10 +283,10 @@ def _kept(parted: Any, packing: Packing, folder: str | None) -> Any:
     schema = T.StructType(
         [
             T.StructField("part", T.IntegerType()),
-            *(T.StructField(name, T.LongType()) for name in FACTS[1:-1]),
+            *(T.StructField(name, T.LongType()) for name in COUNTS),
             T.StructField("trouble", T.StringType()),
-            *(T.StructField(name, T.BinaryType()) for name in ("columns", "offsets", "gold")),
-            T.StructField("names", T.ArrayType(parted.schema["item"].dataType)),
+            *(T.StructField(name, T.BinaryType()) for name in ARRAYS),
+            *(T.StructField(name, T.ArrayType(parted.schema["item"].dataType)) for name in ("bare_names", "names")),
         ]
     )
     packed = mapped(parted, partial(pack, packing=packing), schema)
@@ -254,38 +296,41 @@ def _kept(parted: Any, packing: Packing, folder: str | None) -> Any:
     return parted.sparkSession.read.schema(schema).parquet(folder)
 
 
-def _refuse_trouble(facts: dict[str, list[Any]], words: Vocabulary, columns: Columns, source: str) -> None:
+def _refuse_trouble(facts: dict[str, list[Any]], words: Vocabulary) -> None:
     """Rows without an item, workers who contradict themselves, items with two gold labels."""
+    table = words.coded.table
     if sum(facts["nameless"]):
-        raise DataError(f"{source}, column {columns.item!r}: {sum(facts['nameless']):,} rows name no item.")
-    for told in facts["trouble"]:
-        if told is None:
-            continue
-        found = json.loads(told)
-        if "gold" in found:
-            both = " and ".join(repr(words.labels[k]) for k in found["gold"])
-            raise DataError(f"{source}: item {found['item']!r} has two gold labels, {both}. Keep one.")
-        said = " and ".join(repr(words.labels[k]) for k in found["labels"])
         raise DataError(
-            f"{source}: worker {words.workers[found['worker']].as_py()!r} labels item {found['item']!r} twice, {said}. "
-            "Keep one vote per worker and item, or count both with repeats='each'."
+            f"{table.source}, column {table.columns['item']!r}: {sum(facts['nameless']):,} rows name no item."
+        )
+    for text in facts["trouble"]:
+        if text is None:
+            continue
+        trouble = json.loads(text)
+        if "gold" in trouble:
+            both = " and ".join(repr(words.labels[k]) for k in trouble["gold"])
+            raise DataError(f"{table.source}: item {trouble['item']!r} has two gold labels, {both}. Keep one.")
+        labels = " and ".join(repr(words.labels[k]) for k in trouble["labels"])
+        raise DataError(
+            f"{table.source}: worker {words.workers[trouble['worker']].as_py()!r} labels item {trouble['item']!r} "
+            f"twice, {labels}. Keep one vote per worker and item, or count both with repeats='each'."
         )
 
 
-def _account(facts: dict[str, list[Any]], words: Vocabulary, columns: Columns, repeats: str, source: str) -> Account:
-    roles = {"item": columns.item, "worker": columns.worker, "label": columns.label, "gold": columns.gold}
-    votes, merged, rows = (sum(facts[name]) for name in ("votes", "merged", "rows"))
-    notes = []
-    if merged:
-        notes.append(Note("merged", f"{merged:,} exact {'copy' if merged == 1 else 'copies'} of other votes merged."))
-    return Account(
-        source=source,
-        format="Spark",
-        columns={role: name for role, name in roles.items() if name is not None},
-        rows=rows,
-        votes=votes,
-        abstained=rows - votes - merged,
-        merged=merged,
-        repeats=repeats,
-        notes=(*notes, *label_notes(words.labels, words.n_by_label)),
-    )
+def _account(facts: dict[str, list[Any]], words: Vocabulary, options: ReadOptions) -> Account:
+    silent = np.flatnonzero(words.votes_jl.sum(axis=1) == 0)
+    n_classes = len(words.labels)
+    coverage = Coverage(
+        labels=words.labels,
+        votes_l=np.sum([np.frombuffer(one, np.int64) for one in facts["by_label"]], axis=0),
+        bare=[name for names in facts["bare_names"] for name in names][:LISTED],
+        n_bare=sum(facts["bare"]),
+        silent=[words.workers[int(j)].as_py() for j in silent[:LISTED]],
+        n_silent=len(silent),
+        gold_k=None if words.gold_map is None else np.sum(
+            [np.frombuffer(one, np.int64) for one in facts["gold_by_label"]], axis=0
+        )[:n_classes] > 0,
+    )  # fmt: skip
+    coded = replace(words.coded, n_rows=sum(facts["rows"]))
+    resolved = Resolved(None, sum(facts["merged"]), 0)
+    return make_account(coded, coverage, words.named, resolved, options.repeats, words.gold)

@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 
 from majorant.account import Account
 from majorant.backend import Part
+from majorant.io.notes import LISTED
+from majorant.io.table import arrow_view
 from majorant.kernels import Block
 from majorant.votes import IntArray, Votes
 
-FACTS = ("part", "items", "votes", "rows", "merged", "nameless", "trouble")  # what the driver is told of a block
+COUNTS = ("items", "votes", "rows", "merged", "nameless", "bare")
+ARRAYS = ("columns", "offsets", "gold", "by_label", "gold_by_label")
+FACTS = ("part", *COUNTS, "trouble", "by_label", "gold_by_label", "bare_names")  # what the driver is told of a block
 PACKED = ("part", "columns", "offsets", "gold")  # what a pass needs
 
 
@@ -61,10 +65,10 @@ def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
     facts, arrays, items = pack_table(table, packing)
     row: dict[str, Any] = {
         "part": pa.array([part], pa.int32()),
-        **{name: pa.array([facts[name]], pa.int64()) for name in ("items", "votes", "rows", "merged", "nameless")},
+        **{name: pa.array([facts[name]], pa.int64()) for name in COUNTS},
         "trouble": pa.array([facts["trouble"]], pa.string()),
-        **{name: pa.array([array.tobytes()], pa.binary()) for name, array in arrays.items()},
-        "names": pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), items),
+        **{name: pa.array([arrays[name].tobytes()], pa.binary()) for name in ARRAYS},
+        **{name: as_list(names) for name, names in (("bare_names", facts["bare_names"]), ("names", items))},
     }
     yield pa.record_batch(row)
 
@@ -97,9 +101,20 @@ def pack_table(table: Any, packing: Packing) -> tuple[dict[str, Any], dict[str, 
         "columns": column_n.astype(packing.dtype),
         "offsets": np.concatenate([[0], np.cumsum(votes_i)]).astype(packing.dtype),
         "gold": gold_i,
+        "by_label": np.bincount(key_n % (n_classes + 1) - 1, minlength=n_classes).astype(np.int64),
+        "gold_by_label": np.bincount(gold_i[gold_i >= 0], minlength=n_classes).astype(np.int64),
     }
+    bare_i = np.flatnonzero(votes_i == 0)
+    bare = {"bare": len(bare_i), "bare_names": items.take(arrow_view(bare_i[:LISTED]))}
     facts = {"items": len(items), "votes": len(key_n), "rows": table.num_rows + nameless, "merged": int(again_n.sum())}
-    return {**facts, "nameless": nameless, "trouble": trouble}, arrays, items
+    return {**facts, **bare, "nameless": nameless, "trouble": trouble}, arrays, items
+
+
+def as_list(values: Any) -> Any:
+    """One list of values, as a column of one row."""
+    import pyarrow as pa
+
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
 
 
 def _item_codes(column: Any) -> tuple[NDArray[np.int64], Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from majorant.account import Account
 from majorant.backend.spark.engine import SparkEngine, ship
-from majorant.backend.spark.pack import PACKED, Places, blocks_of, mapped, votes_of
+from majorant.backend.spark.pack import PACKED, Places, as_list, blocks_of, mapped, votes_of
 from majorant.blocks import Rows
 from majorant.merge import take_items
 from majorant.votes import IntArray, Votes
@@ -122,16 +122,10 @@ def _take(sent: Any, places: Places, batches: Iterator[Any]) -> Iterator[Any]:
             yield pa.record_batch(
                 {
                     "part": pa.array([places.part_b[block.index]], pa.int32()),
-                    **{name: _list(pa.array(array, pa.int32())) for name, array in lists.items()},
-                    "names": _list(batch.column("names")[row].values.take(pa.array(local_p))),
+                    **{name: as_list(pa.array(array, pa.int32())) for name, array in lists.items()},
+                    "names": as_list(batch.column("names")[row].values.take(pa.array(local_p))),
                 }
             )
-
-
-def _list(values: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
 
 
 def _flat(table: Any, name: str) -> IntArray:

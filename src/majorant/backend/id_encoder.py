@@ -23,7 +23,7 @@ ODD = np.uint64(0x9E3779B97F4A7C15)  # multiplying by an odd number loses nothin
 JSON_TEXT, JSON_WHOLE = r'^"[^\\]*"$', r"^(0|-?[1-9][0-9]{0,17})$"  # as JSON writes them, each value in one way only
 
 
-class Roll:
+class IdEncoder:
     """The items, or the workers, in order of appearance.
 
     Whole numbers that lie close together find their codes in a table of all numbers between them (DenseTable), text and
