@@ -390,3 +390,36 @@ def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as stop:
         main()
     assert (stop.value.code, "no.csv" in capsys.readouterr().err) == (2, True)
+
+
+TABLE = "item,worker,label,language\na,w,1,de\na,x,2,de\nb,w,2,fr\nb,x,2,fr\nb,x,2,fr\nc,w,,fr\nc,y,,fr\n"
+GOLD = "item,gold\na,1\nb,2\nz,1\n"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"gold_file": "gold.csv"},
+        {"codes": "1=no,2=yes"},
+        {"threshold": 1.5},
+        {"order": "2,1"},
+        {"empty": "1"},
+        {"columns": "item,worker,label,_", "repeats": "each", "empty": "label"},
+    ],
+    ids=str,
+)
+def test_files_are_read_by_the_rules_of_memory(spark, tmp_path, settings):
+    """The same labels, gold, account and notes."""
+    (tmp_path / "votes.csv").write_text(TABLE if "columns" not in settings else TABLE.partition("\n")[2])
+    (tmp_path / "gold.csv").write_text(GOLD)
+    told = {**settings, **({"gold_file": str(tmp_path / "gold.csv")} if "gold_file" in settings else {})}
+    here = read(str(tmp_path / "votes.csv"), **told)
+    there = read_votes(spark, [str(tmp_path / "votes.csv")], ReadOptions(**told))
+    back = there.take_items(np.arange(there.shape[0]))
+    assert (there.labels, set(there.workers)) == (here.labels, set(here.workers))
+    if here.gold_i is not None:
+        given, expected = (dict(zip(votes.items, votes.gold_i.tolist(), strict=True)) for votes in (back, here))
+        assert given == expected
+    for name in ("rows", "votes", "abstained", "merged", "dropped", "repeats"):
+        assert getattr(there.account, name) == getattr(here.account, name), name
+    assert sorted(there.account.notes, key=str) == sorted(here.account.notes, key=str)
