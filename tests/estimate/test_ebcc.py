@@ -8,7 +8,7 @@ import pytest
 import oracles.variational as oracle
 from crowds import random_votes
 from majorant.estimate.ebcc import EBCC
-from majorant.estimate.em import prepare
+from majorant.estimate.em import prepare, thinned
 from majorant.estimate.ibcc import IBCC
 from majorant.estimate.tables import Counts, share_counts
 from majorant.votes import Votes
@@ -97,3 +97,24 @@ def test_restarts_differ_and_the_highest_bound_wins():
         for params in list(EBCC(restarts=2).starts(counts, counts.items_g, prepared, np.random.default_rng(seed)))[1:]
     ]
     assert min(np.abs(a - b).max() for a, b in combinations(drawn, 2)) > 0.1
+
+
+def test_of_many_votes_some_items_choose_the_drawn_start_and_the_same_optimum_is_found(monkeypatch):
+    votes, _, _ = crowd_with_subtypes(np.random.default_rng(3))
+    everywhere = EBCC().fit(votes, rng=0)
+    monkeypatch.setattr("majorant.estimate.ebcc.SCOUTED_VOTES", votes.n_votes // 4)
+    fit = EBCC().fit(votes, rng=0)
+    np.testing.assert_allclose(fit.trace[-1], everywhere.trace[-1], rtol=1e-4)
+    assert (fit.codes() == everywhere.codes()).mean() > 0.99
+
+
+def test_the_items_that_choose_a_start_are_the_same_where_equal_items_are_merged():
+    votes = random_votes(np.random.default_rng(5), n_items=5_000, n_workers=3, n_classes=2, n_votes=12_000)
+    merged = prepare(votes, None, None, clamp_gold=False)
+    apart = prepare(votes, None, None, clamp_gold=False, merge=False)
+    assert merged.pattern_i is not None
+    assert apart.pattern_i is None
+    sums = [share_counts(few.engine, few.totals) for few in (thinned(merged, 3_000), thinned(apart, 3_000))]
+    np.testing.assert_allclose(sums[0].votes_jgl, sums[1].votes_jgl)
+    assert 2_500 < sums[0].votes_jgl.sum() < 3_500
+    assert thinned(apart, 12_000) is None

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from majorant.blocks import Engine
 from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
-from majorant.estimate.em import Prepared, Progress, prepare, run_starts
+from majorant.estimate.em import Prepared, Progress, most_promising, prepare, run_starts, thinned
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import Counts, Tables, expect, posterior, share_counts
 from majorant.kernels import Block, FloatArray, shares
@@ -20,6 +20,7 @@ from majorant.randomness import as_generator
 from majorant.theory.checks import safe_log
 from majorant.votes import Votes, names_of
 
+SCOUTED_VOTES = 30_000  # of more, some items tell which of the drawn starts is the most promising
 LEAST_ITEMS = 0.01  # imaginary items of a class that nobody voted for
 NOISE = 0.1  # in nats a vote: enough to set subtypes apart, small against what votes say about classes
 
@@ -68,7 +69,11 @@ class EBCC(Estimator):
     def tables(self, params: SubtypeParams) -> Tables:
         """Expected log-probabilities under each subtype of each class."""
         n_workers, n_classes, n_subtypes, n_labels = params.votes_jkml.shape
-        log_vote_jgl = expected_log(params.votes_jkml).reshape(n_workers, n_classes * n_subtypes, n_labels)
+        live_km, habit_kml = self._live(params), expected_log(self.base(n_classes))
+        log_vote_jkml = np.empty(params.votes_jkml.shape)
+        log_vote_jkml[:, ~live_km] = np.repeat(habit_kml, n_subtypes, axis=1)[~live_km]
+        log_vote_jkml[:, live_km] = expected_log(params.votes_jkml[:, live_km])
+        log_vote_jgl = log_vote_jkml.reshape(n_workers, n_classes * n_subtypes, n_labels)
         log_prior_km = expected_log(params.items_k)[:, None] + expected_log(params.subtypes_km)
         return Tables(vote_rows(log_vote_jgl), log_prior_km.ravel())
 
@@ -87,11 +92,16 @@ class EBCC(Estimator):
     def log_prior(self, params: SubtypeParams) -> float:
         """Minus the divergence of the approximate posterior from the prior."""
         even_m = np.full(self.subtypes, self.concentration / self.subtypes)
+        live_km, base_kml = self._live(params), self.base(len(params.items_k))
         return -(
-            divergence(params.votes_jkml, self.base(len(params.items_k)))
+            divergence(params.votes_jkml[:, live_km], np.repeat(base_kml, self.subtypes, axis=1)[live_km])
             + divergence(params.subtypes_km, even_m)
             + divergence(params.items_k, params.base_k)
         )
+
+    def _live(self, params: SubtypeParams) -> NDArray[np.bool_]:
+        """Which subtypes hold a part of some item; the others have no votes but imaginary ones, (K, M)."""
+        return np.asarray(params.subtypes_km != self.concentration / self.subtypes)
 
     def base(self, n_classes: int) -> FloatArray:
         """The imaginary votes by class, subtype (one stands for all) and label."""
@@ -113,6 +123,22 @@ class EBCC(Estimator):
             tables = Tables(vote_rows(np.repeat(log_vote_jkl, self.subtypes, axis=1) + noise_jgl), log_prior_g)
             yield self.m_step(expect(prepared.engine, tables, prepared.totals), base)
 
+    def _scouted(
+        self, start: Fit | None, votes: Votes, prepared: Prepared, rng: np.random.Generator
+    ) -> Iterator[SubtypeParams]:
+        """The first start; the drawn ones, or of many votes the one that does best on some of the items."""
+        base_k = np.maximum(share_counts(prepared.engine, prepared.totals).items_g, LEAST_ITEMS)
+        few = thinned(prepared, SCOUTED_VOTES) if self.restarts > 1 else None
+        starts = self.starts(start_counts(start, votes, prepared), base_k, prepared, rng)
+        if few is None:
+            yield from starts
+            return
+        yield next(starts)
+        few_k = np.maximum(share_counts(few.engine, few.totals).items_g, LEAST_ITEMS)
+        drawn = self.starts(start_counts(start, votes, few), few_k, few, rng)
+        next(drawn)
+        yield most_promising(self, few, drawn)._replace(base_k=base_k)
+
     def fit(
         self,
         votes: Votes,
@@ -128,8 +154,7 @@ class EBCC(Estimator):
         earlier = learned_of(start, self.name, votes, *SubtypeParams._fields)
         starts: Iterable[SubtypeParams] = [] if earlier is None else [SubtypeParams(*earlier)]
         if earlier is None:
-            base_k = np.maximum(share_counts(prepared.engine, prepared.totals).items_g, LEAST_ITEMS)
-            starts = self.starts(start_counts(start, votes, prepared), base_k, prepared, as_generator(rng))
+            starts = self._scouted(start, votes, prepared, as_generator(rng))
         solution = run_starts(self, prepared, starts, progress)
         params = solution.params
         tables, n_classes, n_subtypes = self.tables(params), len(votes.labels), self.subtypes

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkabl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.blocks import ITEMS_PER_BLOCK, Engine, in_memory
+from majorant.blocks import ITEMS_PER_BLOCK, Engine, every_nth, in_memory
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import Counts, Tables, Totals, count_totals, expect, posterior, share_counts
@@ -178,6 +178,34 @@ def run_starts(
             break
         other = _go_on(model, prepared, other, other.params, SCOUT_STEPS, progress)
     return other if other.trace[-1] > best.trace[-1] + HIGHER * abs(best.trace[-1]) else best
+
+
+def most_promising(model: TableModel[P], prepared: Prepared, starts: Iterable[P]) -> P:
+    """Where the start that is highest after a few steps leads to."""
+    scouted = [_go_on(model, prepared, None, start, SCOUT_STEPS, None) for start in starts]
+    best = max(scouted, key=lambda one: one.trace[-1])
+    return _go_on(model, prepared, best, best.params, model.max_iter, None).params
+
+
+def thinned(prepared: Prepared, most_votes: int) -> Prepared | None:
+    """Every so manyth item, in memory, with about `most_votes` votes together; None where all items have no more.
+
+    The items are the same wherever they lie, and whether equal ones were merged.
+    """
+    every = int(prepared.totals.votes_c.sum() / most_votes)
+    if every < 2:
+        return None
+    few = every_nth(prepared.engine, every) if prepared.pattern_i is None else _thinned_patterns(prepared, every)
+    return Prepared(few, count_totals(few), None)
+
+
+def _thinned_patterns(prepared: Prepared, every: int) -> Engine:
+    """The same of merged items: a pattern counts as often as the items that are left of it do."""
+    assert prepared.pattern_i is not None
+    n_patterns = prepared.engine.shape[0]
+    items_p = np.bincount(prepared.pattern_i, minlength=n_patterns)
+    left_p = np.bincount(prepared.pattern_i[::every], minlength=n_patterns)
+    return every_nth(prepared.engine, 1, share=left_p / np.maximum(items_p, 1))
 
 
 def climb(

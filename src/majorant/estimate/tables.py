@@ -16,6 +16,8 @@ from majorant.blocks import Engine
 from majorant.kernels import Block, FloatArray, gather, scatter, shares, softmax_rows, weighted_sum
 from majorant.votes import IntArray
 
+MANY_VOTES = 64  # on an item; beyond, it is not asked which subtypes can matter
+NOTHING = -50.0  # nats: what is so much less likely than its neighbour adds nothing, not even to the last digit
 LOG_CHUNK = 32  # a product of this many numbers seldom overflows: their logarithms would have to be 22 in the mean
 TINY = float(np.finfo(float).tiny)
 
@@ -56,6 +58,7 @@ class Totals(NamedTuple):
     items: float
     n_workers: int
     n_labels: int
+    most_votes: int  # on an item; MANY_VOTES stands for any number from that on
 
 
 class Counts(NamedTuple):
@@ -70,16 +73,25 @@ def count_totals(engine: Engine) -> Totals:
     """The totals of an engine's votes."""
     _, n_workers, n_labels = engine.shape
 
-    def step(block: Block) -> tuple[FloatArray, FloatArray]:
+    def step(block: Block) -> tuple[FloatArray, FloatArray, IntArray]:
         ones_i = np.ones(block.stop - block.start)
-        return scatter(block, ones_i), weighted_sum(block, ones_i)
+        votes_i = np.minimum(np.diff(block.matrix.indptr), MANY_VOTES)
+        items_h = np.bincount(votes_i, minlength=MANY_VOTES + 1)
+        return scatter(block, ones_i), weighted_sum(block, ones_i), items_h
 
-    votes_c, items = engine.map_sum(step)
-    return Totals(votes_c, float(items), n_workers, n_labels)
+    votes_c, items, items_h = engine.map_sum(step)
+    return Totals(votes_c, float(items), n_workers, n_labels, int(np.flatnonzero(items_h).max(initial=0)))
 
 
 def expect(engine: Engine, tables: Tables, totals: Totals) -> Counts:
     """One E step over all blocks: the expected counts under `tables`, and the evidence for them."""
+    live_g = live_columns(tables, totals)
+    if live_g is not None:
+        few = expect(engine, Tables(tables.log_vote_cg[:, live_g], tables.log_prior_g[live_g]), totals)
+        n_latent = tables.log_vote_cg.shape[1]
+        votes_jgl, items_g = np.zeros((totals.n_workers, n_latent, totals.n_labels)), np.zeros(n_latent)
+        votes_jgl[:, live_g], items_g[live_g] = few.votes_jgl, few.items_g
+        return Counts(votes_jgl, items_g, few.evidence)
     if not tables.as_odds:
         sums = engine.map_sum(lambda block: _step(block, tables))
         return Counts(_by_worker(sums.votes_cg, totals), sums.items_g, sums.evidence)
@@ -87,6 +99,32 @@ def expect(engine: Engine, tables: Tables, totals: Totals) -> Counts:
     sums = engine.map_sum(lambda block: _odds_step(block, odds))
     base = totals.votes_c @ tables.log_vote_cg[:, 1] + totals.items * tables.log_prior_g[1]
     return _with_first_class(sums, totals, sums.evidence + base)
+
+
+def live_columns(tables: Tables, totals: Totals) -> IntArray | None:
+    """The columns of the subtypes that can matter to some item, as many of each class; None where that is all.
+
+    A subtype is dead where, on any votes that an item may have, it is less likely by exp(NOTHING) than the largest
+    subtype of its class.
+
+    >>> log_vote_cg, log_prior_g = np.log([[.8, .5, .2, .5], [.2, .5, .8, .5]]), np.array([-1.0, -90.0, -1.0, -90.0])
+    >>> live_columns(Tables(log_vote_cg, log_prior_g), Totals(np.ones(2), 2.0, 1, 2, most_votes=3)).tolist()
+    [0, 2]
+    """
+    n_latent, n_classes = len(tables.log_prior_g), totals.n_labels
+    if n_latent <= n_classes or totals.most_votes >= MANY_VOTES or not np.isfinite(tables.log_vote_cg).all():
+        return None
+    prior_km = tables.log_prior_g.reshape(n_classes, -1)
+    top_k = prior_km.argmax(axis=1)
+    vote_ckm = tables.log_vote_cg.reshape(-1, n_classes, n_latent // n_classes)
+    top_ck = vote_ckm[:, np.arange(n_classes), top_k]
+    lift_km = np.maximum((vote_ckm - top_ck[:, :, None]).max(axis=0, initial=0.0), 0.0)
+    live_km = prior_km - prior_km.max(axis=1, keepdims=True) + totals.most_votes * lift_km > NOTHING
+    width = int(live_km.sum(axis=1).max())
+    if width == n_latent // n_classes:
+        return None
+    kept_km = np.sort(np.argsort(~live_km, axis=1, kind="stable")[:, :width], axis=1)
+    return np.asarray((kept_km + np.arange(n_classes)[:, None] * prior_km.shape[1]).ravel())
 
 
 def share_counts(engine: Engine, totals: Totals) -> Counts:
