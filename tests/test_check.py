@@ -227,7 +227,7 @@ def test_compare_lists_every_method_after_the_text(run):
         (["--memory", "1GB", "--compare"], "--compare needs all votes in memory: leave out --memory"),
         (["--engine", "spark", "--compare"], "--compare needs all votes in memory: leave out --engine spark"),
         (["--engine", "spark", "--by", "label"], "--by label does not go with --engine spark: use --memory"),
-        (["--engine", "spark", "--mask"], "rows on Spark have none: use --memory"),
+        (["--engine", "spark", "--mask"], "rows on Spark have none. Use --memory"),
         (["--engine", "spark", "--memory", "1GB"], "choose one"),
     ],
 )

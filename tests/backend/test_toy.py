@@ -1,5 +1,6 @@
 """A new backend is one class with five members: votes cut into three parts, through the whole line."""
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 import majorant as mj
 from majorant.backend import Backend, Part
 from majorant.blocks import in_memory
+from majorant.cli.backend import ENGINES
 from majorant.merge import take_items
+from majorant.output import votes_table, write_table
 from majorant.report.files import write_result
 from majorant.report.summary import result_summary
 from majorant.simulate import one_coin_crew
@@ -80,3 +83,25 @@ def test_what_needs_all_votes_is_refused(votes):
 def test_claims_and_designs_are_the_same(votes):
     assert mj.certify(Thirds(votes)).named.loss == mj.certify(votes).named.loss
     assert mj.ask(Thirds(votes), n=5).items == mj.ask(votes, n=5).items
+
+
+class InThirds:
+    """An engine of the command line."""
+
+    flag = "--engine thirds"
+    refused = {"by": "thirds are slices enough"}  # noqa: RUF012
+
+    @contextlib.contextmanager
+    def backend(self, job):
+        yield Thirds(job.source.read())
+
+
+def test_the_command_line_takes_it_by_a_line_in_the_registry(votes, results, tmp_path, monkeypatch, run):
+    monkeypatch.setitem(ENGINES, "thirds", lambda master: InThirds())
+    write_table(tmp_path / "votes.csv", votes_table(votes))
+    _, out, _ = run("check", "votes.csv", "--engine", "thirds")
+    assert results[0].answer.headline in out.splitlines()[0]
+    code, _, err = run("check", "votes.csv", "--engine", "thirds", "--by", "label")
+    assert (code, "--by label does not go with --engine thirds: thirds are slices" in err) == (2, True)
+    _, _, err = run("check", "votes.csv", "--engine", "quarters")
+    assert "--engine quarters: choose one of memory, spark, thirds." in err

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import opened
+from majorant.cli.backend import Engine, Job, memory_options
 from majorant.cli.export import ENDINGS, export_option, export_text
 from majorant.cli.flags import as_flags
-from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, common_options, placed
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
 @common_options
 def aggregate(
     source: Source,
-    large: Large | None,
+    engine: Engine,
     method: str,
     ties: Ties,
     out: str,
@@ -76,14 +75,14 @@ def aggregate(
         raise ConfigError("--json and the labels cannot both go to standard output: name a file with --out.")
     if state is None and polish:
         raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
-    if state is not None and large is not None:
+    if state is not None and engine.flag:
         raise ConfigError("--state remembers votes in memory: leave out --memory.")
-    if export is not None and (state is not None or large is not None or out == "-"):
+    if export is not None and (state is not None or engine.flag or out == "-"):
         raise ConfigError("--export writes a file from votes in memory: leave out --state, --memory and --out -.")
     if export is not None and out == "labels.csv":
         out = f"labels{ENDINGS[export]}"
     if state is None:
-        account, labels = _aggregate(source, large, method, ties, out, seed, export)
+        account, labels = _aggregate(source, engine, method, ties, out, seed, export)
     else:
         with at_work(method, quiet=quiet):
             account, labels = _aggregate_more(source, method, ties, out, Path(state), seed, polish=polish)
@@ -99,10 +98,10 @@ def aggregate(
 
 
 def _aggregate(
-    source: Source, large: Large | None, method: str, ties: Ties, out: str, seed: int, export: str | None
+    source: Source, engine: Engine, method: str, ties: Ties, out: str, seed: int, export: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes wherever they lie."""
-    with opened(source, large, out=out) as backend:
+    with engine.backend(Job(source=source, out=out)) as backend:
         import numpy as np
 
         from majorant.answer.labels import count_labels, label_table

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.backend import opened
+from majorant.cli.backend import Engine, Job, memory_options
 from majorant.cli.flags import as_flags
-from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, common_options, level_option
 from majorant.cli.source import Source, input_options
 
@@ -16,9 +15,9 @@ from majorant.cli.source import Source, input_options
 @memory_options
 @level_option
 @common_options
-def agreement(source: Source, large: Large | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
+def agreement(source: Source, engine: Engine, level: float, seed: int, as_json: bool, quiet: bool) -> None:
     """How well the workers agree, beyond chance."""
-    with opened(source, large) as backend:
+    with engine.backend(Job(source=source)) as backend:
         from majorant.pipeline import measure_agreement
         from majorant.report.summary import account_summary, agreement_summary
         from majorant.report.text import agreement_lines, input_lines, to_json

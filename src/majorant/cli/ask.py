@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import opened
-from majorant.cli.cluster import Cluster, cluster_options
-from majorant.cli.memory import Large, memory_options
+from majorant.cli.backend import Engine, Job, engine_options
 from majorant.cli.options import Grouped, common_options, level_option, placed
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, Source, input_options
@@ -108,11 +106,10 @@ class _NameLists(Grouped):
     help="What the file of items is for.",
 )
 @click.option("--out", help="Where the items go, a file or a folder; the design goes beside it.  [to_label.csv]")
-@memory_options
-@cluster_options
+@engine_options
 @level_option
 @common_options
-def ask(source: Source, large: Large | None, cluster: Cluster | None, **options: Any) -> None:
+def ask(source: Source, engine: Engine, **options: Any) -> None:
     """Which items an expert should label, so that a few labels settle it without any model."""
     from majorant.io.tasks import ENDINGS
 
@@ -123,12 +120,9 @@ def ask(source: Source, large: Large | None, cluster: Cluster | None, **options:
         raise ConfigError("--accuracy, --correct and --question are different questions: choose one.")
     if options["monotone"] and options["question"] != "close-calls":
         raise ConfigError("--monotone is an assumption about close calls: use it with --question close-calls.")
-    if large is not None and cluster is not None:
-        raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
     usual = f"to_label{ENDINGS[options['tool']]}"
     out = Path(placed(options["out"] or usual, usual))
-    local = opened(source, large, out=str(out))
-    with local if cluster is None else cluster.backend(source) as backend:
+    with engine.backend(Job(source=source, out=str(out))) as backend:
         if options["more"] is not None:
             _more(backend, source, options)
             return

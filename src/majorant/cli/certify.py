@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import opened
-from majorant.cli.memory import Large, memory_options
+from majorant.cli.backend import Engine, Job, memory_options
 from majorant.cli.options import Grouped, claim_option, common_options, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options, say_notes
@@ -39,7 +38,7 @@ EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any oth
 @common_options
 def certify(
     source: Source,
-    large: Large | None,
+    engine: Engine,
     claim: str | None,
     labels: str | None,
     plug_in: str | None,
@@ -63,7 +62,7 @@ def certify(
         raise ConfigError("--share is for --plug-in METHOD: the certificate uses all items.")
     if plug_in is not None and labels is not None:
         raise ConfigError("--labels and --plug-in are two questions: ask one at a time.")
-    if large is not None and (labels or plug_in):
+    if engine.flag and (labels or plug_in):
         raise ConfigError(
             "--labels and --plug-in look at every item in memory: leave out --memory, or give the votes of a random "
             "sample of the items."
@@ -72,7 +71,7 @@ def certify(
         votes = source.read()
         say_notes(votes.account, quiet=quiet)
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
-    with opened(source, large) as backend:
+    with engine.backend(Job(source=source)) as backend:
         from majorant.claims import inquire
 
         with at_work("certifying", quiet=quiet or backend.whole is None):

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import opened
-from majorant.cli.cluster import Cluster, cluster_options
+from majorant.cli.backend import Engine, Job, engine_options, refuse_together
 from majorant.cli.export import export_option, export_path, export_text
 from majorant.cli.flags import as_flags
-from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, claim_option, common_options, emphasised, level_option
 from majorant.cli.progress import stages_of_check
 from majorant.cli.source import Source, input_options
@@ -78,14 +76,11 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
     default=None,
     help="A line on standard error for each stage; without it where standard error is no terminal, after 10 s.",
 )
-@memory_options
-@cluster_options
+@engine_options
 @claim_option
 @level_option
 @common_options
-def check(
-    source: Source, large: Large | None, cluster: Cluster | None, by: str | None, out: str | None, **options: Any
-) -> None:
+def check(source: Source, engine: Engine, by: str | None, out: str | None, **options: Any) -> None:
     """Keep majority vote, switch to another rule, or ask an expert about a few items.
 
     Five lines: the answer, what is gained, on what evidence, what to do next, the files written.
@@ -99,8 +94,14 @@ def check(
       130  interrupted
     """
     how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
-    _refuse_elsewhere(large, cluster, by, {**options, "out": out})
-    summary, written = _check(source, large, cluster, by, out, {**how, "compare_all": options["compare_all"]}, options)
+    _refuse_elsewhere(engine, {**options, "by": by, "out": out})
+    summary, written = _check(
+        engine,
+        Job(source=source, by=by, masked=options["masked"]),
+        out,
+        {**how, "compare_all": options["compare_all"]},
+        options,
+    )
     from majorant.report.check_text import answer_text, check_text
     from majorant.report.html import write_report
     from majorant.report.markdown import markdown, write_markdown
@@ -124,23 +125,21 @@ def check(
 
 
 def _check(
-    source: Source, large: Large | None, cluster: Cluster | None, by: str | None, out: str | None,
-    how: dict[str, Any], options: dict[str, Any],
-) -> tuple[dict[str, Any], list[Path]]:  # fmt: skip
+    engine: Engine, job: Job, out: str | None, how: dict[str, Any], options: dict[str, Any]
+) -> tuple[dict[str, Any], list[Path]]:
     """The line, wherever the votes are to be worked on; the facts, and the files that were written."""
-    labelled = None
+    labelled, source = None, job.source
     if source.options.gold_file is not None:
         from majorant.gold.design import recognise
 
         labelled = recognise(source.options.gold_file, design=options["design"])
     if labelled is not None:
-        if not labelled.sample or cluster is not None:
+        if not labelled.sample:
             source = replace(source, options=replace(source.options, gold_file=None))
         if options["masked"]:
             raise ConfigError("--mask hides the names by which expert labels find their items: leave it out.")
     beside = None if out is None else str(Path(out) / "labels.csv")
-    local = opened(source, large, out=beside, by=by, masked=options["masked"])
-    with local if cluster is None else cluster.backend(source) as backend:
+    with engine.backend(replace(job, source=source, out=beside)) as backend:
         from majorant.pipeline import check
         from majorant.report.files import labels_of, write_result
         from majorant.report.summary import result_summary
@@ -164,27 +163,22 @@ def _early(claim: Claim) -> None:
     click.echo(first_verdict(claim.why), err=True)
 
 
-def _refuse_elsewhere(large: Large | None, cluster: Cluster | None, by: str | None, options: dict[str, Any]) -> None:
+def _refuse_elsewhere(engine: Engine, options: dict[str, Any]) -> None:
     """What does not go together, with what to leave out."""
     if options["out"] is not None and Path(options["out"]).suffix in ONE_FILE:
         raise ConfigError(f"--out names a folder, and {options['out']} is one file. The page alone: --report FILE.")
     if options["export"] is not None:
         if options["out"] is None:
             raise ConfigError("--export writes into the folder of --out: name one. Labels alone: majorant aggregate.")
-        if large is not None or cluster is not None or options["masked"]:
+        if engine.flag or options["masked"]:
             raise ConfigError("--export needs all votes and their names: leave out --memory, --engine and --mask.")
     if options["digest"] == "-" and options["as_json"]:
         raise ConfigError("--json and --summary - both print: name a file for the summary.")
-    if large is not None and cluster is not None:
-        raise ConfigError("--memory works on this machine, --engine spark on a cluster: choose one.")
-    if options["compare_all"] and (large is not None or cluster is not None):
-        flag = "--memory" if cluster is None else "--engine spark"
-        raise ConfigError(f"--compare needs all votes in memory: leave out {flag}, or check a part of the items.")
-    if cluster is not None and by is not None:
-        raise ConfigError(f"--by {by} does not go with --engine spark: use --memory, or check each slice by itself.")
-    if cluster is not None and options["masked"]:
-        why = "--mask numbers names in the order of the rows, and rows on Spark have none"
-        raise ConfigError(f"{why}: use --memory, or mask the names in the table.")
+    if options["compare_all"] and engine.flag:
+        raise ConfigError(
+            f"--compare needs all votes in memory: leave out {engine.flag}, or check a part of the items."
+        )
+    refuse_together(engine, **options)
 
 
 def _exit_code(summary: dict[str, Any], fail_on: str, claim: str | None) -> int:

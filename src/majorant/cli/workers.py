@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.backend import opened
+from majorant.cli.backend import Engine, Job, memory_options
 from majorant.cli.flags import as_flags
-from majorant.cli.memory import Large, memory_options
 from majorant.cli.options import Grouped, common_options, level_option, placed
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
@@ -26,7 +25,7 @@ from majorant.cli.source import Source, input_options
 @common_options
 def workers(
     source: Source,
-    large: Large | None,
+    engine: Engine,
     method: str,
     out: str,
     level: float,
@@ -40,7 +39,7 @@ def workers(
     out = placed(out, "workers.csv")
     if as_json and out == "-":
         raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
-    with opened(source, large, out=out) as backend:
+    with engine.backend(Job(source=source, out=out)) as backend:
         from majorant.answer.workers import worker_table
         from majorant.output import print_table, write_table
         from majorant.pipeline import aggregate, judge_workers
