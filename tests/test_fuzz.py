@@ -1,15 +1,17 @@
 """The campaign of mutated inputs: a little of it in every run, ten minutes of it in the long one."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import majorant as mj
 from corpus import FOUND, READERS, fuzz
+from majorant.certify.named.bootstrap import bootstrap
+from majorant.report.figures import workers
 from majorant.report.files import write_result
 from majorant.report.summary import result_summary
 
@@ -75,17 +77,94 @@ def test_a_table_goes_through_check_with_its_invariants():
     assert fuzz.run_table(0, keep=False) == (0, None)
 
 
-def test_the_invariants_see_what_is_wrong(tmp_path):
-    columns = fuzz.table(np.random.default_rng(1))
-    result = mj.check(columns, rng=0)
-    write_result(result, result_summary(result), tmp_path)
-    assert list(fuzz.broken_set(tmp_path, columns)) == []
-    text = (tmp_path / "labels.csv").read_text(encoding="utf-8")
-    (tmp_path / "labels.csv").write_text(text + "unknown\n", encoding="utf-8")
-    facts = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
-    facts.pop("answer")
-    (tmp_path / "result.json").write_text(json.dumps(facts), encoding="utf-8")
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    (tmp_path / "report.html").write_text(page.replace("</svg>", "<x></svg>", 1), encoding="utf-8")
-    kinds = {fault.partition(":")[0] for fault in fuzz.broken_set(tmp_path, columns)}
-    assert {"schema", "labels.csv", "a figure is not XML"} <= kinds
+VOTES = {
+    "item": [f"=i{n // 3}" for n in range(36)],
+    "worker": [f"gpt-4.123{n % 3}" for n in range(36)],
+    "label": ["yes" if (n // 3 + n % 5 // 4) % 2 else "no" for n in range(36)],
+}
+
+
+@pytest.fixture(scope="module")
+def whole_set(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("set")
+    result = mj.check(VOTES, rng=0)
+    write_result(result, result_summary(result), folder)
+    assert list(fuzz.broken_set(folder, VOTES)) == []
+    return folder
+
+
+def replaced(old, new, n=1):
+    return lambda text: text.replace(old, new, n)
+
+
+def cell(column, value):
+    """Another value in the first row of a CSV file."""
+
+    def edit(text):
+        header, first, rest = text.split("\n", 2)
+        cells = first.split(",")
+        cells[header.split(",").index(column)] = value
+        return "\n".join([header, ",".join(cells), rest])
+
+    return edit
+
+
+def fact(value, *path):
+    """Another value in result.json."""
+
+    def edit(text):
+        facts = json.loads(text)
+        place = facts
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        return json.dumps(facts)
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "fault"),
+    [
+        ("labels.csv", cell("item", "i0"), r"labels\.csv: items \['=i0', 'i0'\]"),
+        ("labels.csv", lambda text: text + text.split("\n")[1] + "\n", r"labels\.csv: items \[\]"),
+        ("labels.csv", cell("label", "y"), r"labels\.csv: labels \['y'\]"),
+        ("labels.csv", cell("confidence", "1.5"), "1.5 is no probability"),
+        ("labels.csv", cell("confidence", "nan"), r"labels\.csv\.confidence: nan"),
+        ("labels.csv", cell("votes", "4"), "4 votes on =i0"),
+        ("workers.csv", cell("worker", "gpt-4.12"), r"workers\.csv: workers \['gpt-4.12', "),
+        ("workers.csv", cell("low", "0.9999"), r"workers\.csv: .* outside"),
+        ("workers.csv", cell("no labelled no", "1.2"), "1.2 is no probability"),
+        ("workers.csv", cell("votes", "1"), "1 votes by gpt"),
+        ("review.csv", cell("item", "=i0"), ""),
+        ("review.csv", cell("item", "i0"), r"review\.csv: items \['i0'\]"),
+        ("result.json", lambda text: json.dumps(json.loads(text) | {"answer": None}), "^schema: "),
+        ("result.json", fact(2.0, "agreement", "percent", "value"), r"percent: 2.0 outside"),
+        ("result.json", fact(-0.1, "accuracy", "majority", "low"), r"majority\.low: -0.1 is no probability"),
+        ("result.json", fact([0.5, 0.6], "workers", "confusions", 0, "matrix", 0), "do not add up to 1"),
+        ("result.json", fact(float("nan"), "confidence", "ece"), r"^\.confidence\.ece: nan"),
+        ("result.json", fact(1.2, "workers", "rows", 0, "high"), "1.2 is|outside|schema"),
+        ("report.html", replaced("</svg>", "<x></svg>"), "a figure is not XML"),
+        ("report.html", replaced(">gpt-4.1231 (", ">gpt-4.12 ("), r"figures: workers \['gpt-4.1231'\] are not"),
+        ("report.html", replaced(">yes</text>", ">ye</text>", 99), r"figures: labels \['yes'\] are not"),
+    ],
+)
+def test_each_invariant_sees_what_is_wrong(whole_set, name, edit, fault):
+    sound = (whole_set / name).read_text(encoding="utf-8")
+    broken = edit(sound)
+    assert broken != sound
+    try:
+        (whole_set / name).write_text(broken, encoding="utf-8")
+        faults = list(fuzz.broken_set(whole_set, VOTES))
+    finally:
+        (whole_set / name).write_text(sound, encoding="utf-8")
+    assert any(re.search(fault, one) for one in faults) if fault else not faults
+
+
+def test_in_a_hurry_the_same_is_looked_at(monkeypatch):
+    """Small budgets and few figures: names drawn wrongly are seen, budgets are the usual ones again afterwards."""
+    before = bootstrap.__kwdefaults__["n_replicates"]
+    assert fuzz.check_fault(VOTES, whole=False) is None
+    assert bootstrap.__kwdefaults__["n_replicates"] == before == 200
+    monkeypatch.setattr(workers, "clipped", lambda name, most: str(name)[:8])
+    assert "are not named" in fuzz.check_fault(VOTES, whole=False)

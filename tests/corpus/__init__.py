@@ -80,6 +80,8 @@ CASES: dict[str, Callable[[], bytes]] = {
     "only-magic.csv.gz": lambda: b"\x1f\x8b",
     "only-magic.csv.zst": lambda: b"\x28\xb5\x2f\xfd\0\0",
     "quote.csv": lambda: b'item,worker,label\na,w,"y\n',
+    "answers-superscript.csv": lambda: "draw,item,label\n²,i1,y\n".encode(),
+    "answers-digits.csv": lambda: b"draw,item,label\n" + b"9" * 5000 + b",i1,y\n",
     "infinite.jsonl": lambda: b'{"item": "a", "worker": "w", "label": 1e999}\n',
     "not-a-number.jsonl": lambda: b'{"item": NaN, "worker": "w", "label": 1}\n',
 }
@@ -186,11 +188,15 @@ def _read_design(path: Path) -> None:
 
 
 def _read_result(path: Path) -> None:
-    from majorant.report.saved import foreign_files, read_summary, render_saved
+    from majorant.report.saved import foreign_files, read_summary
 
-    summary = read_summary(path)
-    foreign_files(summary, path)
-    render_saved(summary, path)
+    foreign_files(read_summary(path), path)
+
+
+def _read_page(path: Path) -> None:
+    from majorant.report.saved import read_summary, render_saved
+
+    render_saved(read_summary(path), path)
 
 
 def _read_frame(path: Path) -> None:
@@ -215,6 +221,7 @@ READERS: dict[str, Callable[[Path], None]] = {
     "state": _read_state,
     "design": _read_design,
     "result": _read_result,
+    "page": _read_page,
     "frame": _read_frame,
 }
 

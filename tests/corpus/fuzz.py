@@ -13,9 +13,12 @@ import argparse
 import csv
 import gzip
 import hashlib
+import importlib
+import inspect
 import json
 import math
 import multiprocessing
+import os
 import re
 import signal
 import sys
@@ -23,18 +26,21 @@ import tempfile
 import time
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 from xml.etree import ElementTree
 
 import numpy as np
 
 from corpus import CASES, FOUND, READERS, TABLE, reader_of
 from majorant.errors import MajorantError
+from majorant.spreadsheet import unguarded
 
 PIECES = (
     b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b'"', b"'", b"\\", b",", b";", b"\t", b"\n", b"\r", b"{", b"}", b"[",
@@ -42,10 +48,13 @@ PIECES = (
     b"\\ud800", b"true", b"[]", b"{}", b'""', b"&lol;", b"<!--", b"]]>", b"\x1f\x8b", b"PK\x03\x04", b"\x1b[2J",
 )  # fmt: skip
 SMALLER_TRIES = 200
+SLOW = {"page": 0.25}  # readers that take long, and how often they are tried for each time that another is
 LONGEST = 60  # seconds of processor time of a case
 FIXTURES = Path(__file__).parent.parent / "io" / "fixtures"
 SCHEMA = Path(__file__).parent.parent.parent / "docs" / "result.schema.json"
 NAMED_ROWS = 12  # workers that the figures name
+NAMING = ("workers", "confusion")  # the figures that show names
+WHOLE = 20  # of so many tables, one is checked with all budgets and has all its figures drawn
 ODD_NAMES = (
     "a", "=1+1", "+1", "-1", "@x", "\tx", "'=1", "gpt-4.1234", "gpt-4.1235", "font: 1px", 'x id="y', "é", "e\u0301",
     "a,b", "two\nlines", "#", "0.10", "1e5", " padded ", "NULL", "null", "nan", "<script>alert(1)</script>", "]]>",
@@ -130,6 +139,7 @@ def _own_files() -> Iterator[Case]:
         write_result(result, result_summary(result), folder)
         yield Case("result", "result.json", (Path(folder) / "result.json").read_bytes())
         yield Case("result", "report.html", (Path(folder) / "report.html").read_bytes())
+        yield Case("page", "result.json", (Path(folder) / "result.json").read_bytes())
 
 
 def _frame(rng: np.random.Generator) -> dict[str, Any]:
@@ -239,8 +249,53 @@ def _bounded(seconds: int) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
+BUDGETS: dict[str, dict[str, int]] = {  # a table takes a third of the time: searches end early, resamples are few
+    "agreement.measure": {"N_BOOT": 100},
+    "answer.map": {"POINTS": 20, "REPLICATES": 10},
+    "answer.echo": {"STEPS": 3},
+    "certify.anonymous.evidence": {"SPLITS": 2},
+    "certify.anonymous.gates": {"REPLICATES": 19},
+    "certify.anonymous.loss": {"HALVINGS": 6},
+    "certify.anonymous.profile": {"ANGLES": 12, "HALVINGS": 6, "NARROWINGS": 6},
+    "certify.named.bootstrap": {"N_REPLICATES": 20},
+    "certify.split.evidence": {"SPLITS": 2},
+    "certify.split.optimal": {"MAX_STEPS": 20},
+}
+DATABASES: dict[tuple[object, ...], Any] = {}  # of this process, by their settings
+
+
+@cache
+def hurry() -> None:
+    """Share one DuckDB among the cases of this process, since starting it takes longer than reading; use one thread."""
+    from majorant import database
+
+    for name in ("io.json_text", "io.parquet", "output"):
+        importlib.import_module(f"majorant.{name}")
+    start = database.connect
+
+    def shared(threads: int | None = None, **settings: str) -> Any:
+        key = (threads, *sorted(settings.items()))
+        if key not in DATABASES:
+            DATABASES[key] = start(threads, **settings)
+        return DATABASES[key].cursor()
+
+    os.environ["MAJORANT_THREADS"] = "1"
+    for module in [module for name, module in sys.modules.items() if name.startswith("majorant")]:
+        if getattr(module, "connect", None) is start:
+            module.connect = shared  # type: ignore[attr-defined]
+
+
 def read_fault(case: Case) -> str | None:
     """What leaves a reader that should not; None where it reads its input or refuses it in its own words."""
+    fault, refusal = _read_outcome(case)
+    if DATABASES and (fault or "invalidated" in refusal):  # a shared database may have been hurt by a case before
+        DATABASES.clear()
+        fault, _ = _read_outcome(case)
+    return fault
+
+
+def _read_outcome(case: Case) -> tuple[str | None, str]:
+    """The fault, and the refusal where there is none."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("error")
         path = Path(folder) / case.name
@@ -248,11 +303,11 @@ def read_fault(case: Case) -> str | None:
         try:
             with _bounded(LONGEST):
                 READERS[case.reader](path)
-        except MajorantError:
-            return None
+        except MajorantError as error:
+            return None, str(error)
         except Exception as error:
-            return _told(error)
-    return None
+            return _told(error), ""
+    return None, ""
 
 
 def _told(error: Exception) -> str:
@@ -262,9 +317,48 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__} in {where}: {str(error)[:200]}"
 
 
+@contextmanager
+def _small_budgets() -> Iterator[None]:
+    """The budgets of searches and resampling, made small; where functions took them for defaults, there too."""
+    with ExitStack() as stack:
+        for name, smaller_ones in BUDGETS.items():
+            module = importlib.import_module(f"majorant.{name}")
+            for constant, value in smaller_ones.items():
+                usual = getattr(module, constant)
+                stack.enter_context(mock.patch.object(module, constant, value))
+                for function in [one for one in vars(module).values() if inspect.isfunction(one)]:
+                    named = {key: value for key, given in (function.__kwdefaults__ or {}).items() if given is usual}
+                    if named:
+                        stack.enter_context(mock.patch.dict(function.__kwdefaults__, named))
+        yield
+
+
+@contextmanager
+def _few_figures() -> Iterator[None]:
+    """In place of the page, the two figures that name workers and labels, their parts not arranged."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from majorant.report import files
+    from majorant.report.facts import clip
+    from majorant.report.figures import canvas, panels_of
+
+    def loose(width: float, height: float) -> Any:
+        figure = Figure(figsize=(width * canvas.POINT, height * canvas.POINT), dpi=72)
+        FigureCanvasAgg(figure)
+        return figure
+
+    def render(summary: dict[str, Any]) -> str:
+        return "".join(canvas.svg_of(panel) for name in NAMING for panel in panels_of(clip(summary), name)[:1])
+
+    with mock.patch.object(canvas, "_blank", loose), mock.patch.object(files, "render", render):
+        yield
+
+
 def table(rng: np.random.Generator) -> dict[str, list[Any]]:
     """A small table of votes with odd names, of one of several shapes."""
-    n_items, n_workers, n_classes = (int(rng.integers(1, most)) for most in (40, 15, 6))
+    n_items, n_workers = (int(most ** rng.random()) for most in (40, 15))
+    n_classes = int(rng.integers(1, 6))
     names = rng.permutation(ODD_NAMES).tolist()
     workers = [names[j] for j in range(n_workers)]
     labels = [names[-1 - k] for k in range(n_classes)]
@@ -284,8 +378,19 @@ def table(rng: np.random.Generator) -> dict[str, list[Any]]:
     return columns
 
 
-def check_fault(columns: dict[str, list[Any]], level: float = 0.95) -> str | None:
-    """What a result of `check` breaks: schema, no NaN, values in their intervals, names unchanged, no foreign error."""
+def check_fault(columns: dict[str, list[Any]], level: float = 0.95, *, whole: bool = True) -> str | None:
+    """What a result of `check` breaks: schema, no NaN, values in their intervals, names unchanged, no foreign error.
+
+    In a hurry, budgets are small and only the figures with names are drawn; what breaks then must break the whole too.
+    """
+    if whole:
+        return _check_outcome(columns, level)
+    with _small_budgets(), _few_figures():
+        fault = _check_outcome(columns, level)
+    return None if fault is None else _check_outcome(columns, level)
+
+
+def _check_outcome(columns: dict[str, list[Any]], level: float) -> str | None:
     import majorant as mj
     from majorant.report.files import write_result
     from majorant.report.summary import result_summary
@@ -294,11 +399,10 @@ def check_fault(columns: dict[str, list[Any]], level: float = 0.95) -> str | Non
         with tempfile.TemporaryDirectory() as folder, _bounded(LONGEST), warnings.catch_warnings():
             warnings.simplefilter("error")
             result = mj.check(columns, rng=0, level=level)
-            summary = result_summary(result)
-            write_result(result, summary, folder)
+            write_result(result, result_summary(result), folder)
             return next(broken_set(Path(folder), columns), None)
     except MajorantError as error:
-        return None if "." in str(error) else f"no sentence: {error}"
+        return f"refused: {error}"
     except Exception as error:
         return _told(error)
 
@@ -308,16 +412,47 @@ def broken_set(folder: Path, columns: dict[str, list[Any]]) -> Iterator[str]:
     facts = json.loads((folder / "result.json").read_text(encoding="utf-8"), parse_constant=lambda text: math.nan)
     yield from (f"schema: {error.message[:150]}" for error in _validator().iter_errors(facts))
     yield from broken_numbers(facts)
-    for name, role in (("labels.csv", "item"), ("workers.csv", "worker")):
-        with (folder / name).open(encoding="utf-8", newline="") as file:
-            found = {row[role] for row in csv.DictReader(file)}
-        if found != set(columns[role]):
-            yield f"{name}: {role}s {sorted(found ^ set(columns[role]))[:4]}"
-    with (folder / "labels.csv").open(encoding="utf-8", newline="") as file:
-        foreign = {row["label"] for row in csv.DictReader(file)} - {*columns["label"], *columns.get("gold", ()), ""}
+    labels = {*columns["label"], *(label for label in columns.get("gold", ()) if label is not None)}
+    yield from _broken_labels(_rows(folder / "labels.csv"), columns, labels)
+    yield from _broken_workers(_rows(folder / "workers.csv"), columns)
+    strange = {unguarded(row["item"]) for row in _rows(folder / "review.csv")} - {*columns["item"]}
+    if strange:
+        yield f"review.csv: items {sorted(strange)[:4]}"
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    yield from _broken_figures(page, {*columns["worker"]}, {row["label"] for row in facts["votes"]["label_votes"]})
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _broken_labels(rows: list[dict[str, str]], columns: dict[str, list[Any]], labels: set[str]) -> Iterator[str]:
+    """Items that are missing, strange or there twice, labels that nobody gave, confidences that are none."""
+    if sorted(row["item"] for row in rows) != sorted({*columns["item"]}):
+        yield f"labels.csv: items {sorted({row['item'] for row in rows} ^ {*columns['item']})[:4]}"
+    foreign = {row[key] or "" for row in rows for key in ("label", "runner_up")} - labels - {""}
     if foreign:
         yield f"labels.csv: labels {sorted(foreign)[:4]}"
-    yield from _broken_figures((folder / "report.html").read_text(encoding="utf-8"), set(columns["worker"]))
+    votes_i = Counter(columns["item"])
+    for row in rows:
+        if row["votes"] != str(votes_i[row["item"]]):
+            yield f"labels.csv: {row['votes']} votes on {row['item']}"
+        shares = {"confidence": row["confidence"], "share": row["margin"]}
+        yield from broken_numbers({key: float(cell) for key, cell in shares.items() if cell}, "labels.csv")
+
+
+def _broken_workers(rows: list[dict[str, str]], columns: dict[str, list[Any]]) -> Iterator[str]:
+    """Workers that are missing, strange or there twice, and rates outside their intervals or [0, 1]."""
+    if sorted(row["worker"] for row in rows) != sorted({*columns["worker"]}):
+        yield f"workers.csv: workers {sorted({row['worker'] for row in rows} ^ {*columns['worker']})[:4]}"
+    votes_j = Counter(columns["worker"])
+    for row in rows:
+        if row["votes"] != str(votes_j[row["worker"]]):
+            yield f"workers.csv: {row['votes']} votes by {row['worker']}"
+        rates = {key: float(row[key]) for key in ("accuracy", "low", "high", "chance", "agreement") if row[key]}
+        said = [float(row[key]) for key in row if " labelled " in key and row[key]]
+        yield from broken_numbers({**rates, "probability": said}, "workers.csv")
 
 
 @cache
@@ -327,45 +462,60 @@ def _validator() -> Any:
     return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
-def _broken_figures(page: str, workers: set[str]) -> Iterator[str]:
-    """Pictures that are not XML, and names of workers that they do not show."""
+def _broken_figures(page: str, workers: set[str], labels: set[str]) -> Iterator[str]:
+    """Pictures that are not XML, and names of workers and labels that they do not show."""
     from majorant.report.figures.words import clipped
 
-    shown = []
+    shown: dict[str, list[str]] = {name: [] for name in NAMING}
     for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
         try:
             root = ElementTree.fromstring(svg)
         except ElementTree.ParseError as error:
             yield f"a figure is not XML: {error}"
             continue
-        shown += ["".join(part.itertext()) for part in root.iter() if part.tag.rpartition("}")[2] == "text"]
-    rows = [text for text in shown if re.search(r" \(\d[\d,]*\)$", text)]
-    if rows and len(workers) <= NAMED_ROWS:
-        names = {row.rpartition(" (")[0] for row in rows}
-        missing = {clipped(worker, 14) for worker in workers} - names
-        if missing:
-            yield f"figures: workers {sorted(missing)[:4]} are not named"
+        figure = re.match(r"\w*?(?=\d+-title)", root.get("aria-labelledby", ""))
+        if figure is not None and figure[0] in NAMING:
+            texts = [part for part in root.iter() if part.tag.rpartition("}")[2] == "text"]
+            shown[figure[0]] += ["".join(part.itertext()) for part in texts]
+    rows = {text.rpartition(" (")[0] for text in shown["workers"]}
+    missing = {clipped(worker, 14) for worker in workers} - rows
+    if shown["workers"] and len(workers) <= NAMED_ROWS and missing:
+        yield f"figures: workers {sorted(missing)[:4]} are not named"
+    missing = {clipped(label, 7) for label in labels} - {*shown["confusion"]}
+    if shown["confusion"] and missing:
+        yield f"figures: labels {sorted(missing)[:4]} are not named"
 
 
 PROBABILITIES = frozenset(
-    ("confidence", "accuracy", "p_value", "share", "probability", "agreement", "tied_share", "prior")
-)
+    (
+        "accuracy", "accuracy_0", "accuracy_1", "agreed", "agreement", "best", "best_accuracy", "chance", "confidence",
+        "confusion", "covered", "ece", "echo", "expected_now", "gain_expert", "gain_vote", "gold", "loss",
+        "loss_anonymous", "loss_named", "majority", "majority_accuracy", "matrix", "mean_confidence",
+        "observed_now", "other", "p_not_optimal", "p_optimal", "p_value", "percent", "prior", "prior_0", "probability",
+        "share", "slip", "tie_loss", "tied_share",
+    )
+)  # fmt: skip
+SUMS_TO_1 = ("confusion", "matrix", "prior")  # each row
+ROUNDING = 1e-9
 
 
 def broken_numbers(facts: Any, where: str = "", name: str = "") -> Iterator[str]:
-    """Estimates outside their intervals, probabilities outside [0, 1], and numbers that are none."""
+    """Estimates outside their intervals, probabilities outside [0, 1] or not of sum 1, and numbers that are none."""
     if isinstance(facts, float) and not math.isfinite(facts):
         yield f"{where}: {facts}"
     elif isinstance(facts, (int, float)) and not isinstance(facts, bool):
-        if name in PROBABILITIES and not -1e-9 <= facts <= 1 + 1e-9:
+        if name in PROBABILITIES and not -ROUNDING <= facts <= 1 + ROUNDING:
             yield f"{where}: {facts} is no probability"
     elif isinstance(facts, list):
+        if name in SUMS_TO_1 and facts and isinstance(facts[0], float) and abs(sum(facts) - 1) > 1e-4 * len(facts):
+            yield f"{where}: {facts} do not add up to 1"
         for n, part in enumerate(facts):
             yield from broken_numbers(part, f"{where}[{n}]", name)
     elif isinstance(facts, dict):
-        low, value, high = (facts.get(key) for key in ("low", "value", "high"))
+        value = next((facts[key] for key in ("value", "accuracy", "mean_confidence") if key in facts), None)
+        low, high = facts.get("low"), facts.get("high")
         for one, other in ((low, value), (value, high), (low, high)):
-            if isinstance(one, (int, float)) and isinstance(other, (int, float)) and one > other + 1e-9:
+            if isinstance(one, (int, float)) and isinstance(other, (int, float)) and one > other + ROUNDING:
                 yield f"{where}: {value} outside [{low}, {high}]"
                 break
         for key, part in facts.items():
@@ -419,7 +569,10 @@ def _keep(prefix: str, content: bytes, ending: str) -> None:
 def input_case(number: int) -> Case:
     """Mutated input `number`."""
     rng = np.random.default_rng([1, number])
-    return mutated(seeds()[int(rng.integers(0, len(seeds())))], rng)
+    case = seeds()[int(rng.integers(0, len(seeds())))]
+    while case.reader in SLOW and rng.random() < 1 - SLOW[case.reader]:
+        case = seeds()[int(rng.integers(0, len(seeds())))]
+    return mutated(case, rng)
 
 
 def run_input(number: int, *, keep: bool = True) -> tuple[int, str | None]:
@@ -437,7 +590,7 @@ def run_table(number: int, *, keep: bool = True) -> tuple[int, str | None]:
     """Case `number` of the tables; a fault is made small and kept."""
     rng = np.random.default_rng([2, number])
     columns, level = table(rng), float(rng.choice([0.95, 0.9, 0.6, 0.999]))
-    fault = check_fault(columns, level)
+    fault = check_fault(columns, level, whole=number % WHOLE == 0)
     if fault is not None and keep:
         same = _kind(fault)
         less = smaller_table(columns, lambda some: _kind(check_fault(some, level)) == same)
@@ -462,9 +615,8 @@ def main() -> None:
     begin = {"inputs": 0, "tables": 0, "faults": 0}
     done = begin | (json.loads(given.state.read_text()) if given.state and given.state.exists() else {})
     stop = time.monotonic() + 60 * given.minutes
-    with ProcessPoolExecutor(
-        given.processes, multiprocessing.get_context("spawn")
-    ) as pool:  # threads do not outlive a fork
+    spawn = multiprocessing.get_context("spawn")  # threads do not outlive a fork
+    with ProcessPoolExecutor(given.processes, spawn, initializer=hurry) as pool:
         while time.monotonic() < stop and (done["inputs"] < given.inputs or done["tables"] < given.tables):
             for kind, run, most, chunk in (
                 ("inputs", run_input, given.inputs, 400),

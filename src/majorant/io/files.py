@@ -210,12 +210,13 @@ def _refuse_bomb(name: str, path: Path, packing: str, raw: bytes) -> None:
 
 
 def _zstd_size(raw: bytes) -> int:
-    """The size that the first frame says it has; 0 where it does not say.
+    """The size that the first frame says it has; 0 where it does not say, or is cut off.
 
     >>> _zstd_size(bytes.fromhex("28b52ffd") + bytes([0x80, 0x58]) + (10**9).to_bytes(4, "little"))
     1000000000
     """
-    kind, whole, named = raw[4] >> 6, raw[4] >> 5 & 1, (0, 1, 2, 4)[raw[4] & 3]
+    head = raw[4] if len(raw) > 4 else 0
+    kind, whole, named = head >> 6, head >> 5 & 1, (0, 1, 2, 4)[head & 3]
     start = 5 + (0 if whole else 1) + named
     n_bytes = (whole, 2, 4, 8)[kind]
     return int.from_bytes(raw[start : start + n_bytes], "little") + (256 if kind == 1 else 0)

@@ -17,6 +17,7 @@ from majorant.io.formats import recognise
 from majorant.io.formats.base import Context
 from majorant.io.formats.layout import votes_in
 from majorant.io.json_values import loads
+from majorant.io.values import whole_number
 from majorant.spreadsheet import guarded, unguarded
 from majorant.wording import NOT_A_SAMPLE
 
@@ -107,8 +108,9 @@ def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
     header = [name.strip().casefold() for name in rows[0]]
     draw, label = header.index(DRAW), header.index(LABEL)
     for row in rows[1:]:
-        if row and row[draw].strip().isdigit() and int(row[draw]) in label_by_draw:
-            row[label] = guarded(label_by_draw[int(row[draw])])
+        number = whole_number(row[draw]) if row else None
+        if number is not None and number in label_by_draw:
+            row[label] = guarded(label_by_draw[number])
     return "".join(_line(row, _sign(text)) for row in rows)
 
 
@@ -216,12 +218,8 @@ def _from_table(text: str, path: Path, expert: str) -> Labelled:
             value = unguarded((row.get(label) or "").strip())
             own = named or expert
             own = own if len(labels) == 1 else f"{own} {label}".strip()
-            number = (row.get(draw) or "").strip() if draw else ""
-            answers.append(
-                Answer(
-                    unguarded((row[item] or "").strip()), value or None, own, int(number) if number.isdigit() else None
-                )
-            )
+            number = whole_number(row.get(draw) or "") if draw else None
+            answers.append(Answer(unguarded((row[item] or "").strip()), value or None, own, number))
     return Labelled(tuple(answers), None, draw is not None)
 
 

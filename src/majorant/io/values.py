@@ -25,6 +25,7 @@ NO_VOTE = frozenset((
     "false",
 ))  # fmt: skip
 KIND_ORDER = {"bool": 0, "number": 1, "text": 2}
+LONGEST_NUMBER = 18  # digits of whole numbers that 64 bits hold
 SIXTY_FOUR_BITS = range(-(2**63), 2**64)
 
 
@@ -114,6 +115,16 @@ def _number(text: str) -> int | float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and repr(number) == text else None
+
+
+def whole_number(text: str) -> int | None:
+    """A number that is written in digits alone; None for other text, and for numbers that count nothing.
+
+    >>> whole_number(" 12 "), whole_number("²"), whole_number("9" * 5000), whole_number("-1")
+    (12, None, None, None)
+    """
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= LONGEST_NUMBER else None
 
 
 def voted(status: Any) -> bool | None:

@@ -22,6 +22,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from majorant.errors import MajorantError
+from majorant.io.values import whole_number
 from majorant.report.figures.palette import scheme
 from majorant.report.text import printable
 from majorant.web.fields import FIELDS, NONE, PLACES, REPEATS, ROLES, in_page_words, troubled_fields
@@ -194,9 +195,9 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
             runs.check_labels(kept.id)
             return back(f"/files/{kept.id}")
         else:
-            draw = told.get("draw", "")
-            now = await run_in_threadpool(give, folder, int(draw) if draw.isdigit() else 0, told.get("label", ""))
-            runs.note_in_sight(kept.id, int(draw), in_sight="votes" in told)
+            draw = whole_number(told.get("draw", "")) or 0
+            now = await run_in_threadpool(give, folder, draw, told.get("label", ""))
+            runs.note_in_sight(kept.id, draw, in_sight="votes" in told)
         if now.outcome.decided:
             runs.check_labels(kept.id)
             return back(f"/files/{kept.id}")
@@ -297,8 +298,8 @@ class _Guard:
             origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
             if (origin is not None and origin not in self.origins) or site not in (None, "same-origin", "none"):
                 return PlainTextResponse("This was not sent by a page of this server.\n", 403)
-        length = headers.get(b"content-length", "0")
-        if length.isdigit() and int(length) > self.limit:
+        length = headers.get(b"content-length", "0")[:18]
+        if length.isdecimal() and int(length) > self.limit:
             return self.refused(self.too_large, 413)
         return None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.io.formats.base import Context, Format, Record, Vote
+from majorant.io.values import whole_number
 
 KEYS = frozenset(["doc_id", "target", "filtered_resps"])
 
@@ -23,8 +24,9 @@ def _votes(sample: Record, context: Context) -> Iterator[Vote]:
     worker = _model(context.source)
     if isinstance(answer, int) and isinstance(target, str) and (choices := _choices(sample)):
         answer = choices[answer]
-        if target not in choices and target.isdigit() and int(target) < len(choices):
-            target = choices[int(target)]
+        place = whole_number(target)
+        if target not in choices and place is not None and place < len(choices):
+            target = choices[place]
     first = sample["arguments"] if sample.get("arguments") else None
     fields = {"text": _text(first)}
     gold = target[0] if isinstance(target, list) and len(target) == 1 else target
