@@ -75,6 +75,32 @@ def prior_error_printed(
     return eps / least * (1 / (least - eps) + math.sqrt(len(confusion_kl)))
 
 
+def lipschitz(powers_x: tuple[int, int], powers_y: tuple[int, int], xi: float) -> float:
+    """A constant that holds for x^i (1-x)^j y^k (1-y)^l on 1/2 <= x, y <= 1 - xi, powers of either sign.
+
+    The appendix's general lemma, of which f and h are cases, in a form that holds: the function is u(x) v(y), so its
+    gradient is at most (max |u'| max v, max u max |v'|) long; each maximum is at an end or at a root of a quadratic.
+
+    >>> round(lipschitz((2, 1), (-1, -2), .1), 1)
+    318.7
+    """
+    _refuse_xi(xi)
+    (steep_x, most_x), (steep_y, most_y) = (_extremes(powers, xi) for powers in (powers_x, powers_y))
+    return math.hypot(steep_x * most_y, most_x * steep_y)
+
+
+def _extremes(powers: tuple[int, int], xi: float) -> tuple[float, float]:
+    """The largest slope of x^i (1-x)^j on 1/2 .. 1 - xi, and its largest value."""
+    i, j = powers
+    total = i + j
+    bends = np.roots([total * (total - 1), 2 * i * (1 - total), i * (i - 1)])  # where the slope is extreme
+    turns = [i / total] if total else []
+    inside = [float(np.real(x)) for x in (*bends, *turns) if abs(np.imag(x)) < 1e-12 and 0.5 < np.real(x) < 1 - xi]
+    x = np.array([0.5, 1 - xi, *inside])
+    value = x**i * (1 - x) ** j
+    return float(np.abs(value * (i / x - j / (1 - x))).max()), float(value.max())
+
+
 def lipschitz_h_printed(n_votes: int, xi: float) -> float:
     """The appendix's constant for h on 1/2 < T_cc < 1 - xi, 4 chi: far too small (erratum 15).
 
@@ -129,8 +155,7 @@ def anchor_limit(confusion: ArrayLike, n_votes: int) -> FloatArray:
 
 def chi(n_votes: int, xi: float) -> float:
     """Theorem 3.5's chi; printed for 1/2 < xi < 1, which contradicts T_cc > 1/2: read 0 < xi < 1/2 (erratum 14)."""
-    if not 0 < xi < 0.5:
-        raise ConfigError(f"xi must lie between 0 and 1/2, not {xi!r}.")
+    _refuse_xi(xi)
     count = as_vote_count(n_votes)
     return math.hypot(max(0.5, (count - 1) / 2 - count * xi), max(0.5, (count + 1) / 2 - count * xi))
 
@@ -141,6 +166,11 @@ def _any_confusion(confusion: ArrayLike) -> FloatArray:
 
 def _smallest_singular(confusion_kl: FloatArray) -> float:
     return float(np.linalg.svd(confusion_kl, compute_uv=False).min())
+
+
+def _refuse_xi(xi: float) -> None:
+    if not 0 < xi < 0.5:
+        raise ConfigError(f"xi must lie between 0 and 1/2, not {xi!r}.")
 
 
 def refuse_nonpositive(eps: float) -> None:

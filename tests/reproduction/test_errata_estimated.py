@@ -1,20 +1,22 @@
 """Errata of Theorem 3.5 and of the appendix's bounds, each shown; numbers as in docs/errata.md."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from majorant.errors import ConfigError
 from oracles import paper as oracle
 from reproduction import statements as paper
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "theory.json").read_text())
 
 
-def steepest(n_votes, xi, power_x, power_y):
+def steepest(xi, power_x, power_y, points=801):
     """Largest gradient of x^i (1-x)^j y^-k (1-y)^-l on a grid over [1/2, 1-xi]^2."""
-    x, y = np.meshgrid(*[np.linspace(0.5, 1 - xi, 801)] * 2)
+    x, y = np.meshgrid(*[np.linspace(0.5, 1 - xi, points)] * 2)
     (i, j), (k, l) = power_x, power_y
     value = x**i * (1 - x) ** j / (y**k * (1 - y) ** l)
     return np.hypot(value * (i / x - j / (1 - x)), value * (l / (1 - y) - k / y)).max()
@@ -26,12 +28,29 @@ def printed(*args, **kwargs):
 
 
 def test_15_lipschitz_constants_are_far_too_small():
-    of_h, of_f = steepest(3, 0.1, (2, 1), (1, 2)), steepest(3, 0.1, (1, 2), (2, 1))
+    of_h, of_f = steepest(0.1, (2, 1), (1, 2)), steepest(0.1, (1, 2), (2, 1))
     assert of_h == pytest.approx(311, abs=0.5)
     assert paper.lipschitz_h_printed(3, 0.1) == pytest.approx(7.4, abs=0.05)
     assert of_f == pytest.approx(12.4, abs=0.05)
     assert paper.lipschitz_f_printed(3, 0.1) == pytest.approx(1.1, abs=0.05)
     assert paper.chi(3, 0.1) < of_f  # the factor that Theorem 3.5 uses for f
+
+
+@pytest.mark.parametrize("xi", [0.02, 0.1, 0.3])
+def test_15_the_general_lemma_with_a_constant_that_holds(xi):
+    """Never below the steepest point of a grid, above it by half at most, for f, h and other powers."""
+    for i, j, k, l in product(range(4), repeat=4):
+        constant = paper.lipschitz((i, j), (-k, -l), xi)
+        steep = steepest(xi, (i, j), (k, l), points=61)
+        assert steep * (1 - 1e-9) <= constant <= 1.5 * steep + 1e-9
+    slopes = [(2, 1), (-1, -2)], [(1, 2), (-2, -1)]
+    x, y = np.random.default_rng(0).uniform(0.5, 1 - xi, size=(2, 500, 2))
+    for (i, j), (k, l) in slopes:
+        value = x**i * (1 - x) ** j * y**k * (1 - y) ** l
+        apart = np.hypot(np.diff(x), np.diff(y)) * paper.lipschitz((i, j), (k, l), xi)
+        assert (np.abs(np.diff(value)) <= apart + 1e-9).all()
+    with pytest.raises(ConfigError, match="xi must lie"):
+        paper.lipschitz((1, 1), (1, 1), 0.5)
 
 
 def test_16_theorem_3_5_as_printed_certifies_a_model_whose_optimum_is_not_majority():

@@ -95,7 +95,7 @@ def test_41_the_printed_901_is_the_share_of_class_0():
 
 
 @pytest.mark.parametrize(("name", "was", "best"), [("alpha", 0.802, 0.847), ("delta", 0.831, 0.9153)])
-def test_42_dawid_skene_was_stopped_after_100_steps(name, was, best):
+def test_42_dawid_skene_let_run_is_near_the_optimum(name, was, best):
     early, late = [], []
     for seed in (0, 1, 8, 9):
         votes, truth = draw(name, seed)
