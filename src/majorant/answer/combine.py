@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,17 +10,20 @@ import numpy as np
 
 from majorant.answer.alike import told_apart
 from majorant.answer.candidates import fit_method, unsuited
+from majorant.answer.outvoted import CountModel, count_model, keep_majorities
 from majorant.backend import COMBINATION as COMBINATION
 from majorant.backend import Backend
 from majorant.blocks import rows_in
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.kernels import Block, FloatArray
+from majorant.tally import Patterns, counts, distinct_counts
 from majorant.votes import Votes
 
 SHARES = "majority"  # a vote is a vote: the member that no model can lead astray
 MEMBERS = ("one-coin", "hierarchical", "ebcc", SHARES)
 SHRINKING = ("hierarchical", SHARES)  # members that set no workers apart who are alike
+ALIKE = "shared"  # the model of workers who are alike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,13 +54,24 @@ def combination(votes: Votes, seed: int) -> Combination | None:
         return None
     fits = {method: fit_method(method, votes, seed) for method in members}
     models = {method: fit for method, fit in fits.items() if method != SHARES}
-    return Combination(fits, combine(fits), combine(models))
+    fit = combine(fits)
+    if model := _of_counts(fits, partial(fit_method, ALIKE, votes, seed), lambda: distinct_counts(counts(votes))):
+        fit = replace(fit, posterior=keep_majorities(model, fit.posterior.copy(), fits[SHARES].posterior, fit.votes_i))
+    return Combination(fits, fit, combine(models))
+
+
+def _of_counts(
+    members: Collection[str], alike: Callable[[], Fit], patterns: Callable[[], Patterns]
+) -> CountModel | None:
+    """What counts tell, where workers are not told apart; None where they are."""
+    return count_model(patterns(), alike()) if set(members) == set(SHRINKING) else None
 
 
 def members_for(votes: Votes) -> tuple[str, ...]:
     """The members that the votes can bear; empty where majority vote would be alone.
 
-    Where workers are not told apart by more than noise, those that would follow the noise are left out.
+    Where workers are not told apart by more than noise, those that would follow the noise are left out; a majority is
+    then turned over only where counts alone show it wrong.
     """
     members = tuple(method for method in MEMBERS if not unsuited(method, votes))
     if len(members) > 1 and not told_apart(votes):
@@ -73,12 +87,17 @@ def combined_fit(backend: Backend, sample: Votes, seed: int) -> Fit:
     fits = {method: backend.fit(method, seed) for method in members}
     nothing = np.empty((0, len(backend.votes.labels)))
     mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()})
-    rows = tuple(fit.posterior for fit in fits.values())
-    return replace(mean, posterior=backend.rows(partial(_mean_row, rows)))
+    rows = {method: fit.posterior for method, fit in fits.items()}
+    model = _of_counts(members, partial(backend.fit, ALIKE, seed), backend.patterns)
+    return replace(mean, posterior=backend.rows(partial(_mean_row, rows, model)))
 
 
-def _mean_row(rows: tuple[FloatArray, ...], block: Block) -> FloatArray:
-    return _mean([rows_in(posterior, block) for posterior in rows])
+def _mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: Block) -> FloatArray:
+    of_block = {method: rows_in(posterior, block) for method, posterior in rows.items()}
+    mean = _mean([*of_block.values()])
+    if model is None:
+        return mean
+    return keep_majorities(model, mean, of_block[SHARES], block.matrix.sum(axis=1).astype(np.int64))
 
 
 def combine(fits: Mapping[str, Fit]) -> Fit:
