@@ -6,9 +6,9 @@ from math import factorial
 import numpy as np
 
 from majorant.certify.named.design import WorkerSets
-from majorant.certify.split.contest import ballot_contests, count_contests, panel_contests
-from majorant.certify.split.evidence import weigh_contests
-from majorant.certify.split.table import Table
+from majorant.certify.universal_inference.comparison import ballot_comparisons, count_comparisons, panel_comparisons
+from majorant.certify.universal_inference.evidence import weigh_comparisons
+from majorant.certify.universal_inference.table import Table
 
 NOISE = {
     3: np.array([[0.7, 0.2, 0.1], [0.15, 0.75, 0.1], [0.1, 0.2, 0.7]]),
@@ -17,19 +17,19 @@ NOISE = {
 
 
 def crowd(n_classes, n_votes):
-    """Every vector of counts, its contests, and in how many orders its votes can come."""
+    """Every vector of counts, its comparisons, and in how many orders its votes can come."""
     count_pl = np.array([n for n in product(range(n_votes + 1), repeat=n_classes) if sum(n) == n_votes])
     orders_p = [factorial(n_votes) / np.prod([float(factorial(n)) for n in count_l]) for count_l in count_pl]
-    return Table(count_pl.astype(float), n_classes), count_contests(n_classes, [n_votes]), np.array(orders_p)
+    return Table(count_pl.astype(float), n_classes), count_comparisons(n_classes, [n_votes]), np.array(orders_p)
 
 
 def panel(n_classes, n_workers, *, named):
-    """Every ballot of a panel, its contests for rules that know or ignore who voted."""
+    """Every ballot of a panel, its comparisons for rules that know or ignore who voted."""
     ballot_ph = np.array(list(product(range(n_classes), repeat=n_workers)))
     sets = [WorkerSets(n_votes=n_workers, worker_sh=np.arange(n_workers)[None], items_s=np.ones(1))]
-    contests = (ballot_contests if named else panel_contests)(n_classes, n_workers, sets)
+    comparisons = (ballot_comparisons if named else panel_comparisons)(n_classes, n_workers, sets)
     said_pf = np.eye(n_classes)[ballot_ph].reshape(len(ballot_ph), -1)
-    return Table(said_pf, n_classes), contests, np.ones(len(ballot_ph))
+    return Table(said_pf, n_classes), comparisons, np.ones(len(ballot_ph))
 
 
 def pattern_chances(table, orders_p, prior, confusions):
@@ -42,12 +42,12 @@ def pattern_chances(table, orders_p, prior, confusions):
 
 
 def weights(kind, prior, confusions, n_items, runs, rng):
-    """What is found in each of `runs` data sets drawn from one model; kind: table, contests, orders."""
-    table, contests, orders_p = kind
+    """What is found in each of `runs` data sets drawn from one model; kind: table, comparisons, orders."""
+    table, comparisons, orders_p = kind
     chance_p = pattern_chances(table, orders_p, prior, confusions)
     for _ in range(runs):
         items_p = rng.multinomial(n_items, chance_p).astype(float)
-        yield weigh_contests(table, items_p, contests, rng)
+        yield weigh_comparisons(table, items_p, comparisons, rng)
 
 
 def one_coins(*skill):

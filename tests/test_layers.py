@@ -24,7 +24,7 @@ EVERYONE = (
 )  # import nothing
 BELOW_PIPELINE = (
     "theory account votes kernels blocks merge io datasets tally agreement simulate estimate "
-    "certify claims slices gold answer plan backend atomic output lots"
+    "certify claims slices gold answer plan backend atomic output hash_sampling"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -45,13 +45,13 @@ MAY_IMPORT = {
     "simulate": "votes account theory",
     "estimate": "theory io votes tally blocks kernels merge atomic",
     "certify": "theory tally estimate.fit votes merge",
-    "gold": "blocks io kernels lots merge output backend tally estimate votes",
-    "lots": "votes",
-    "answer": "certify gold estimate io lots tally votes theory kernels blocks merge backend",
+    "gold": "blocks io kernels hash_sampling merge output backend tally estimate votes",
+    "hash_sampling": "votes",
+    "answer": "certify gold estimate io hash_sampling tally votes theory kernels blocks merge backend",
     "plan": "theory certify estimate io votes",
     "claims": "backend certify estimate io kernels merge tally votes",
     "slices": "account backend certify claims merge tally votes",
-    "backend": "account atomic blocks estimate io kernels lots merge output tally votes",
+    "backend": "account atomic blocks estimate io kernels hash_sampling merge output tally votes",
     "spark": "answer backend certify claims estimate tally votes",  # a frame in place of votes
     "pipeline": BELOW_PIPELINE,
     "ask": f"pipeline {BELOW_PIPELINE}",  # the loop back

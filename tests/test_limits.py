@@ -11,7 +11,7 @@ import pytest
 import majorant as mj
 from majorant.certify.anonymous.counts import certify_counts
 from majorant.certify.named.bootstrap import Case
-from majorant.certify.named.differ import _places, _shuffled
+from majorant.certify.named.homogeneity import _places, _shuffled
 from majorant.certify.named.multiclass import multiclass_claim
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.shared import SharedConfusion

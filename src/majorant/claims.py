@@ -21,10 +21,10 @@ from majorant.certify.named.claim import MODEL, VOTES_PER_CLASS, named_claim, ty
 from majorant.certify.named.count_gate import count_gate
 from majorant.certify.named.dependence import dependence
 from majorant.certify.named.design import Design, design
-from majorant.certify.named.differ import workers_differ
+from majorant.certify.named.homogeneity import workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.panel import panel_claim
-from majorant.certify.split.weigh import with_e_values
+from majorant.certify.universal_inference.e_values import with_e_values
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit

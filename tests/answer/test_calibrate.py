@@ -9,7 +9,7 @@ import pytest
 from answer.kinds import crowd
 from crowds import random_votes
 from majorant.answer.calibrate import calibrate, keep_labels, scores, temper, tempered
-from majorant.answer.echo import _ease, _lure, _urn, ballots
+from majorant.answer.dependence_model import _common_cause, _difficulty, _polya_urn, vote_arrays
 from majorant.answer.reliability import reliability
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.dawid_skene import DawidSkene
@@ -34,14 +34,14 @@ def ballot_chances(shape, crew, echo):
     n_workers, n_classes, _ = crew.shape
     rows = []
     for labels in all_ballots(n_workers, n_classes):
-        found = ballots(one_item(labels, n_classes))
+        found = vote_arrays(one_item(labels, n_classes))
         own_nk = crew[np.arange(n_workers), :, list(labels)]
         if shape == "urn":
-            log_ik, _ = _urn(found, own_nk, echo)
+            log_ik, _ = _polya_urn(found, own_nk, echo)
         elif shape == "lure":
-            log_ik, _ = _lure(found, own_nk, crew.mean(axis=0), echo)
+            log_ik, _ = _common_cause(found, own_nk, crew.mean(axis=0), echo)
         else:
-            log_ik, _ = _ease(found, own_nk, np.einsum("jkk->jk", crew), echo)
+            log_ik, _ = _difficulty(found, own_nk, np.einsum("jkk->jk", crew), echo)
         rows.append(np.exp(log_ik[0]))
     return np.array(rows)
 
@@ -72,7 +72,9 @@ def test_two_votes_have_the_correlation_that_is_called_echo(shape):
 
 def test_a_lure_is_a_hidden_draw_that_each_vote_repeats_or_not():
     pull, crew, labels = 0.6, CREW, (0, 0, 2)
-    [log_k], _ = _lure(ballots(one_item(labels, 3)), crew[np.arange(3), :, list(labels)], crew.mean(axis=0), pull**2)
+    [log_k], _ = _common_cause(
+        vote_arrays(one_item(labels, 3)), crew[np.arange(3), :, list(labels)], crew.mean(axis=0), pull**2
+    )
     habit = crew.mean(axis=0)
     for k in range(3):
         by_hand = sum(

@@ -10,7 +10,7 @@ from majorant.certify.named.bootstrap import bootstrap, drawn_items
 from majorant.certify.named.claim import named_claim, set_margins
 from majorant.certify.named.dependence import dependence
 from majorant.certify.named.design import design, leaders, worker_sets
-from majorant.certify.named.differ import _places, _shuffled, workers_differ
+from majorant.certify.named.homogeneity import _places, _shuffled, workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.odds import majority_losses, majority_right, vote_odds
 from majorant.certify.named.panel import panel_claim

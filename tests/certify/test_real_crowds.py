@@ -6,7 +6,7 @@ import pytest
 
 from majorant.certify.named.claim import named_claim
 from majorant.certify.named.design import design
-from majorant.certify.named.differ import workers_differ
+from majorant.certify.named.homogeneity import workers_differ
 from majorant.datasets import load
 from majorant.estimate.dawid_skene import DawidSkene
 from needs import NO_DATA

@@ -1,4 +1,4 @@
-"""Contests, climbs and suprema of split e-values, against theory, other code and brute search."""
+"""Comparisons, climbs and suprema of split e-values, against theory, other code and brute search."""
 
 from dataclasses import replace
 
@@ -10,14 +10,21 @@ from majorant.certify.anonymous.likelihood import flatten
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.certificate import Claim
 from majorant.certify.named.design import WorkerSets
-from majorant.certify.split import search, weigh
-from majorant.certify.split.climb import climb, em_step
-from majorant.certify.split.contest import ballot_contests, class_logs, count_contests, margins, odds, panel_contests
-from majorant.certify.split.evidence import weigh_contests
-from majorant.certify.split.optimal import optimal
-from majorant.certify.split.search import likeliest, not_optimal
-from majorant.certify.split.table import Models, log_likelihood, model
-from majorant.certify.split.weigh import ASSUMPTION, vote_table, with_e_values
+from majorant.certify.universal_inference import e_values, search
+from majorant.certify.universal_inference.climb import climb, em_step
+from majorant.certify.universal_inference.comparison import (
+    ballot_comparisons,
+    class_logs,
+    count_comparisons,
+    margins,
+    odds,
+    panel_comparisons,
+)
+from majorant.certify.universal_inference.e_values import ASSUMPTION, vote_table, with_e_values
+from majorant.certify.universal_inference.evidence import weigh_comparisons
+from majorant.certify.universal_inference.optimal import optimal
+from majorant.certify.universal_inference.search import likeliest, not_optimal
+from majorant.certify.universal_inference.table import Models, log_likelihood, model
 from majorant.merge import take_items
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin, majority_margin
@@ -50,9 +57,9 @@ def drawn(kind, prior, confusion, n_items, seed=0):
 
 @pytest.mark.parametrize(("n_classes", "n_votes"), [(2, 3), (2, 4), (3, 1), (3, 2), (3, 3), (3, 4), (3, 5), (4, 3)])
 def test_close_counts_alone_tell_whether_majority_is_optimal(n_classes, n_votes):
-    table, contests, _ = crowd(n_classes, n_votes)
+    table, comparisons, _ = crowd(n_classes, n_votes)
     drawn_models = random_models(np.random.default_rng(n_votes), table, 300)
-    smallest = odds(contests, class_logs(contests, drawn_models)).min(axis=1)
+    smallest = odds(comparisons, class_logs(comparisons, drawn_models)).min(axis=1)
     exact = [
         majority_margin(np.exp(prior_k) / np.exp(prior_k).sum(), np.exp(table_kl), n_votes)
         for prior_k, table_kl in zip(*drawn_models, strict=True)
@@ -63,9 +70,9 @@ def test_close_counts_alone_tell_whether_majority_is_optimal(n_classes, n_votes)
 
 @pytest.mark.parametrize(("n_classes", "n_workers"), [(2, 3), (2, 4), (2, 5), (3, 3), (3, 4)])
 def test_close_ballots_alone_tell_whether_majority_is_optimal(n_classes, n_workers):
-    table, contests, _ = panel(n_classes, n_workers, named=True)
+    table, comparisons, _ = panel(n_classes, n_workers, named=True)
     drawn_models = random_models(np.random.default_rng(n_workers), table, 150, mixing=(0.4, 0.8), spread=10)
-    smallest = odds(contests, class_logs(contests, drawn_models)).min(axis=1)
+    smallest = odds(comparisons, class_logs(comparisons, drawn_models)).min(axis=1)
     confusion_bhkl = np.exp(drawn_models.log_table_bkf).reshape(-1, n_classes, n_workers, n_classes).swapaxes(1, 2)
     prior_bk = np.exp(drawn_models.log_prior_bk)
     exact = [crew_margin(prior_k / prior_k.sum(), crew) for prior_k, crew in zip(prior_bk, confusion_bhkl, strict=True)]
@@ -73,25 +80,25 @@ def test_close_ballots_alone_tell_whether_majority_is_optimal(n_classes, n_worke
     assert ((smallest > 0) == (np.array(exact) > 0)).all()
 
 
-def test_a_panels_contest_adds_up_its_ballots_and_worker_sets():
+def test_a_panels_comparison_adds_up_its_ballots_and_worker_sets():
     sets = [WorkerSets(n_votes=2, worker_sh=np.array([[0, 1], [1, 2]]), items_s=np.array([30.0, 10.0]))]
-    contests = panel_contests(2, 3, sets)
+    comparisons = panel_comparisons(2, 3, sets)
     crew = one_coins(0.9, 0.8, 0.6)
-    [found] = odds(contests, class_logs(contests, model(np.array([0.3, 0.7]), crew)))
+    [found] = odds(comparisons, class_logs(comparisons, model(np.array([0.3, 0.7]), crew)))
     right, wrong = 0.75 * 0.9 * 0.8 + 0.25 * 0.8 * 0.6, 0.75 * 0.1 * 0.2 + 0.25 * 0.2 * 0.4
     by_hand = {0: np.log(0.3 * right / (0.7 * wrong)), 1: np.log(0.7 * right / (0.3 * wrong))}
-    assert len(contests) == 2
-    np.testing.assert_allclose(found, [by_hand[c] for c in contests.winner_q])
-    assert len(ballot_contests(2, 3, sets)) == 4  # two unanimous ballots of each set
+    assert len(comparisons) == 2
+    np.testing.assert_allclose(found, [by_hand[c] for c in comparisons.winner_q])
+    assert len(ballot_comparisons(2, 3, sets)) == 4  # two unanimous ballots of each set
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_climbs_rise_and_end_where_the_contest_is_even(name):
-    table, contests, _ = KINDS[name]()
+def test_climbs_rise_and_end_where_the_comparison_is_even(name):
+    table, comparisons, _ = KINDS[name]()
     rng = np.random.default_rng(1)
     start, n = random_models(rng, table, 40), 40
     items_bp = rng.multinomial(400, np.full(len(table.said_pf), 1 / len(table.said_pf)), size=n).astype(float)
-    some = contests.take(rng.integers(len(contests), size=n))
+    some = comparisons.take(rng.integers(len(comparisons), size=n))
     now = em_step(table, items_bp, start, some)
     for _ in range(30):
         then = em_step(table, items_bp, now, some)
@@ -128,11 +135,11 @@ def table_of(name, case):
     return kind, drawn(kind, prior, confusion, n_items)
 
 
-def brute_start(rng, table, items_p, contests, wanted, size=20_000):
+def brute_start(rng, table, items_p, comparisons, wanted, size=20_000):
     """The best of many random models within a set, and what a random walk from it finds: slow, and knows no EM."""
     models = random_models(rng, table, size)
     value = np.where(
-        wanted(margins(contests, models)), log_likelihood(table, np.tile(items_p, (size, 1)), models), -np.inf
+        wanted(margins(comparisons, models)), log_likelihood(table, np.tile(items_p, (size, 1)), models), -np.inf
     )
     best, top = models.take(np.array([value.argmax()])), value.max()
     step = 0.5
@@ -140,7 +147,7 @@ def brute_start(rng, table, items_p, contests, wanted, size=20_000):
         near = Models(*(part + step * rng.normal(size=(100, *part.shape[1:])) for part in best))
         near = normalised(near, table.n_classes)
         value = np.where(
-            wanted(margins(contests, near)), log_likelihood(table, np.tile(items_p, (100, 1)), near), -np.inf
+            wanted(margins(comparisons, near)), log_likelihood(table, np.tile(items_p, (100, 1)), near), -np.inf
         )
         if value.max() > top:
             best, top = near.take(np.array([value.argmax()])), value.max()
@@ -158,16 +165,16 @@ def normalised(models, n_classes):
 
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_no_random_search_finds_a_likelier_model(name, case):
-    (table, contests, _), items_p = table_of(name, case)
+    (table, comparisons, _), items_p = table_of(name, case)
     rng = np.random.default_rng(7)
-    null, where = not_optimal(table, items_p[None], contests)
+    null, where = not_optimal(table, items_p[None], comparisons)
     assert np.isclose(log_likelihood(table, items_p[None], where)[0], null[0])
-    assert margins(contests, where)[0] <= 1e-6
-    assert brute_start(rng, table, items_p, contests, lambda m: m <= 0) <= null[0] + 0.02
+    assert margins(comparisons, where)[0] <= 1e-6
+    assert brute_start(rng, table, items_p, comparisons, lambda m: m <= 0) <= null[0] + 0.02
     top, top_b = likeliest(table, items_p[None])
-    best = max(optimal(table, items_p, contests, top, share) for share in (0.0, 0.5, 1.0))
+    best = max(optimal(table, items_p, comparisons, top, share) for share in (0.0, 0.5, 1.0))
     assert best <= top_b[0] + 1e-6
-    assert brute_start(rng, table, items_p, contests, lambda m: m >= 0) <= best + 0.02
+    assert brute_start(rng, table, items_p, comparisons, lambda m: m >= 0) <= best + 0.02
 
 
 @pytest.mark.long
@@ -175,14 +182,14 @@ def test_no_random_search_finds_a_likelier_model(name, case):
 def test_differential_evolution_finds_no_likelier_model(name, case):
     from scipy.optimize import differential_evolution
 
-    (table, contests, _), items_p = table_of(name, case)
+    (table, comparisons, _), items_p = table_of(name, case)
     n_classes, n_features = table.n_classes, table.said_pf.shape[1]
 
     def loss(logit_xs):
         models = normalised(
             Models(logit_xs[:n_classes].T.copy(), logit_xs[n_classes:].T.reshape(-1, n_classes, n_features)), n_classes
         )
-        margin = margins(contests, models)
+        margin = margins(comparisons, models)
         value = log_likelihood(table, np.tile(items_p, (len(margin), 1)), models)
         return np.where(margin <= 0, -value, 1e7 * (1 + margin))
 
@@ -190,22 +197,22 @@ def test_differential_evolution_finds_no_likelier_model(name, case):
         loss, [(-12, 12)] * (n_classes + n_classes * n_features), vectorized=True, updating="deferred",
         maxiter=1_500, popsize=8, rng=0, tol=1e-10, polish=False,
     )  # fmt: skip
-    assert -found.fun <= not_optimal(table, items_p[None], contests)[0][0] + 0.02
+    assert -found.fun <= not_optimal(table, items_p[None], comparisons)[0][0] + 0.02
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_many_more_starts_find_no_likelier_model(name, case, monkeypatch):
-    (table, contests, _), items_p = table_of(name, case)
-    few = not_optimal(table, items_p[None], contests)[0][0]
+    (table, comparisons, _), items_p = table_of(name, case)
+    few = not_optimal(table, items_p[None], comparisons)[0][0]
     for constant, value in (("N_RANDOM", 60), ("KEPT", 300), ("SHORT", 20), ("SEED", 1)):
         monkeypatch.setattr(search, constant, value)
-    assert not_optimal(table, items_p[None], contests)[0][0] <= few + 0.02
+    assert not_optimal(table, items_p[None], comparisons)[0][0] <= few + 0.02
 
 
 @pytest.mark.parametrize("n_votes", [3, 4, 5])
 def test_two_classes_agree_with_the_search_over_histograms(n_votes):
-    table, contests, orders_p = crowd(2, n_votes)
+    table, comparisons, orders_p = crowd(2, n_votes)
     rng = np.random.default_rng(n_votes)
     models = [([0.6, 0.4], [[0.8, 0.2], [0.25, 0.75]]), ([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]]),
               ([0.9, 0.1], [[0.7, 0.3], [0.3, 0.7]]), ([1, 0], [[0.7, 0.3], [0.3, 0.7]])]  # fmt: skip
@@ -214,32 +221,34 @@ def test_two_classes_agree_with_the_search_over_histograms(n_votes):
     cells, _ = flatten({n_votes: np.zeros(n_votes + 1)})
     by_zeros_bc = items_bp[:, np.argsort(table.said_pf[:, 0])]
     value_bs, _ = suprema(cells, by_zeros_bc, contradictions([n_votes]))
-    np.testing.assert_allclose(not_optimal(table, items_bp, contests)[0], value_bs.max(axis=1), atol=0.02)
+    np.testing.assert_allclose(not_optimal(table, items_bp, comparisons)[0], value_bs.max(axis=1), atol=0.02)
     within_bs, _ = suprema(cells, by_zeros_bc, opposite(contradictions([n_votes])))
     top, _ = likeliest(table, items_bp)
     for b in (1, 2):  # optimal, and beyond one side only
-        best = max(optimal(table, items_bp[b], contests, top.take(np.array([b])), share) for share in (0.0, 0.5, 1.0))
+        best = max(
+            optimal(table, items_bp[b], comparisons, top.take(np.array([b])), share) for share in (0.0, 0.5, 1.0)
+        )
         assert np.isclose(best, within_bs[b].min(), atol=0.02)
 
 
 def test_votes_that_never_differ_certify_nothing():
     for kind in (crowd(3, 3), panel(2, 3, named=True)):
-        table, contests, _ = kind
+        table, comparisons, _ = kind
         unanimous = np.sort(table.said_pf.reshape(len(table.said_pf), -1, table.n_classes).sum(axis=1))[:, -1] == 3
         items_p = np.where(unanimous, 2_500.0, 0.0)
-        found = weigh_contests(table, items_p, contests, np.random.default_rng(0))
+        found = weigh_comparisons(table, items_p, comparisons, np.random.default_rng(0))
         assert found.log_e < np.log(20)
         assert found.ratio < 0.05
         assert found.log_against < np.log(20)
 
 
-def test_more_contests_never_raise_the_e_value():
-    table, contests, _ = KINDS["crowd"]()
+def test_more_comparisons_never_raise_the_e_value():
+    table, comparisons, _ = KINDS["crowd"]()
     items_bp = np.array([drawn(KINDS["crowd"](), *TABLES[case]) for case in ("clear", "edge")])
-    few = not_optimal(table, items_bp, contests.take(np.arange(len(contests) // 2)))[0]
-    assert (not_optimal(table, items_bp, contests)[0] >= few - 1e-6).all()
-    both = not_optimal(table, items_bp, count_contests(3, [3, 5]))[0]
-    assert (both >= not_optimal(table, items_bp, contests)[0] - 1e-3).all()
+    few = not_optimal(table, items_bp, comparisons.take(np.arange(len(comparisons) // 2)))[0]
+    assert (not_optimal(table, items_bp, comparisons)[0] >= few - 1e-6).all()
+    both = not_optimal(table, items_bp, count_comparisons(3, [3, 5]))[0]
+    assert (both >= not_optimal(table, items_bp, comparisons)[0] - 1e-3).all()
 
 
 def claim(kind, model_name):
@@ -250,7 +259,7 @@ def test_claims_gain_evidence_and_keep_their_verdict():
     votes = simulate([0.4, 0.3, 0.3], SKILLED, 2_000, 5, rng=0).votes
     found = with_e_values(claim("anonymous", "independent votes"), votes, level=0.95, rng=np.random.default_rng(0))
     table, items_p = vote_table(votes, named=False)
-    again = weigh_contests(table, items_p, count_contests(3, [5]), np.random.default_rng(0))
+    again = weigh_comparisons(table, items_p, count_comparisons(3, [5]), np.random.default_rng(0))
     assert found.evidence["e_value"] == pytest.approx(np.exp(again.log_e))
     assert found.evidence["margin low"] == 0.5
     assert (found.verdict, found.assumptions) == ("supported", (ASSUMPTION,))
@@ -276,7 +285,7 @@ def test_an_overwhelming_e_value_refutes_what_the_bootstrap_leaves_open(monkeypa
     assert (found.verdict, dict(found.by_votes), found.more_items) == ("refuted", {5: "refuted"}, None)
     assert "refuted" in found.why
     supported = with_e_values(claim("named", "named workers"), votes, level=0.95, rng=np.random.default_rng(0))
-    monkeypatch.setattr(weigh, "REFUTING", found.evidence["e_value_against"])
+    monkeypatch.setattr(e_values, "REFUTING", found.evidence["e_value_against"])
     unmoved = with_e_values(left_open, votes, level=0.95, rng=np.random.default_rng(0))
     assert (unmoved.verdict, supported.verdict) == ("undecided", "supported")
 
@@ -311,8 +320,8 @@ def test_a_panel_of_separate_crews_comes_without_e_values(n_crews, size):
 
 def test_shared_items_link_workers():
     votes = Votes.from_codes([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 3, 4], [0] * 6, items="abc", workers="uvwxyz", labels="n")
-    assert not weigh._linked(votes)
-    assert weigh._linked(take_items(votes, np.array([0, 1])))
+    assert not e_values._linked(votes)
+    assert e_values._linked(take_items(votes, np.array([0, 1])))
 
 
 @pytest.mark.parametrize(
@@ -322,12 +331,14 @@ def test_shared_items_link_workers():
 )  # fmt: skip
 def test_the_limit_counts_the_ballots_and_voters_of_all_crews(n_crews, size, summed, cells):
     votes = crews(n_crews, size)
-    contests = weigh._contests(claim("anonymous", "named workers"), votes, np.ones(len(votes.items)))
+    comparisons = e_values._comparisons(claim("anonymous", "named workers"), votes, np.ones(len(votes.items)))
     table, _ = vote_table(votes, named=True)
-    assert contests.ballot_qrf.size == summed
+    assert comparisons.ballot_qrf.size == summed
     assert table.n_classes * table.said_pf.shape[1] == cells
-    assert len(contests) * max(table.said_pf.shape) <= weigh.MOST_WORK  # which alone would let all of them through
-    assert weigh._is_quick(table, contests) == (summed <= 25_000 and cells <= 75)
+    assert (
+        len(comparisons) * max(table.said_pf.shape) <= e_values.MOST_WORK
+    )  # which alone would let all of them through
+    assert e_values._is_quick(table, comparisons) == (summed <= 25_000 and cells <= 75)
 
 
 @pytest.mark.parametrize(
@@ -336,5 +347,5 @@ def test_the_limit_counts_the_ballots_and_voters_of_all_crews(n_crews, size, sum
      (panel(2, 8, named=False), True), (panel(2, 7, named=True), False), (crowd(4, 7), False)],
 )  # fmt: skip
 def test_one_crew_is_weighed_up_to_the_limits_of_the_documentation(kind, quick):
-    table, contests, _ = kind
-    assert weigh._is_quick(table, contests) is quick
+    table, comparisons, _ = kind
+    assert e_values._is_quick(table, comparisons) is quick

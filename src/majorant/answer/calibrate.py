@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from majorant.answer.candidates import n_gold
 from majorant.answer.choice import ENOUGH_GOLD
-from majorant.answer.echo import again, ballots, listen
+from majorant.answer.dependence_model import fit_models, refit_model, vote_arrays
 from majorant.answer.labels import changes, label_columns
 from majorant.answer.reliability import Reliability, reliability
 from majorant.answer.simplex import least
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
+from majorant.hash_sampling import lots
 from majorant.kernels import FloatArray, softmax_rows
-from majorant.lots import lots
 from majorant.merge import draw_items, take_items
 from majorant.randomness import as_generator
 from majorant.tabular import Tabular
@@ -183,17 +183,17 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator
     n_classes = len(votes.labels)
     many = draw_items(votes, np.flatnonzero(votes.votes_i > 0), MOST_ENTRIES // n_classes, rng=rng)
     few = draw_items(votes, many, ECHO_ENTRIES // n_classes, rng=rng)
-    found = ballots(take_items(votes, few))
-    echoes = listen(found)
-    echo = float(echoes.weight_r @ echoes.echo_r)
+    found = vote_arrays(take_items(votes, few))
+    average = fit_models(found)
+    echo = float(average.weight_r @ average.echo_r)
     if len(few) == len(many):
-        return _Lesson(scores(_rows(fit, few)), echoes.posterior_ik, echo)
+        return _Lesson(scores(_rows(fit, few)), average.posterior_ik, echo)
     sample = take_items(votes, many)
-    whole = ballots(sample, like=found)
-    likely = np.argsort(-echoes.weight_r, kind="stable")[:LIKELY_CASES]
-    weight_c = echoes.weight_r[likely] / echoes.weight_r[likely].sum()
+    whole = vote_arrays(sample, like=found)
+    likely = np.argsort(-average.weight_r, kind="stable")[:LIKELY_CASES]
+    weight_c = average.weight_r[likely] / average.weight_r[likely].sum()
     believed_sk = sum(
-        w * again(whole, echoes.cases[c]).posterior_ik for w, c in zip(weight_c, likely, strict=True) if w > RARE
+        w * refit_model(whole, average.cases[c]).posterior_ik for w, c in zip(weight_c, likely, strict=True) if w > RARE
     )
     refit = refit or _refit_by_name(fit.method, rng)
     known = len(many) == int((votes.votes_i > 0).sum()) or refit is None

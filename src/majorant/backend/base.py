@@ -22,8 +22,8 @@ from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator
 from majorant.estimate.em import Progress
 from majorant.estimate.fit import Fit
+from majorant.hash_sampling import AT_ONCE, drawn
 from majorant.kernels import Block, FloatArray
-from majorant.lots import AT_ONCE, drawn
 from majorant.output import Columns, Content
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
 from majorant.votes import IntArray, Votes, names_of
@@ -123,7 +123,7 @@ class Countable(Protocol):
         """The votes of the items with these codes, which rise, in memory."""
 
     def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of items drawn by their names, in the order of their lots: `majorant.lots`."""
+        """The codes of items drawn by their names, in the order of their lots: `majorant.hash_sampling`."""
 
 
 class Backend(ABC):
@@ -175,7 +175,7 @@ class Backend(ABC):
         return self.sum(_votes_by_worker, doing="counting")
 
     def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of items drawn by their names, in the order of their lots: `majorant.lots`."""
+        """The codes of items drawn by their names, in the order of their lots: `majorant.hash_sampling`."""
         items = self.votes.items
         starts = range(0, len(items), AT_ONCE)
         return drawn(((start, items[start : start + AT_ONCE]) for start in starts), share, seed)

@@ -18,7 +18,7 @@ from majorant import __version__
 from majorant.atomic import make_folder
 from majorant.backend.budget import BASE, require
 from majorant.backend.names import Names, no_room
-from majorant.backend.settling import RowsWanted
+from majorant.backend.resolving import RowsWanted
 from majorant.backend.sorting import Sorted, sort_votes
 from majorant.backend.spill import Report, Spilled, silent, spill
 from majorant.backend.store import MANIFEST, StoredVotes, open_store, write_manifest, write_values

@@ -1,4 +1,4 @@
-"""Buckets to votes sorted by item: each is settled in memory by the rules of encoding and becomes row groups."""
+"""Buckets to votes sorted by item: each is resolved in memory by the rules of encoding and becomes row groups."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from majorant.backend.names import PER_GROUP
 from majorant.backend.records import Records, items_of
-from majorant.backend.settling import Settled, Settler
+from majorant.backend.resolving import ResolvedItems, Resolver
 from majorant.backend.spill import Report, Spilled, silent
 from majorant.io.labels import Labelled
 from majorant.io.notes import LISTED, Coverage
 from majorant.io.options import ReadOptions
 from majorant.threads import in_order, thread_count
 
-BYTES_PER_ROW = 120  # of a bucket while it is settled
+BYTES_PER_ROW = 120  # of a bucket while it is resolved
 MOST_ROWS = 1 << 24  # of a row group
 ARRAYS = ("votes", "gold", "abstained", "slice")  # one number per item, a file each
 
@@ -56,28 +56,28 @@ def sort_votes(
 
     n_threads = thread_count(options.threads)
     limit = min(memory // 2 // (n_threads + 1) // BYTES_PER_ROW, MOST_ROWS)
-    settler, found, coverage = Settler(spilled, named, options), Sorted(), _Coverage(spilled, named)
+    resolver, found, coverage = Resolver(spilled, named, options), Sorted(), _Coverage(spilled, named)
     columns = {"item": pa.int32(), "worker": pa.int32(), "label": pa.int32()}
     packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than a dictionary, or than no packing
     if "seconds" in (spilled.dtype.names or ()):
         columns["seconds"] = pa.float64()
 
-    def settled(piece: _Piece) -> Settled:
-        return settler.settle(piece.start, piece.stop, _rows(spilled, piece), piece.bucket * PER_GROUP)
+    def resolved(piece: _Piece) -> ResolvedItems:
+        return resolver.resolve(piece.start, piece.stop, _rows(spilled, piece), piece.bucket * PER_GROUP)
 
     pieces = list(_pieces(spilled, limit))
     with pq.ParquetWriter(
         folder / "votes.parquet", pa.schema(columns), compression="none", use_dictionary=False, column_encoding=packed,
         write_page_checksum=True, write_statistics=False,
     ) as file:  # fmt: skip
-        for piece, part in zip(pieces, in_order(settled, pieces, n_threads), strict=True):
+        for piece, part in zip(pieces, in_order(resolved, pieces, n_threads), strict=True):
             _write(file, folder, part, found)
             coverage.add(part)
             report("sorting", found.vote_g[-1], int(spilled.uses.sum()))
             if piece.last:
                 spilled.bucket(piece.bucket).unlink(missing_ok=True)
     found.item_g[-1] = spilled.n_ids["item"]
-    found.coverage = coverage.found(settler)
+    found.coverage = coverage.found(resolver)
     return found
 
 
@@ -92,7 +92,7 @@ class _Coverage:
         self.bare: list[int] = []
         self.n_bare = 0
 
-    def add(self, part: Settled) -> None:
+    def add(self, part: ResolvedItems) -> None:
         """Count some votes."""
         self.votes_l += np.bincount(part.ballots.label_n, minlength=len(self.votes_l))
         self.heard_j[part.ballots.worker_n] = True
@@ -102,16 +102,16 @@ class _Coverage:
         if "gold" in part.arrays:
             self.gold_k[part.arrays["gold"][part.arrays["gold"] >= 0]] = True
 
-    def found(self, settler: Settler) -> Coverage:
+    def found(self, resolver: Resolver) -> Coverage:
         """What the account needs."""
         silent_j = np.flatnonzero(~self.heard_j)
         has_gold = self.named.gold_map is not None or self.named.gold_i is not None
         return Coverage(
             labels=self.named.labels,
             votes_l=self.votes_l,
-            bare=settler.items.take(np.array(self.bare, dtype=np.int64)),
+            bare=resolver.items.take(np.array(self.bare, dtype=np.int64)),
             n_bare=self.n_bare,
-            silent=[settler.workers[j] for j in silent_j[:LISTED]],
+            silent=[resolver.workers[j] for j in silent_j[:LISTED]],
             n_silent=len(silent_j),
             gold_k=self.gold_k if has_gold else None,
         )
@@ -156,7 +156,7 @@ def _chunks(spilled: Spilled, bucket: int) -> Iterator[Records]:
             yield np.frombuffer(content, spilled.dtype)
 
 
-def _write(file: Any, folder: Path, part: Settled, found: Sorted) -> None:
+def _write(file: Any, folder: Path, part: ResolvedItems, found: Sorted) -> None:
     import pyarrow as pa
 
     ballots = part.ballots

@@ -23,8 +23,8 @@ from majorant.gold.design import Design
 from majorant.gold.question import SKIPPED, UNASKED, Codes
 from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
+from majorant.hash_sampling import lots, mixed
 from majorant.io.tasks import Answer
-from majorant.lots import lots, mixed
 from majorant.tally import counts
 from majorant.votes import Votes
 

@@ -59,7 +59,7 @@ def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOption
     if not uses.any():
         raise no_votes(coded)
     named = name_labels(coded, label_values, uses, gold, options, len(items.values))
-    ballots, resolved = settle(coded, items, workers, named, vote_n, options.repeats)
+    ballots, resolved = resolve_votes(coded, items, workers, named, vote_n, options.repeats)
     votes = Votes.from_codes(
         ballots.item_n,
         ballots.worker_n,
@@ -84,7 +84,7 @@ def no_votes(coded: Coded) -> DataError:
     )
 
 
-def settle(
+def resolve_votes(
     coded: Coded, items: Ids, workers: Ids, named: Labelled, vote_n: Mask | None, repeats: str
 ) -> tuple[Ballots, Resolved]:
     """The votes sorted by item, without those that the policy on repeated votes leaves out."""

@@ -17,8 +17,8 @@ from majorant.backend.spark.pack import Places, mapped, part_of
 from majorant.backend.spark.votes import SparkVotes
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
+from majorant.hash_sampling import drawn_of_part
 from majorant.kernels import Block
-from majorant.lots import drawn_of_part
 from majorant.output import Columns
 from majorant.votes import IntArray, Votes
 

@@ -68,7 +68,7 @@ def invert(null: Null, error: float, most_work: int = MOST_WORK) -> Inversion:
         seen += len(box_bie)
         if seen * (cells + CELLS_OF_A_BOX) > most_work:
             return Inversion(False, seen, "too many boxes")
-        left_bie, dangerous_bi = settle(null, levels, box_bie)
+        left_bie, dangerous_bi = undecided_boxes(null, levels, box_bie)
         if len(dangerous_bi) and stand(null, dangerous_bi, levels).any():
             return Inversion(False, seen, "a model stands")
         if len(left_bie):
@@ -108,7 +108,7 @@ def first_boxes() -> FloatArray:
     return np.array([(*square, (0.0, np.inf)) for square in squares])
 
 
-def settle(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[FloatArray, FloatArray]:
+def undecided_boxes(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What is left of the boxes, cut, and models (B, 3) that may stand."""
     apart_b = box_bie[:, 0, 0] - box_bie[:, 1, 1]  # least x - y
     null_b = (box_bie[:, 0, 1] > box_bie[:, 1, 0]) & (box_bie[:, 2, 1] >= null.further * apart_b)

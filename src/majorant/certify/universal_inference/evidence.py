@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.certify.anonymous.evidence import SPLITS, TRAIN_SHARE
-from majorant.certify.split.contest import Contests, margins
-from majorant.certify.split.learn import learnt
-from majorant.certify.split.optimal import TOWARDS_SAFE, optimal
-from majorant.certify.split.search import likeliest, not_optimal
-from majorant.certify.split.table import Table, log_likelihood
+from majorant.certify.universal_inference.comparison import Comparisons, margins
+from majorant.certify.universal_inference.learn import learnt
+from majorant.certify.universal_inference.optimal import TOWARDS_SAFE, optimal
+from majorant.certify.universal_inference.search import likeliest, not_optimal
+from majorant.certify.universal_inference.table import Table, log_likelihood
 from majorant.theory.checks import FloatArray
 
 
 class Weight(NamedTuple):
-    """What the votes say for and against majority being optimal in every contest; logarithms of e-values."""
+    """What the votes say for and against majority being optimal in every comparison; logarithms of e-values."""
 
     log_e: float  # against "not optimal"
     log_against: float  # against "optimal"
@@ -27,7 +27,7 @@ class Weight(NamedTuple):
     margin: float  # at the likeliest model, in nats
 
 
-def weigh_contests(table: Table, items_p: FloatArray, contests: Contests, rng: np.random.Generator) -> Weight:
+def weigh_comparisons(table: Table, items_p: FloatArray, comparisons: Comparisons, rng: np.random.Generator) -> Weight:
     """The split e-values of one table of votes.
 
     Each item goes to training with probability TRAIN_SHARE in each of SPLITS splits; the e-value is the mean over the
@@ -38,20 +38,20 @@ def weigh_contests(table: Table, items_p: FloatArray, contests: Contests, rng: n
     test_sp = items_p - train_sp
     value_ms = np.array([log_likelihood(table, test_sp, models) for models in learnt(table, train_sp)])
     value_s = np.logaddexp.reduce(value_ms) - np.log(len(value_ms))
-    null_b, _ = not_optimal(table, np.concatenate([test_sp, items_p[None]]), contests)
+    null_b, _ = not_optimal(table, np.concatenate([test_sp, items_p[None]]), comparisons)
     top, top_b = likeliest(table, items_p[None])
-    margin = float(margins(contests, top)[0])
+    margin = float(margins(comparisons, top)[0])
     log_e = _log_mean(value_s - null_b[:-1])
-    log_against = _log_against(table, test_sp, contests, value_s) if margin < 0 else -np.inf
+    log_against = _log_against(table, test_sp, comparisons, value_s) if margin < 0 else -np.inf
     return Weight(log_e, log_against, max(0.0, float(top_b[0] - null_b[-1])), margin)
 
 
-def _log_against(table: Table, test_sp: FloatArray, contests: Contests, value_s: FloatArray) -> float:
+def _log_against(table: Table, test_sp: FloatArray, comparisons: Comparisons, value_s: FloatArray) -> float:
     """log of the e-value against "optimal"; once it is below 1, further climbs could only make it smaller."""
     top, _ = likeliest(table, test_sp)
     best_s = np.full(len(test_sp), -np.inf)
     for share in TOWARDS_SAFE:
-        each = [optimal(table, test_sp[s], contests, top.take(np.array([s])), share) for s in range(len(test_sp))]
+        each = [optimal(table, test_sp[s], comparisons, top.take(np.array([s])), share) for s in range(len(test_sp))]
         best_s = np.maximum(best_s, each)
         found = np.isfinite(best_s)  # a climb that failed has no voice
         log_against = _log_mean(np.where(found, value_s - np.where(found, best_s, 0.0), -np.inf))

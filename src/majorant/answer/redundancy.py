@@ -41,7 +41,7 @@ class _ByWorker(NamedTuple):
         return self.item_n[span], self.label_n[span]
 
 
-def twin_flags(votes: Votes, fit: Fit, accuracy_j: FloatArray, level: float) -> list[list[Flag]]:
+def redundancy_flags(votes: Votes, fit: Fit, accuracy_j: FloatArray, level: float) -> list[list[Flag]]:
     """A flag for the weaker worker of each pair that mostly repeats itself.
 
     Given the truth, two workers agree by chance as often as their matrices say.  The truth of a common item is judged

@@ -11,8 +11,8 @@ from itertools import permutations
 
 import numpy as np
 
-from majorant.certify.split.search import likeliest
-from majorant.certify.split.table import Models, Table
+from majorant.certify.universal_inference.search import likeliest
+from majorant.certify.universal_inference.table import Models, Table
 from majorant.theory.checks import FloatArray
 
 PSEUDO = 0.5  # votes of each label and items of each class that training adds: no test item is ruled out

@@ -15,10 +15,10 @@ from majorant.estimate.hierarchical import Hierarchical, tilt
 from majorant.kernels import FloatArray, shares, softmax_rows
 from majorant.votes import IntArray, Votes
 
-SHAPES = ("urn", "lure", "ease")  # with two classes the last is the first
+SHAPES = ("polya_urn", "common_cause", "difficulty")  # with two classes the last is the first
 STRENGTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.45])
 USUAL_ECHO = 0.2  # the scale of the prior of the echo, exponential
-STEPS, SETTLED = 30, 1e-4  # of the mean over items
+STEPS, CONVERGED = 30, 1e-4  # of the mean over items
 FEW_STEPS = 15  # settle the strength, which is all that is wanted of `hierarchical`
 RULED_OUT = 30.0  # nats
 TINY = 1e-100
@@ -26,7 +26,7 @@ FIRST_SPREAD, LEAST_SPREAD = 1.0, 1e-3  # variance of workers' log-odds
 MOST_ODDS = 10.0
 
 
-class Ballots(NamedTuple):
+class VoteArrays(NamedTuple):
     """The votes as the model sees them; axis m is a label that an item got, axis n a vote."""
 
     votes: Votes  # every item has votes
@@ -42,7 +42,7 @@ class Ballots(NamedTuple):
     posterior_ik: FloatArray  # to start from
 
 
-class Params(NamedTuple):
+class ModelParams(NamedTuple):
     """Expected first-hand votes by worker, class and label, with the crowd's habit added; probability of each class."""
 
     votes_jkl: FloatArray
@@ -53,20 +53,20 @@ class Params(NamedTuple):
     prior_k: FloatArray
 
 
-class Case(NamedTuple):
+class FittedModel(NamedTuple):
     """The model at one shape and strength of echo."""
 
     shape: str
     echo: float
     evidence: float  # for items that the matrices have not seen, in nats
-    params: Params
+    params: ModelParams
     posterior_ik: FloatArray
 
 
-class Echoes(NamedTuple):
+class ModelAverage(NamedTuple):
     """All cases, the first without an echo, and the probability of each; axis r."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[FittedModel, ...]
     echo_r: FloatArray
     evidence_r: FloatArray
     weight_r: FloatArray
@@ -83,7 +83,7 @@ class _Step(NamedTuple):
     first_nk: FloatArray  # the probability that the vote is first-hand given the class
 
 
-def ballots(votes: Votes, like: Ballots | None = None) -> Ballots:
+def vote_arrays(votes: Votes, like: VoteArrays | None = None) -> VoteArrays:
     """Prepare votes, at least one on each item; workers are shrunk to the crowd as `hierarchical` does, or `like`."""
     from scipy.sparse import csr_array
 
@@ -95,7 +95,7 @@ def ballots(votes: Votes, like: Ballots | None = None) -> Ballots:
     key_m, place_n = np.unique(key_n, return_inverse=True)
     label_nk = np.eye(n_classes)[votes.label_n]
     running_nk = np.cumsum(label_nk, axis=0) - label_nk
-    return Ballots(
+    return VoteArrays(
         votes=votes,
         earlier_n=(np.arange(votes.n_votes) - votes.offsets_i[votes.item_n]).astype(float),
         before_nk=running_nk - running_nk[votes.offsets_i[:-1]][votes.item_n],
@@ -115,42 +115,42 @@ def _start(votes: Votes) -> tuple[FloatArray, FloatArray]:
     return np.asarray(fit.learned["strength"]), fit.posterior
 
 
-def again(found: Ballots, case: Case) -> Case:
+def refit_model(arrays: VoteArrays, case: FittedModel) -> FittedModel:
     """The case fitted to other votes of the same crowd, each worker's matrix from the crowd's on."""
-    n_workers = len(found.votes.workers)
-    votes_jkl = np.tile(found.strength_k[:, None] * case.params.crowd_kl, (n_workers, 1, 1))
+    n_workers = len(arrays.votes.workers)
+    votes_jkl = np.tile(arrays.strength_k[:, None] * case.params.crowd_kl, (n_workers, 1, 1))
     params = case.params._replace(votes_jkl=votes_jkl, total_jk=votes_jkl.sum(axis=2), odds_j=np.zeros(n_workers))
-    return _settle(found, params, case.shape, case.echo, np.ones(len(found.votes.items)))
+    return _converge(arrays, params, case.shape, case.echo, np.ones(len(arrays.votes.items)))
 
 
-def listen(found: Ballots) -> Echoes:
+def fit_models(arrays: VoteArrays) -> ModelAverage:
     """Fit the model at each shape and strength of echo by EM, and weigh them by their evidence.
 
-    A vote is first-hand, by the worker's confusion matrix, or an echo.  `urn`: it repeats one of the earlier votes on
-    its item, any alike, the more often the more there are (Polya's urn; with one matrix for all that is items of
-    Dirichlet difficulty).  `lure`: it repeats an impression that all voters of the item share, drawn from the crowd's
-    habit.  `ease`: it repeats only whether an earlier vote was right.  Two votes on an item then have the correlation
-    `echo` given the truth (`ease`: in being right); no echo is Dawid-Skene.
+    A vote is first-hand, by the worker's confusion matrix, or an echo.  `polya_urn`: it repeats one of the earlier
+    votes on its item, any alike, the more often the more there are (with one matrix for all that is items of Dirichlet
+    difficulty).  `common_cause`: it repeats an impression that all voters of the item share, drawn from the crowd's
+    habit.  `difficulty`: it repeats only whether an earlier vote was right.  Two votes on an item then have the
+    correlation `echo` given the truth (`difficulty`: in being right); no echo is Dawid-Skene.
     Strengths beyond one that the votes rule out are not tried.
     """
-    weight_i = np.ones(len(found.votes.items))
-    first = _m_step(found, found.posterior_ik, found.posterior_ik[found.votes.item_n], None)
-    none = _settle(found, first, "none", 0.0, weight_i)
+    weight_i = np.ones(len(arrays.votes.items))
+    first = _m_step(arrays, arrays.posterior_ik, arrays.posterior_ik[arrays.votes.item_n], None)
+    none = _converge(arrays, first, "none", 0.0, weight_i)
     cases = [none]
-    for shape in SHAPES if len(found.votes.labels) > 2 else SHAPES[:2]:
+    for shape in SHAPES if len(arrays.votes.labels) > 2 else SHAPES[:2]:
         case = none
         for echo in STRENGTHS:
-            case = _settle(found, case.params, shape, float(echo), weight_i)
+            case = _converge(arrays, case.params, shape, float(echo), weight_i)
             cases.append(case)
             if case.evidence < max(one.evidence for one in cases) - RULED_OUT:
                 break
     echo_r, evidence_r = (np.array([getattr(case, name) for case in cases]) for name in ("echo", "evidence"))
-    return Echoes(tuple(cases), echo_r, evidence_r, echo_weights(echo_r, evidence_r))
+    return ModelAverage(tuple(cases), echo_r, evidence_r, echo_weights(echo_r, evidence_r))
 
 
-def without(found: Ballots, case: Case, left_out_i: NDArray[np.bool_]) -> FloatArray:
+def without(arrays: VoteArrays, case: FittedModel, left_out_i: NDArray[np.bool_]) -> FloatArray:
     """The posterior of all items when the model of `case` is fitted again without some of them."""
-    return _settle(found, case.params, case.shape, case.echo, (~left_out_i).astype(float)).posterior_ik
+    return _converge(arrays, case.params, case.shape, case.echo, (~left_out_i).astype(float)).posterior_ik
 
 
 def echo_weights(echo_r: FloatArray, evidence_r: FloatArray, discount: float = 1.0) -> FloatArray:
@@ -168,83 +168,91 @@ def echo_weights(echo_r: FloatArray, evidence_r: FloatArray, discount: float = 1
     return np.asarray(softmax_rows((evidence_r / discount + np.log(np.interp(echo_r, grid, share)))[None])[0][0])
 
 
-def _settle(found: Ballots, params: Params, shape: str, echo: float, weight_i: FloatArray) -> Case:
+def _converge(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, weight_i: FloatArray) -> FittedModel:
     """EM until the posterior stands still; the last step judges each vote by a matrix that has not seen it."""
     before_ik = None
     for _ in range(STEPS):
-        step = _e_step(found, params, shape, echo, None)
+        step = _e_step(arrays, params, shape, echo, None)
         weighted_ik = step.posterior_ik * weight_i[:, None]
-        seen_nk = weighted_ik[found.votes.item_n] * step.first_nk
-        params = _m_step(found, weighted_ik, seen_nk, params)
-        if before_ik is not None and np.abs(step.posterior_ik - before_ik).mean() < SETTLED:
+        seen_nk = weighted_ik[arrays.votes.item_n] * step.first_nk
+        params = _m_step(arrays, weighted_ik, seen_nk, params)
+        if before_ik is not None and np.abs(step.posterior_ik - before_ik).mean() < CONVERGED:
             break
         before_ik = step.posterior_ik
-    step = _e_step(found, params, shape, echo, seen_nk)
-    return Case(shape, echo, float(weight_i @ step.evidence_i), params, step.posterior_ik)
+    step = _e_step(arrays, params, shape, echo, seen_nk)
+    return FittedModel(shape, echo, float(weight_i @ step.evidence_i), params, step.posterior_ik)
 
 
-def _e_step(found: Ballots, params: Params, shape: str, echo: float, seen_nk: FloatArray | None) -> _Step:
+def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, seen_nk: FloatArray | None) -> _Step:
     """With `seen_nk`, what each vote has added to its worker's matrix, that is taken off again."""
-    votes = found.votes
+    votes = arrays.votes
     vote_nk, total_nk = params.votes_jkl[votes.worker_n, :, votes.label_n], params.total_jk[votes.worker_n]
     if seen_nk is not None:
         vote_nk, total_nk = vote_nk - seen_nk, total_nk - seen_nk
     own_nk = np.maximum(vote_nk / total_nk, TINY)
-    if shape == "lure":
-        log_ik, first_nk = _lure(found, own_nk, params.crowd_kl, echo)
-    elif shape == "ease":
+    if shape == "common_cause":
+        log_ik, first_nk = _common_cause(arrays, own_nk, params.crowd_kl, echo)
+    elif shape == "difficulty":
         right_nk = np.einsum("jkk->jk", params.votes_jkl)[votes.worker_n] / params.total_jk[votes.worker_n]
-        log_ik, first_nk = _ease(found, own_nk, right_nk, echo)
+        log_ik, first_nk = _difficulty(arrays, own_nk, right_nk, echo)
     else:
-        log_ik, first_nk = _urn(found, own_nk, echo)
+        log_ik, first_nk = _polya_urn(arrays, own_nk, echo)
     posterior_ik, evidence_i = softmax_rows(log_ik + np.log(params.prior_k))
     return _Step(posterior_ik, evidence_i, first_nk)
 
 
-def _urn(found: Ballots, own_nk: FloatArray, echo: float) -> tuple[FloatArray, FloatArray]:
+def _polya_urn(arrays: VoteArrays, own_nk: FloatArray, echo: float) -> tuple[FloatArray, FloatArray]:
     """Log-probability of the votes of each item given the class, and that each is first-hand."""
     first_nk = (1 - echo) * own_nk
-    same_n = found.before_nk[np.arange(len(own_nk)), found.votes.label_n]
+    same_n = arrays.before_nk[np.arange(len(own_nk)), arrays.votes.label_n]
     vote_nk = first_nk + echo * same_n[:, None]
-    log_nk = np.log(vote_nk) - np.log((1 - echo) + echo * found.earlier_n)[:, None]
-    return np.add.reduceat(log_nk, found.votes.offsets_i[:-1], axis=0), first_nk / vote_nk
+    log_nk = np.log(vote_nk) - np.log((1 - echo) + echo * arrays.earlier_n)[:, None]
+    return np.add.reduceat(log_nk, arrays.votes.offsets_i[:-1], axis=0), first_nk / vote_nk
 
 
-def _ease(found: Ballots, own_nk: FloatArray, right_nk: FloatArray, echo: float) -> tuple[FloatArray, FloatArray]:
+def _difficulty(
+    arrays: VoteArrays, own_nk: FloatArray, right_nk: FloatArray, echo: float
+) -> tuple[FloatArray, FloatArray]:
     """The same where being right or wrong is repeated, and a wrong label is the worker's own."""
-    says_nk = found.votes.label_n[:, None] == np.arange(own_nk.shape[1])
-    again_nk = np.where(says_nk, found.before_nk, found.earlier_n[:, None] - found.before_nk)
+    says_nk = arrays.votes.label_n[:, None] == np.arange(own_nk.shape[1])
+    again_nk = np.where(says_nk, arrays.before_nk, arrays.earlier_n[:, None] - arrays.before_nk)
     rate_nk = np.where(says_nk, own_nk, np.maximum(1 - right_nk, own_nk))  # of being right, or wrong, first-hand
     vote_nk = (1 - echo) * rate_nk + echo * again_nk
-    log_nk = np.log(vote_nk) - np.log((1 - echo) + echo * found.earlier_n)[:, None] + np.log(own_nk / rate_nk)
-    return np.add.reduceat(log_nk, found.votes.offsets_i[:-1], axis=0), (1 - echo) * rate_nk / vote_nk
+    log_nk = np.log(vote_nk) - np.log((1 - echo) + echo * arrays.earlier_n)[:, None] + np.log(own_nk / rate_nk)
+    return np.add.reduceat(log_nk, arrays.votes.offsets_i[:-1], axis=0), (1 - echo) * rate_nk / vote_nk
 
 
-def _lure(found: Ballots, own_nk: FloatArray, crowd_kl: FloatArray, echo: float) -> tuple[FloatArray, FloatArray]:
+def _common_cause(
+    arrays: VoteArrays, own_nk: FloatArray, crowd_kl: FloatArray, echo: float
+) -> tuple[FloatArray, FloatArray]:
     """The same where votes repeat a hidden impression with probability sqrt(echo)."""
     pull = np.sqrt(echo)
     echo_nk = pull / (pull + (1 - pull) * own_nk)  # given that the impression is the label voted for
-    base_ik = np.add.reduceat(np.log((1 - pull) * own_nk), found.votes.offsets_i[:-1], axis=0)
-    lift_mk = found.together_mn @ -np.log1p(-echo_nk)
-    habit_mk = crowd_kl[:, found.label_m].T
-    other_ik = np.maximum(1 - np.add.reduceat(habit_mk, found.start_i, axis=0), TINY)  # the impression is no label here
-    top_ik = np.maximum(np.maximum.reduceat(lift_mk, found.start_i, axis=0), 0.0)
-    part_mk = habit_mk * np.exp(lift_mk - top_ik[found.item_m])
-    sum_ik = np.add.reduceat(part_mk, found.start_i, axis=0) + other_ik * np.exp(-top_ik)
-    seen_mk = part_mk / sum_ik[found.item_m]  # the probability of the impression given the class
-    return base_ik + top_ik + np.log(sum_ik), 1 - seen_mk[found.place_n] * echo_nk
+    base_ik = np.add.reduceat(np.log((1 - pull) * own_nk), arrays.votes.offsets_i[:-1], axis=0)
+    lift_mk = arrays.together_mn @ -np.log1p(-echo_nk)
+    habit_mk = crowd_kl[:, arrays.label_m].T
+    other_ik = np.maximum(
+        1 - np.add.reduceat(habit_mk, arrays.start_i, axis=0), TINY
+    )  # the impression is no label here
+    top_ik = np.maximum(np.maximum.reduceat(lift_mk, arrays.start_i, axis=0), 0.0)
+    part_mk = habit_mk * np.exp(lift_mk - top_ik[arrays.item_m])
+    sum_ik = np.add.reduceat(part_mk, arrays.start_i, axis=0) + other_ik * np.exp(-top_ik)
+    seen_mk = part_mk / sum_ik[arrays.item_m]  # the probability of the impression given the class
+    return base_ik + top_ik + np.log(sum_ik), 1 - seen_mk[arrays.place_n] * echo_nk
 
 
-def _m_step(found: Ballots, posterior_ik: FloatArray, seen_nk: FloatArray, old: Params | None) -> Params:
+def _m_step(arrays: VoteArrays, posterior_ik: FloatArray, seen_nk: FloatArray, old: ModelParams | None) -> ModelParams:
     """First-hand votes by worker, class and label, shrunk to the crowd's habit tilted by the worker's odds."""
-    _, n_workers, n_classes = found.votes.shape
-    counts_ck = found.said_cn @ seen_nk
+    _, n_workers, n_classes = arrays.votes.shape
+    counts_ck = arrays.said_cn @ seen_nk
     counts_jkl = counts_ck.reshape(n_workers, n_classes, n_classes).transpose(0, 2, 1)
     crowd_kl = shares(counts_jkl.sum(axis=0) + 1.0)
     odds_j, spread = (np.zeros(n_workers), FIRST_SPREAD) if old is None else (old.odds_j, old.spread)
     odds_j, spread = _odds(counts_jkl, crowd_kl, odds_j, spread)
-    votes_jkl = counts_jkl + tilt(found.strength_k[:, None] * crowd_kl, np.exp(odds_j))
-    return Params(votes_jkl, votes_jkl.sum(axis=2), crowd_kl, odds_j, spread, shares(posterior_ik.sum(axis=0) + 1.0))
+    votes_jkl = counts_jkl + tilt(arrays.strength_k[:, None] * crowd_kl, np.exp(odds_j))
+    return ModelParams(
+        votes_jkl, votes_jkl.sum(axis=2), crowd_kl, odds_j, spread, shares(posterior_ik.sum(axis=0) + 1.0)
+    )
 
 
 def _odds(counts_jkl: FloatArray, crowd_kl: FloatArray, odds_j: FloatArray, spread: float) -> tuple[FloatArray, float]:

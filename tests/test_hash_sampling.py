@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from majorant.lots import drawn, lots
+from majorant.hash_sampling import drawn, lots
 
 NAMES = [f"item {i}" for i in range(20_000)]
 

@@ -1,7 +1,7 @@
-"""Contests: votes that majority gives to one class, and a rival that must not be as likely.
+"""Comparisons: votes that majority gives to one class, and a rival that must not be as likely.
 
-Majority is optimal iff the odds are above 0 in every contest.  Only the close ones are listed, in which one vote moved
-from the winner to the rival would be no win: where these are won, so are the others (docs/theory/split.md).
+Majority is optimal iff the odds are above 0 in every comparison.  Only the close ones are listed, in which one vote
+moved from the winner to the rival would be no win: where these are won, so are the others (docs/theory/split.md).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.certify.named.design import WorkerSets
-from majorant.certify.split.table import LOG_ZERO, Models, log_sum
+from majorant.certify.universal_inference.table import LOG_ZERO, Models, log_sum
 from majorant.theory.checks import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -29,27 +29,27 @@ class _Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contests:
-    """In contest q majority names winner_q on each of the ballots r, which come from worker sets of these shares."""
+class Comparisons:
+    """In comparison q majority names winner_q on each of the ballots r, which come from worker sets of these shares."""
 
     winner_q: IntArray
     rival_q: IntArray
     ballot_qrf: FloatArray
-    log_share_qr: FloatArray  # LOG_ZERO where the contest has fewer ballots
+    log_share_qr: FloatArray  # LOG_ZERO where the comparison has fewer ballots
 
     def __len__(self) -> int:
         return len(self.winner_q)
 
-    def take(self, index: IntArray) -> Contests:
-        """The contests at these places."""
-        return Contests(self.winner_q[index], self.rival_q[index], self.ballot_qrf[index], self.log_share_qr[index])
+    def take(self, index: IntArray) -> Comparisons:
+        """The comparisons at these places."""
+        return Comparisons(self.winner_q[index], self.rival_q[index], self.ballot_qrf[index], self.log_share_qr[index])
 
 
-def count_contests(n_classes: int, sizes: Iterable[int]) -> Contests:
-    """Voters alike, items with so many votes: a contest for each close count and rival.
+def count_comparisons(n_classes: int, sizes: Iterable[int]) -> Comparisons:
+    """Voters alike, items with so many votes: a comparison for each close count and rival.
 
-    >>> contests = count_contests(3, [3])
-    >>> contests.winner_q[:2].tolist(), contests.rival_q[:2].tolist(), contests.ballot_qrf[:2, 0].tolist()
+    >>> comparisons = count_comparisons(3, [3])
+    >>> comparisons.winner_q[:2].tolist(), comparisons.rival_q[:2].tolist(), comparisons.ballot_qrf[:2, 0].tolist()
     ([2, 2], [0, 1], [[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
     """
     rows = []
@@ -57,22 +57,22 @@ def count_contests(n_classes: int, sizes: Iterable[int]) -> Contests:
         for n in product(range(n_votes + 1), repeat=n_classes):
             if sum(n) == n_votes:
                 rows += [_Row(c, j, np.array([n], float), np.zeros(1)) for c, j in _close(n)]
-    return _contests(rows)
+    return _comparisons(rows)
 
 
-def ballot_contests(n_classes: int, n_workers: int, sets: Sequence[WorkerSets]) -> Contests:
-    """Named workers, rules that know who voted: a contest for each close ballot of each set, and rival."""
+def ballot_comparisons(n_classes: int, n_workers: int, sets: Sequence[WorkerSets]) -> Comparisons:
+    """Named workers, rules that know who voted: a comparison for each close ballot of each set, and rival."""
     rows = []
     for one in sets:
         for worker_h in one.worker_sh:
             ballot_rf, count_rl = _ballots(n_classes, n_workers, worker_h)
             for ballot_f, n in zip(ballot_rf, count_rl, strict=True):
                 rows += [_Row(c, j, ballot_f[None], np.zeros(1)) for c, j in _close(n)]
-    return _contests(rows)
+    return _comparisons(rows)
 
 
-def panel_contests(n_classes: int, n_workers: int, sets: Sequence[WorkerSets]) -> Contests:
-    """Named workers, rules that ignore who voted: all ballots with the same counts are one contest for each rival."""
+def panel_comparisons(n_classes: int, n_workers: int, sets: Sequence[WorkerSets]) -> Comparisons:
+    """Named workers, rules that ignore who voted: ballots with the same counts are one comparison for each rival."""
     rows = []
     for one in sets:
         each = [_ballots(n_classes, n_workers, worker_h) for worker_h in one.worker_sh]
@@ -82,7 +82,7 @@ def panel_contests(n_classes: int, n_workers: int, sets: Sequence[WorkerSets]) -
             same = (count_rl == n).all(axis=1)
             rivals = [(c, j) for c in _winner(n) for j in range(n_classes) if j != c]
             rows += [_Row(c, j, ballot_rf[same], log_share_r[same]) for c, j in rivals]
-    return _contests(rows)
+    return _comparisons(rows)
 
 
 def _ballots(n_classes: int, n_workers: int, worker_h: IntArray) -> tuple[FloatArray, IntArray]:
@@ -111,43 +111,43 @@ def _close(n: Sequence[int] | IntArray) -> list[tuple[int, int]]:
     return found
 
 
-def _contests(rows: list[_Row]) -> Contests:
+def _comparisons(rows: list[_Row]) -> Comparisons:
     most = max(len(row.ballot_rf) for row in rows)
     ballot_qrf = np.zeros((len(rows), most, rows[0].ballot_rf.shape[1]))
     log_share_qr = np.full((len(rows), most), LOG_ZERO)
     for q, row in enumerate(rows):
         ballot_qrf[q, : len(row.ballot_rf)], log_share_qr[q, : len(row.ballot_rf)] = row.ballot_rf, row.log_share_r
     winner_q, rival_q = (np.array([row[at] for row in rows], dtype=np.int64) for at in (0, 1))
-    return Contests(winner_q, rival_q, ballot_qrf, log_share_qr)
+    return Comparisons(winner_q, rival_q, ballot_qrf, log_share_qr)
 
 
-def class_logs(contests: Contests, models: Models) -> FloatArray:
-    """log P(class k, ballots of contest q) under every model, (B, K, Q)."""
-    n_contests, n_ballots, _ = contests.ballot_qrf.shape
-    flat_bkr = models.log_table_bkf @ contests.ballot_qrf.reshape(n_contests * n_ballots, -1).T
-    shaped = flat_bkr.reshape(*flat_bkr.shape[:2], n_contests, n_ballots)
-    given_bkq = shaped[..., 0] if n_ballots == 1 else log_sum(shaped + contests.log_share_qr, axis=3)
+def class_logs(comparisons: Comparisons, models: Models) -> FloatArray:
+    """log P(class k, ballots of comparison q) under every model, (B, K, Q)."""
+    n_comparisons, n_ballots, _ = comparisons.ballot_qrf.shape
+    flat_bkr = models.log_table_bkf @ comparisons.ballot_qrf.reshape(n_comparisons * n_ballots, -1).T
+    shaped = flat_bkr.reshape(*flat_bkr.shape[:2], n_comparisons, n_ballots)
+    given_bkq = shaped[..., 0] if n_ballots == 1 else log_sum(shaped + comparisons.log_share_qr, axis=3)
     return np.asarray(models.log_prior_bk[:, :, None] + given_bkq)
 
 
-def odds(contests: Contests, class_bkq: FloatArray) -> FloatArray:
+def odds(comparisons: Comparisons, class_bkq: FloatArray) -> FloatArray:
     """log P(winner, ballots) - log P(rival, ballots), (B, Q), from `class_logs`.
 
     Where the winner cannot produce the ballots they are -inf: such a model is the limit of models with odds below 0.
     """
-    q = np.arange(len(contests))
-    winner_bq = class_bkq[:, contests.winner_q, q]
-    return np.where(winner_bq < LOG_ZERO / 2, -np.inf, winner_bq - class_bkq[:, contests.rival_q, q])
+    q = np.arange(len(comparisons))
+    winner_bq = class_bkq[:, comparisons.winner_q, q]
+    return np.where(winner_bq < LOG_ZERO / 2, -np.inf, winner_bq - class_bkq[:, comparisons.rival_q, q])
 
 
-def margins(contests: Contests, models: Models) -> FloatArray:
+def margins(comparisons: Comparisons, models: Models) -> FloatArray:
     """The smallest odds of each model, its classes named in the way that makes it largest: optimal iff > 0.
 
-    >>> from majorant.certify.split.table import model
+    >>> from majorant.certify.universal_inference.table import model
     >>> swapped = model(np.array([.5, .5]), np.array([[.2, .8], [.8, .2]]))
-    >>> margins(count_contests(2, [3]), swapped).round(3).tolist()
+    >>> margins(count_comparisons(2, [3]), swapped).round(3).tolist()
     [1.386]
     """
-    class_bkq = class_logs(contests, models)
+    class_bkq = class_logs(comparisons, models)
     orders = permutations(range(class_bkq.shape[1]))
-    return np.asarray(np.max([odds(contests, class_bkq[:, list(order)]).min(axis=1) for order in orders], axis=0))
+    return np.asarray(np.max([odds(comparisons, class_bkq[:, list(order)]).min(axis=1) for order in orders], axis=0))

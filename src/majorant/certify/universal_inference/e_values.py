@@ -10,18 +10,25 @@ from numpy.typing import ArrayLike
 from majorant.certify.certificate import Claim, Verdict
 from majorant.certify.named.design import WorkerSets, as_copies, worker_sets
 from majorant.certify.named.verdicts import RARE_SHARE, anonymous_sentence
-from majorant.certify.split.contest import Contests, ballot_contests, count_contests, panel_contests
-from majorant.certify.split.evidence import Weight, weigh_contests
-from majorant.certify.split.table import Table
+from majorant.certify.universal_inference.comparison import (
+    Comparisons,
+    ballot_comparisons,
+    count_comparisons,
+    panel_comparisons,
+)
+from majorant.certify.universal_inference.evidence import Weight, weigh_comparisons
+from majorant.certify.universal_inference.table import Table
 from majorant.tally import counts
 from majorant.theory.checks import FloatArray
 from majorant.votes import Votes
 
 MOST_CLASSES = 4
 MOST_WAYS = 5_000  # in which votes can fall, before those that do not count are left out
-MOST_WORK = 4_500  # contests times distinct patterns (or labels of all voters): about a second
-MOST_SUMMED = 25_000  # contests times ballots in each times labels of all voters, where ballots are summed: 3 seconds
-MOST_CELLS = 75  # of the confusion matrices of all voters: beyond, climbs are long however few the contests
+MOST_WORK = 4_500  # comparisons times distinct patterns (or labels of all voters): about a second
+MOST_SUMMED = (
+    25_000  # comparisons times ballots in each times labels of all voters, where ballots are summed: 3 seconds
+)
+MOST_CELLS = 75  # of the confusion matrices of all voters: beyond, climbs are long however few the comparisons
 REFUTING = 50.0  # times 1/alpha, 1,000 at 95 %: an e-value against so large refutes what the bootstrap leaves open
 LARGEST_LOG = 700.0  # whose exponential is a number
 ASSUMPTION = "for the e-values: a search over models found the likeliest of each kind"
@@ -63,11 +70,11 @@ def _weight(claim: Claim, votes: Votes, copies_i: FloatArray, rng: np.random.Gen
     if len(votes.labels) > MOST_CLASSES:
         return None
     named = claim.model == "named workers"
-    contests = _contests(claim, votes, copies_i)
-    if contests is None or (named and not _linked(votes)):
+    comparisons = _comparisons(claim, votes, copies_i)
+    if comparisons is None or (named and not _linked(votes)):
         return None
     table, items_p = vote_table(votes, copies_i, named=named)
-    return weigh_contests(table, items_p, contests, rng) if _is_quick(table, contests) else None
+    return weigh_comparisons(table, items_p, comparisons, rng) if _is_quick(table, comparisons) else None
 
 
 def _linked(votes: Votes) -> bool:
@@ -81,27 +88,27 @@ def _linked(votes: Votes) -> bool:
     return len(np.unique(part[n_items + votes.worker_n])) == 1
 
 
-def _is_quick(table: Table, contests: Contests) -> bool:
+def _is_quick(table: Table, comparisons: Comparisons) -> bool:
     """Whether the search takes seconds: several crews are one panel, whose ballots and voters are those of all."""
-    n_contests, n_ballots, n_labels = contests.ballot_qrf.shape
-    summed = contests.ballot_qrf.size if n_ballots > 1 else 0
-    work = n_contests * max(table.said_pf.shape)
+    n_comparisons, n_ballots, n_labels = comparisons.ballot_qrf.shape
+    summed = comparisons.ballot_qrf.size if n_ballots > 1 else 0
+    work = n_comparisons * max(table.said_pf.shape)
     return work <= MOST_WORK and summed <= MOST_SUMMED and n_labels * table.n_classes <= MOST_CELLS
 
 
-def _contests(claim: Claim, votes: Votes, copies_i: FloatArray) -> Contests | None:
+def _comparisons(claim: Claim, votes: Votes, copies_i: FloatArray) -> Comparisons | None:
     """What majority must win for the claim to hold; None where that is too much to search."""
     _, n_workers, n_classes = votes.shape
     items_h = np.bincount(votes.votes_i, weights=copies_i)[1:]
     sizes = [h + 1 for h in np.flatnonzero(items_h >= max(RARE_SHARE * items_h.sum(), 1)).tolist()]
     if claim.model != "named workers":
         ways = sum((h + 1) ** n_classes for h in sizes)
-        return count_contests(n_classes, sizes) if ways <= MOST_WAYS else None
+        return count_comparisons(n_classes, sizes) if ways <= MOST_WAYS else None
     sets = worker_sets(votes, copies_i)
     sets = _common(sets) if claim.kind == "named" else tuple(one for one in sets if one.n_votes in sizes)
     if sum(n_classes**one.n_votes * len(one.worker_sh) for one in sets) > MOST_WAYS:
         return None
-    return (ballot_contests if claim.kind == "named" else panel_contests)(n_classes, n_workers, sets)
+    return (ballot_comparisons if claim.kind == "named" else panel_comparisons)(n_classes, n_workers, sets)
 
 
 def _common(sets: tuple[WorkerSets, ...]) -> tuple[WorkerSets, ...]:

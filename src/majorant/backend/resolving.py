@@ -1,4 +1,4 @@
-"""A bucket in memory, settled by the rules of encoding: its votes in order, and what is known of its items."""
+"""A bucket in memory, resolved by the rules of encoding: its votes in order, and what is known of its items."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from majorant.backend.records import (
     unpack,
 )
 from majorant.backend.spill import Spilled
-from majorant.io.build import Ballots, abstained, gold_codes, settle
+from majorant.io.build import Ballots, abstained, gold_codes, resolve_votes
 from majorant.io.collect import Coded
 from majorant.io.ids import Ids
 from majorant.io.labels import Labelled, vote_mask
@@ -39,7 +39,7 @@ class RowsWanted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ResolvedItems:
     """The votes of the items from start to stop, and one array a file for what is known of these items."""
 
     start: int
@@ -51,8 +51,8 @@ class Settled:
     slices: tuple[Any, ...]
 
 
-class Settler:
-    """What does not change from bucket to bucket; buckets may be settled by several threads at once."""
+class Resolver:
+    """What does not change from bucket to bucket; buckets may be resolved by several threads at once."""
 
     def __init__(self, spilled: Spilled, named: Labelled, options: ReadOptions) -> None:
         self.spilled, self.named, self.options = spilled, named, options
@@ -63,7 +63,7 @@ class Settler:
         self.label_of = np.roll(named.label_map, 1)  # by raw code plus one, as a key holds it
         self.all_votes = bool(spilled.uses.all())  # no raw label means that there is no vote
 
-    def settle(self, start: int, stop: int, records: Records, first: int) -> Settled:
+    def resolve(self, start: int, stop: int, records: Records, first: int) -> ResolvedItems:
         """The records of the items from start to stop, whose bucket begins with item `first`."""
         plain = self._plain(records, start - first, stop - first)
         if plain is None:
@@ -72,7 +72,7 @@ class Settler:
         arrays = {"votes": votes_i, "abstained": np.zeros(stop - start, dtype=np.int32)}
         if self.named.gold_i is not None:
             arrays["gold"] = self.named.gold_i[start:stop]
-        return Settled(start, stop, ballots, Resolved(), arrays, False, ())
+        return ResolvedItems(start, stop, ballots, Resolved(), arrays, False, ())
 
     def _plain(self, records: Records, start: int, stop: int) -> tuple[Ballots, Codes] | None:
         """The usual case in few passes: every row is a vote and nothing else, and nobody votes on an item twice."""
@@ -95,13 +95,13 @@ class Settler:
             row_n=None,
         ), votes_i
 
-    def _by_the_rules(self, records: Records, start: int, stop: int, first: int) -> Settled:
+    def _by_the_rules(self, records: Records, start: int, stop: int, first: int) -> ResolvedItems:
         coded = self._coded(records)
         item_n = coded.codes["item"] - np.int32(start - first)
         items = Ids(code_n=item_n, declared_n=NONE, values=_Some(self.items, start, stop))
         workers = Ids(code_n=coded.codes["worker"], declared_n=NONE, values=self.workers)
         vote_n = vote_mask(coded, self.label_values, self.options.no_vote)
-        ballots, resolved = settle(coded, items, workers, self.named, vote_n, self.options.repeats)
+        ballots, resolved = resolve_votes(coded, items, workers, self.named, vote_n, self.options.repeats)
         votes_i = np.bincount(ballots.item_n, minlength=stop - start)
         arrays: dict[str, Any] = {"votes": votes_i, "abstained": np.zeros(stop - start, dtype=np.int32)}
         if vote_n is not None:
@@ -113,7 +113,7 @@ class Settler:
         slice_i, slices = slices_of_items(coded, items)
         if slice_i is not None:
             arrays["slice"] = slice_i
-        return Settled(start, stop, ballots, resolved, arrays, vote_n is not None, slices)
+        return ResolvedItems(start, stop, ballots, resolved, arrays, vote_n is not None, slices)
 
     def _coded(self, records: Records) -> Coded:
         names = records.dtype.names or ()

@@ -1,6 +1,6 @@
-"""EM on a contest's boundary, for many problems at once: uphill among the models in which winner and rival are even.
+"""EM on a comparison's boundary, for many problems at once: uphill among the models in which winner and rival are even.
 
-The M-step under the constraint `odds = 0` moves lambda items with the contest's ballots from the winner to the rival
+The M-step under the constraint `odds = 0` moves lambda items with the comparison's ballots from the winner to the rival
 and takes shares as ever; lambda is the root of a falling function.  Proof: docs/theory/split.md.
 """
 
@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.split.contest import Contests
-from majorant.certify.split.table import Models, Table, class_scores, log_likelihood, log_sum, logarithm
+from majorant.certify.universal_inference.comparison import Comparisons
+from majorant.certify.universal_inference.table import Models, Table, class_scores, log_likelihood, log_sum, logarithm
 from majorant.theory.checks import FloatArray
 
 MAX_CYCLES = 200
@@ -32,17 +32,21 @@ class _Expected(NamedTuple):
 
 
 def climb(
-    table: Table, items_bp: FloatArray, start: Models, contests: Contests | None = None, max_cycles: int = MAX_CYCLES
+    table: Table,
+    items_bp: FloatArray,
+    start: Models,
+    comparisons: Comparisons | None = None,
+    max_cycles: int = MAX_CYCLES,
 ) -> tuple[Models, FloatArray]:
-    """A local maximum of each likelihood, uphill from each start: among all models, or where its contest is even.
+    """A local maximum of each likelihood, uphill from each start: among all models, or where its comparison is even.
 
     Cycles of two EM steps and a leap along them (SQUAREM), kept if it pays, until a cycle gains nothing.
     """
-    best = em_step(table, items_bp, start, contests)
+    best = em_step(table, items_bp, start, comparisons)
     value_b = log_likelihood(table, items_bp, best)
     going = np.arange(len(value_b))
     for _ in range(max_cycles):
-        items, some, old = items_bp[going], None if contests is None else contests.take(going), best.take(going)
+        items, some, old = items_bp[going], None if comparisons is None else comparisons.take(going), best.take(going)
         first = em_step(table, items, old, some)
         second = em_step(table, items, first, some)
         third = em_step(table, items, _leap(old, first, second), some)
@@ -59,15 +63,15 @@ def climb(
     return best, value_b
 
 
-def em_step(table: Table, items_bp: FloatArray, models: Models, contests: Contests | None) -> Models:
-    """One EM step; with contests, to the best model of the expected counts in which winner and rival are even."""
+def em_step(table: Table, items_bp: FloatArray, models: Models, comparisons: Comparisons | None) -> Models:
+    """One EM step; with comparisons, to the best model of the expected counts in which winner and rival are even."""
     score_bkp = class_scores(table, models)
     score_bkp -= score_bkp.max(axis=1, keepdims=True)
     np.exp(score_bkp, out=score_bkp)
     score_bkp *= (items_bp / score_bkp.sum(axis=1))[:, None, :]
     expected = _Expected(score_bkp.sum(axis=2), score_bkp @ table.said_pf)
-    if contests is not None:
-        expected = _moved(expected, models, contests, table.n_classes)
+    if comparisons is not None:
+        expected = _moved(expected, models, comparisons, table.n_classes)
     return _shares(expected, table.n_classes)
 
 
@@ -83,7 +87,7 @@ def _shares(expected: _Expected, n_classes: int) -> Models:
 
 
 class _Side(NamedTuple):
-    """One class of a contest: its items and votes, and the votes that go with each item moved."""
+    """One class of a comparison: its items and votes, and the votes that go with each item moved."""
 
     items_b: FloatArray
     votes_bf: FloatArray
@@ -100,41 +104,41 @@ class _Side(NamedTuple):
         return _Side(*(part[index] for part in self))
 
 
-def _moved(expected: _Expected, models: Models, contests: Contests, n_classes: int) -> _Expected:
-    row = np.arange(len(contests))
+def _moved(expected: _Expected, models: Models, comparisons: Comparisons, n_classes: int) -> _Expected:
+    row = np.arange(len(comparisons))
     winner, rival = (
         _Side(
             expected.items_bk[row, k],
             expected.votes_bkf[row, k],
-            _move(models.log_table_bkf[row, k], contests),
+            _move(models.log_table_bkf[row, k], comparisons),
         )
-        for k in (contests.winner_q, contests.rival_q)
+        for k in (comparisons.winner_q, comparisons.rival_q)
     )
-    lambda_b = _root(winner, rival, contests, n_classes)
+    lambda_b = _root(winner, rival, comparisons, n_classes)
     items_bk, votes_bkf = expected.items_bk.copy(), expected.votes_bkf.copy()
-    for side, k, sign in ((winner, contests.winner_q, -1), (rival, contests.rival_q, 1)):
+    for side, k, sign in ((winner, comparisons.winner_q, -1), (rival, comparisons.rival_q, 1)):
         items_bk[row, k] = np.maximum(side.items_b + sign * lambda_b, 0)
         votes_bkf[row, k] = np.maximum(side.votes_bf + sign * lambda_b[:, None] * side.move_bf, 0)
     return _Expected(items_bk, votes_bkf)
 
 
-def _move(log_table_bf: FloatArray, contests: Contests) -> FloatArray:
-    """The votes of an item that fell in the contest, as the class expects them."""
-    if contests.ballot_qrf.shape[1] == 1:
-        return contests.ballot_qrf[:, 0]
-    share_br, _ = _ballot_shares(log_table_bf, contests)
-    return np.asarray(np.einsum("br,brf->bf", share_br, contests.ballot_qrf))
+def _move(log_table_bf: FloatArray, comparisons: Comparisons) -> FloatArray:
+    """The votes of an item that fell in the comparison, as the class expects them."""
+    if comparisons.ballot_qrf.shape[1] == 1:
+        return comparisons.ballot_qrf[:, 0]
+    share_br, _ = _ballot_shares(log_table_bf, comparisons)
+    return np.asarray(np.einsum("br,brf->bf", share_br, comparisons.ballot_qrf))
 
 
-def _ballot_shares(log_table_bf: FloatArray, contests: Contests) -> tuple[FloatArray, FloatArray]:
-    """P(ballot | class, contest), (B, R), and log P(contest | class), (B,)."""
-    score_br = np.einsum("bf,brf->br", log_table_bf, contests.ballot_qrf) + contests.log_share_qr
+def _ballot_shares(log_table_bf: FloatArray, comparisons: Comparisons) -> tuple[FloatArray, FloatArray]:
+    """P(ballot | class, comparison), (B, R), and log P(comparison | class), (B,)."""
+    score_br = np.einsum("bf,brf->br", log_table_bf, comparisons.ballot_qrf) + comparisons.log_share_qr
     log_b = log_sum(score_br, axis=1)
     return np.exp(score_br - log_b[:, None]), log_b
 
 
-def _root(winner: _Side, rival: _Side, contests: Contests, n_classes: int) -> FloatArray:
-    """How many items to move so that the contest is even; 0 where there is nothing to move.
+def _root(winner: _Side, rival: _Side, comparisons: Comparisons, n_classes: int) -> FloatArray:
+    """How many items to move so that the comparison is even; 0 where there is nothing to move.
 
     Newton's method within a bracket that closes, in the logit of the way from one end to the other: at the ends the
     odds are infinite like that logit.  Few rows need many steps, so the others are left out once they are half.
@@ -148,7 +152,7 @@ def _root(winner: _Side, rival: _Side, contests: Contests, n_classes: int) -> Fl
     for _ in range(ROOT_STEPS):
         at, width = at_b[going], width_b[going]
         up, down = 1 / (1 + np.exp(-at)), 1 / (1 + np.exp(at))
-        odds, slope = _odds_after(winner, rival, contests, low_b[going] * down + high_b[going] * up, n_classes)
+        odds, slope = _odds_after(winner, rival, comparisons, low_b[going] * down + high_b[going] * up, n_classes)
         done = (np.abs(odds) < ROOT_PRECISION) | (width <= 0)
         if done.all():
             break
@@ -160,21 +164,23 @@ def _root(winner: _Side, rival: _Side, contests: Contests, n_classes: int) -> Fl
         left_b[going], right_b[going] = left, right
         if 2 * np.count_nonzero(done) >= len(done):
             rest = np.flatnonzero(~done)
-            going, winner, rival, contests = going[rest], winner.take(rest), rival.take(rest), contests.take(rest)
+            going, winner, rival, comparisons = going[rest], winner.take(rest), rival.take(rest), comparisons.take(rest)
     return np.where(width_b > 0, low_b / (1 + np.exp(at_b)) + high_b / (1 + np.exp(-at_b)), 0.0)
 
 
 def _odds_after(
-    winner: _Side, rival: _Side, contests: Contests, lambda_b: FloatArray, n_classes: int
+    winner: _Side, rival: _Side, comparisons: Comparisons, lambda_b: FloatArray, n_classes: int
 ) -> tuple[FloatArray, FloatArray]:
-    """The contest's odds after so many items were moved, and their slope in that number."""
-    log_w, slope_w = _log_contest(winner, contests, -lambda_b, n_classes)
-    log_r, slope_r = _log_contest(rival, contests, lambda_b, n_classes)
+    """The comparison's odds after so many items were moved, and their slope in that number."""
+    log_w, slope_w = _log_comparison(winner, comparisons, -lambda_b, n_classes)
+    log_r, slope_r = _log_comparison(rival, comparisons, lambda_b, n_classes)
     return log_w - log_r, -slope_w - slope_r
 
 
-def _log_contest(side: _Side, contests: Contests, more_b: FloatArray, n_classes: int) -> tuple[FloatArray, FloatArray]:
-    """log of P(class and contest) after the class was given `more_b` items, and its slope, without the total."""
+def _log_comparison(
+    side: _Side, comparisons: Comparisons, more_b: FloatArray, n_classes: int
+) -> tuple[FloatArray, FloatArray]:
+    """log of P(class and comparison) after the class was given `more_b` items, and its slope, without the total."""
     items_b = np.maximum(side.items_b + more_b, TINY)
     votes_bf = np.maximum(side.votes_bf + more_b[:, None] * side.move_bf, 0)
     total_bh = votes_bf.reshape(len(votes_bf), -1, n_classes).sum(axis=2)
@@ -182,8 +188,8 @@ def _log_contest(side: _Side, contests: Contests, more_b: FloatArray, n_classes:
     moved_bh = side.move_bf.reshape(len(votes_bf), -1, n_classes).sum(axis=2)
     votes_bf = np.maximum(votes_bf, TINY)
     slope_bf = side.move_bf / votes_bf - np.repeat(moved_bh, n_classes, axis=1) / total_bf
-    share_br, log_b = _ballot_shares(np.log(votes_bf) - np.log(total_bf), contests)
-    slope_b = np.einsum("br,brf,bf->b", share_br, contests.ballot_qrf, slope_bf)
+    share_br, log_b = _ballot_shares(np.log(votes_bf) - np.log(total_bf), comparisons)
+    slope_b = np.einsum("br,brf,bf->b", share_br, comparisons.ballot_qrf, slope_bf)
     return np.log(items_b) + log_b, 1 / items_b + slope_b
 
 

@@ -1,4 +1,4 @@
-"""The largest likelihood among models in which majority vote is optimal, under every contest at once: a search."""
+"""The largest likelihood among models in which majority vote is optimal, under every comparison at once: a search."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from majorant.certify.split.contest import Contests, class_logs, margins, odds
-from majorant.certify.split.learn import best_named
-from majorant.certify.split.table import LOG_ZERO, Models, Table, class_scores, log_likelihood, log_sum, logarithm
+from majorant.certify.universal_inference.comparison import Comparisons, class_logs, margins, odds
+from majorant.certify.universal_inference.learn import best_named
+from majorant.certify.universal_inference.table import (
+    LOG_ZERO,
+    Models,
+    Table,
+    class_scores,
+    log_likelihood,
+    log_sum,
+    logarithm,
+)
 from majorant.theory.checks import FloatArray
 
 FARTHEST = 30.0  # logits: probabilities from 1e-13, which cost 1e6 votes less than a millionth of a nat
@@ -36,18 +44,18 @@ class _Point(NamedTuple):
         return np.concatenate([by_prior_k, by_table.reshape(*lead, -1)], axis=-1)
 
 
-def optimal(table: Table, items_p: FloatArray, contests: Contests, top: Models, share: float) -> float:
-    """The largest log-likelihood found among models with odds of at least 0 in every contest; -inf where none was.
+def optimal(table: Table, items_p: FloatArray, comparisons: Comparisons, top: Models, share: float) -> float:
+    """The largest log-likelihood found among models with odds of at least 0 in every comparison; -inf where none was.
 
     `top` is the likeliest of all models; the climb (sequential quadratic programming) starts `share` of the way from
     it to a symmetric model in which majority is optimal.
     """
-    if margins(contests, top)[0] >= 0:
+    if margins(comparisons, top)[0] >= 0:
         return float(log_likelihood(table, items_p[None], top)[0])
-    return _climb(table, items_p, contests, _mixed(best_named(top, table), share, table))
+    return _climb(table, items_p, comparisons, _mixed(best_named(top, table), share, table))
 
 
-def _climb(table: Table, items_p: FloatArray, contests: Contests, start: Models) -> float:
+def _climb(table: Table, items_p: FloatArray, comparisons: Comparisons, start: Models) -> float:
     from scipy.optimize import NonlinearConstraint, minimize
 
     shape = (table.n_classes, table.n_voters, table.n_classes)
@@ -62,11 +70,11 @@ def _climb(table: Table, items_p: FloatArray, contests: Contests, start: Models)
         return -float(items_p @ log_p) / total, -slope / total
 
     def won(logit: FloatArray) -> FloatArray:
-        return np.asarray(np.maximum(odds(contests, class_logs(contests, _model(logit, shape)))[0], LOG_ZERO))
+        return np.asarray(np.maximum(odds(comparisons, class_logs(comparisons, _model(logit, shape)))[0], LOG_ZERO))
 
     def won_slope(logit: FloatArray) -> FloatArray:
         point = _Point(_model(logit, shape), shape)
-        return point.through(*_odds_slopes(contests, point.models))
+        return point.through(*_odds_slopes(comparisons, point.models))
 
     start_logit = np.clip(np.concatenate([start.log_prior_bk[0], start.log_table_bkf[0].ravel()]), -FARTHEST, 0)
     found = minimize(
@@ -88,17 +96,19 @@ def _model(logit: FloatArray, shape: tuple[int, int, int]) -> Models:
     return Models((logit[:n_classes] - log_sum(logit[:n_classes], axis=0))[None], table_khl.reshape(1, n_classes, -1))
 
 
-def _odds_slopes(contests: Contests, models: Models) -> tuple[FloatArray, FloatArray]:
+def _odds_slopes(comparisons: Comparisons, models: Models) -> tuple[FloatArray, FloatArray]:
     """Derivatives of the odds by log prior, (Q, K), and by log table, (Q, K, F)."""
-    n_contests, n_classes = len(contests), models.log_prior_bk.shape[1]
-    q = np.arange(n_contests)
-    by_prior_qk = np.zeros((n_contests, n_classes))
-    by_table_qkf = np.zeros((n_contests, n_classes, contests.ballot_qrf.shape[2]))
-    for k, sign in ((contests.winner_q, 1.0), (contests.rival_q, -1.0)):
-        score_qr = np.einsum("qf,qrf->qr", models.log_table_bkf[0, k], contests.ballot_qrf) + contests.log_share_qr
+    n_comparisons, n_classes = len(comparisons), models.log_prior_bk.shape[1]
+    q = np.arange(n_comparisons)
+    by_prior_qk = np.zeros((n_comparisons, n_classes))
+    by_table_qkf = np.zeros((n_comparisons, n_classes, comparisons.ballot_qrf.shape[2]))
+    for k, sign in ((comparisons.winner_q, 1.0), (comparisons.rival_q, -1.0)):
+        score_qr = (
+            np.einsum("qf,qrf->qr", models.log_table_bkf[0, k], comparisons.ballot_qrf) + comparisons.log_share_qr
+        )
         share_qr = np.exp(score_qr - log_sum(score_qr, axis=1)[:, None])
         by_prior_qk[q, k] = sign
-        by_table_qkf[q, k] = sign * np.einsum("qr,qrf->qf", share_qr, contests.ballot_qrf)
+        by_table_qkf[q, k] = sign * np.einsum("qr,qrf->qf", share_qr, comparisons.ballot_qrf)
     return by_prior_qk, by_table_qkf
 
 

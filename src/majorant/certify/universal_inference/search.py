@@ -1,7 +1,7 @@
 """The largest likelihood among models in which majority vote is not optimal, by many climbs: a search, not a proof.
 
 Votes tell a model only up to the names of its classes, so "not optimal" means: under no naming of the classes.  The
-boundary of that set is made of contests that are even; peaks of the likelihood may lie inside it as well.
+boundary of that set is made of comparisons that are even; peaks of the likelihood may lie inside it as well.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.split.climb import climb
-from majorant.certify.split.contest import Contests, margins
-from majorant.certify.split.table import LOG_ZERO, Models, Table, joined, logarithm
+from majorant.certify.universal_inference.climb import climb
+from majorant.certify.universal_inference.comparison import Comparisons, margins
+from majorant.certify.universal_inference.table import LOG_ZERO, Models, Table, joined, logarithm
 from majorant.theory.checks import FloatArray
 
 N_RANDOM = 6  # starts that know nothing of the data
@@ -27,20 +27,20 @@ def likeliest(table: Table, items_bp: FloatArray) -> tuple[Models, FloatArray]:
     return _best(found, value_bs)
 
 
-def not_optimal(table: Table, items_bp: FloatArray, contests: Contests) -> tuple[FloatArray, Models]:
+def not_optimal(table: Table, items_bp: FloatArray, comparisons: Comparisons) -> tuple[FloatArray, Models]:
     """The largest log-likelihood found for each data set among models in which majority is not optimal, and where."""
     free, free_bs = _peaks(table, items_bp)
     top, top_b = _best(free, free_bs)
-    open_b = np.flatnonzero(~_is_null(top, contests))  # elsewhere the likeliest model is the answer
+    open_b = np.flatnonzero(~_is_null(top, comparisons))  # elsewhere the likeliest model is the answer
     if not len(open_b):
         return top_b, top
     items, start = items_bp[open_b], top.take(open_b)
-    inside_bs = np.where(_is_null(free, contests).reshape(free_bs.shape), free_bs, -np.inf)
+    inside_bs = np.where(_is_null(free, comparisons).reshape(free_bs.shape), free_bs, -np.inf)
     inside, inside_b = _best(free, inside_bs)
     parts = [
         (inside.take(open_b), inside_b[open_b]),
         _best(*_without_a_class(table, items, start)),
-        _best(*_even(table, items, start, contests)),
+        _best(*_even(table, items, start, comparisons)),
     ]
     top_b[open_b] = -np.inf
     for found, value_b in parts:
@@ -77,23 +77,23 @@ def _without_a_class(table: Table, items_bp: FloatArray, top: Models) -> tuple[M
     return found, value_c.reshape(n_sets, n_classes)
 
 
-def _even(table: Table, items_bp: FloatArray, top: Models, contests: Contests) -> tuple[Models, FloatArray]:
-    """Climbs where a contest is even: all for a while, the best KEPT of each data set to the end."""
-    n_sets, n_contests, others = len(items_bp), len(contests), _random_models(table)
+def _even(table: Table, items_bp: FloatArray, top: Models, comparisons: Comparisons) -> tuple[Models, FloatArray]:
+    """Climbs where a comparison is even: all for a while, the best KEPT of each data set to the end."""
+    n_sets, n_comparisons, others = len(items_bp), len(comparisons), _random_models(table)
     starts = joined([joined([one, others]) for one in _each(top)])  # for each data set 1 + N_RANDOM
-    set_c, contest_c, start_c = (axis.ravel() for axis in np.indices((n_sets, n_contests, 1 + N_RANDOM)))
+    set_c, comparison_c, start_c = (axis.ravel() for axis in np.indices((n_sets, n_comparisons, 1 + N_RANDOM)))
     begin = starts.take(set_c * (1 + N_RANDOM) + start_c)
-    found, value_c = climb(table, items_bp[set_c], begin, contests.take(contest_c), max_cycles=SHORT)
-    ranked_bc = np.where(_is_null(found, contests), value_c, value_c - 1e9).reshape(n_sets, -1)
+    found, value_c = climb(table, items_bp[set_c], begin, comparisons.take(comparison_c), max_cycles=SHORT)
+    ranked_bc = np.where(_is_null(found, comparisons), value_c, value_c - 1e9).reshape(n_sets, -1)
     kept = min(KEPT, ranked_bc.shape[1])
     pick_bc = np.argpartition(-ranked_bc, kept - 1, axis=1)[:, :kept]
     at = (pick_bc + ranked_bc.shape[1] * np.arange(n_sets)[:, None]).ravel()
-    found, value_c = climb(table, items_bp[set_c[at]], found.take(at), contests.take(contest_c[at]))
-    return found, np.where(_is_null(found, contests), value_c, -np.inf).reshape(n_sets, kept)
+    found, value_c = climb(table, items_bp[set_c[at]], found.take(at), comparisons.take(comparison_c[at]))
+    return found, np.where(_is_null(found, comparisons), value_c, -np.inf).reshape(n_sets, kept)
 
 
-def _is_null(models: Models, contests: Contests) -> NDArray[np.bool_]:
-    return margins(contests, models) <= NAUGHT
+def _is_null(models: Models, comparisons: Comparisons) -> NDArray[np.bool_]:
+    return margins(comparisons, models) <= NAUGHT
 
 
 def _each(models: Models) -> list[Models]:
