@@ -1,4 +1,4 @@
-"""What majority gives away in close calls: cells, the knapsack against brute force, levels at the edge."""
+"""What majority gives away in close calls: cells, the knapsack against brute force, what labels may do."""
 
 import json
 from itertools import product
@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 from majorant.errors import ConfigError
-from majorant.gold.betting import log_capital
 from majorant.gold.close_calls import (
     ANY_LEADER,
     BEATEN,
-    GOOD_ENOUGH,
     MEAN_G,
     CloseCalls,
     Options,
@@ -196,84 +194,3 @@ def test_the_evidence_for_beaten_is_a_mean_over_sets_of_cells(counts):
     assert min(weights) > 0
     assert sum(weights) == pytest.approx(1)
     assert sum(question.prior_c) == pytest.approx(1)
-
-
-def wrong_share(sizes, n_runs, limit, seed, **settings):
-    """How often a run ends with a false verdict; ten of a hundred are allowed where the level is .9."""
-    counts, truth = crowd(sizes)
-    wrong = 0
-    for number in range(n_runs):
-        question, truth_d = question_of(counts, truth, [seed, number], level=0.9, tolerance=0.05, **settings)
-        loss = loss_of(question, truth_d)
-        verdict = run(question, truth_d, limit)[0].verdict
-        wrong += (verdict == GOOD_ENOUGH and loss > 0.05) or (verdict == BEATEN and loss == 0)
-    return wrong / n_runs
-
-
-EDGES = {
-    "every cell even: beaten is wrong": ([(0, 0, 60, 0.5), (1, 0, 60, 0.5), (0, 1, 80, 0.02)], {}),
-    "one cell loses 5.5 points: good enough is wrong": ([(0, 0, 60, 0.6), (1, 0, 60, 0.2), (0, 1, 80, 0.02)], {}),
-    "two cells lose 3 points each": ([(0, 0, 60, 0.55), (1, 0, 60, 0.55), (0, 1, 80, 0.02)], {}),
-    "one cell, monotone": ([(0, 0, 60, 0.6), (1, 0, 60, 0.2), (0, 1, 80, 0.02)], {"monotone": True}),
-}
-
-
-@pytest.mark.parametrize("edge", EDGES)
-def test_level_at_the_edge(edge):
-    sizes, settings = EDGES[edge]
-    assert wrong_share(sizes, 20, 20, 1, **settings) <= 0.1 + 2 * np.sqrt(0.1 * 0.9 / 20)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("edge", EDGES)
-def test_level_at_the_edge_in_many_runs(edge):
-    sizes, settings = EDGES[edge]
-    assert wrong_share(sizes, 20_000, 60, 2, **settings) <= 0.1 + 2 * np.sqrt(0.1 * 0.9 / 20_000)
-
-
-def ever_reached(n_runs, mean, seed, combine):
-    """How often what two cells of 60 items say together ever reaches 20, the next cell chosen by the past alone.
-
-    `combine` makes one capital of both; the chooser stays with a cell while its last label raised that cell's capital.
-    """
-    rng, n = np.random.default_rng(seed), 60
-    value = np.concatenate([np.ones(round(n * mean)), np.zeros(n - round(n * mean))])
-    path_crt = [np.zeros((n_runs, n + 1)) for _ in range(2)]
-    for path_rt in path_crt:
-        path_rt[:, 1:] = log_capital(rng.permuted(np.tile(value, (n_runs, 1)), axis=1), n, np.full(n_runs, mean))
-    row, at_cr, turn_r, reached_r = (
-        np.arange(n_runs),
-        np.zeros((2, n_runs), int),
-        np.zeros(n_runs, int),
-        np.zeros(n_runs, bool),
-    )
-    for _ in range(2 * n):
-        turn_r = np.where(at_cr[turn_r, row] == n, 1 - turn_r, turn_r)
-        before_r = np.where(turn_r == 0, path_crt[0][row, at_cr[0]], path_crt[1][row, at_cr[1]])
-        at_cr[turn_r, row] += 1
-        now_cr = np.stack([path_crt[0][row, at_cr[0]], path_crt[1][row, at_cr[1]]])
-        reached_r |= combine(*now_cr) >= np.log(20)
-        turn_r = np.where(now_cr[turn_r, row] > before_r, turn_r, 1 - turn_r)
-    return reached_r.mean()
-
-
-COMBINED = {
-    "a product of capitals, as in the upper bound": np.add,
-    "a mean of capitals and their product, as in the evidence for beaten": lambda one, other: (
-        np.logaddexp(np.logaddexp(one, other), one + other) - np.log(3)
-    ),
-}
-
-
-@pytest.mark.parametrize("combined", COMBINED)
-@pytest.mark.parametrize("mean", [0.5, 0.6])
-def test_cells_together_reach_their_level_no_more_often_than_promised(combined, mean):
-    share = ever_reached(2_000, mean, 3, COMBINED[combined])
-    assert 0.005 < share <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 2_000)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("combined", COMBINED)
-@pytest.mark.parametrize("mean", [0.2, 0.5, 0.6, 0.9])
-def test_cells_together_reach_their_level_no_more_often_than_promised_in_many_runs(combined, mean):
-    assert ever_reached(20_000, mean, 4, COMBINED[combined]) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 20_000)
