@@ -6,7 +6,7 @@ memory what does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Unpack
@@ -35,10 +35,11 @@ from majorant.certify.certificate import Certificate, Claim
 from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
 from majorant.errors import DataError
 from majorant.estimate import Fit, estimator_named, method_named
-from majorant.gold.corrected import CorrectedRule, corrected_fit
+from majorant.gold.corrected import CORRECTED, CorrectedRule, corrected_fit
 from majorant.gold.design import Design, Recognised, recognise
-from majorant.gold.draw import item_names, planned_labels, votes_digest
+from majorant.gold.draw import WHOLE_ORDER, item_names, planned_labels, votes_digest
 from majorant.gold.question import Outcome as ExpertOutcome
+from majorant.gold.race import Race
 from majorant.interval import Estimate, FloatArray, as_level
 from majorant.io import Reading
 from majorant.limits import refuse_size
@@ -273,6 +274,10 @@ def _choose(
     if labelled is not None and method is None and _adopts(labelled):
         refit, other = partial(_corrected, labelled.design), _frozen_correction(backend, labelled.design)
         decision = with_fit(decision, majority, other if item_p is None else fit_of_items(backend, other, item_p))
+    elif (
+        labelled is not None and method is None and backend.votes.shape[0] <= WHOLE_ORDER
+    ):  # of more the names are many
+        _refuse_other_labels(backend, labelled.design, {MAJORITY: everywhere, other.method: other})
     apart, expected = difference(backend, other), expected_gain(majority, *decision.expectation)
     gold = gold_lead(backend, other, apart, alpha=(1 - level) / decision.n_rivals)
     rules = {MAJORITY: everywhere, other.method: other}
@@ -328,12 +333,22 @@ def _frozen_correction(backend: Backend, design: Design) -> Fit:
     if tuple(fits) != question.members:
         raise DataError(f"The correction reweighs {', '.join(question.members)}, and these votes bear not all of them.")
     fit = corrected_fit(backend, fits, question.correction)
-    if not question.is_given_by(item_rows(backend, fit, design.order)):
-        raise DataError(
-            "The models give other labels than when the correction was learned, so what labels show of it does not "
-            "hold for these. Use the version of majorant, and the settings, with which it was asked."
-        )
+    _refuse_other_labels(backend, design, {CORRECTED: fit})
     return fit
+
+
+def _refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit]) -> None:
+    """Refuse rules that give the items of a design other labels than those that the design froze."""
+    question = design.question
+    race = question.race if isinstance(question, CorrectedRule) else question
+    if not isinstance(race, Race):
+        return
+    for rule in set(race.rules) & set(fits):
+        if not race.is_given_by(rule, item_rows(backend, fits[rule], design.order)):
+            raise DataError(
+                f"{rule} gives other labels now than those that the design froze, so what the expert's labels show "
+                "does not hold for them. Use the version of majorant, and the seed, with which it was asked."
+            )
 
 
 def item_rows(backend: Backend, fit: Fit, names: Sequence[Any]) -> FloatArray:

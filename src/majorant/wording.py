@@ -509,6 +509,8 @@ def _skipped(outcome: Any) -> str:
 
 
 def _more(outcome: Any) -> str:
+    if outcome.more is None:
+        return "It will take hundreds more labels to settle it."
     if not outcome.more:
         return "All items that could tell are labelled; what you skipped leaves it open."
     return f"About {count(outcome.more, 'more label')} should settle it."
@@ -582,23 +584,36 @@ def ask_lines(
     lines.append(
         f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them."
     )
-    check = f"majorant check {votes} --gold-file {files[0]}"
     if question == "learn":
-        check = f"majorant ask {votes} --correct --design {files[1]} --out to_judge.csv"
-    if files[0].endswith(".csv"):
-        return [
-            *lines,
-            labelling_help(labels),
-            f"Next     majorant label {files[0]}   or fill in the file; then {check}",
-        ]
-    return [*lines, "Label them from the top in your tool and export them.", f"Next     {check}"]
+        check = f"majorant ask {votes} --correct --design {files[-1]} --out to_judge.csv"
+        in_tool = f"Label them from the top in your tool and export them as {files[0]}."
+    else:
+        check = judge_command(files, votes)
+        in_tool = "Label them from the top in your tool and export them, here to EXPORT."
+    helped = labelling_help(labels) if files[0].endswith(".csv") else in_tool
+    return [*lines, helped, label_next(files[0], check)]
 
 
-def more_lines(added: int, files: Sequence[str]) -> list[str]:
-    """What was added to a file of items to label."""
+def more_lines(added: int, files: Sequence[str], votes: str) -> list[str]:
+    """What was added to a file of items to label, and what to do with it."""
     if not added:
         return ["No item is left to ask about."]
-    return [f"Wrote    {one_of(files)}: {count(added, 'further item')}; labels that stand in the file stay."]
+    wrote = f"Wrote    {one_of(files)}: {count(added, 'further item')}; labels that stand in the file stay."
+    return [wrote, label_next(files[0], judge_command(files, votes))]
+
+
+def judge_command(files: Sequence[str], votes: str) -> str:
+    """The command that judges labels: of the file that was filled in, or of what a tool exports."""
+    if files[0].endswith(".csv"):
+        return f"majorant check {votes} --gold-file {files[0]}"
+    return f"majorant check {votes} --gold-file EXPORT --design {files[-1]}"
+
+
+def label_next(file: str, check: str) -> str:
+    """The command to label items with, and the one that judges the labels."""
+    if not file.endswith(".csv"):
+        return f"Next     {check}"
+    return f"Next     majorant label {file}   or fill in the file; then {check}"
 
 
 def label_line(number: int, n_items: int, shown: dict[str, str], keys: dict[str, str]) -> list[str]:

@@ -248,6 +248,25 @@ def test_the_same_designs_are_drawn(votes, local, how):
     assert found.evaluate(truth).value == expected.evaluate(truth).value
 
 
+@pytest.mark.parametrize("question", [("--between", "majority", "dawid-skene"), ("--question", "close-calls")])
+def test_ask_on_the_command_line_writes_the_same_bytes(spark, tmp_path, monkeypatch, capsys, question):
+    votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7, 0.6, 0.85]), n_items=200, n_votes=4, rng=0)
+    write_table(tmp_path / "votes.csv", votes_table(votes))
+    monkeypatch.chdir(tmp_path)
+    written, printed = [], []
+    for engine in (("--engine", "memory"), ("--engine", "spark", "--master", "local[2]")):
+        monkeypatch.setattr(
+            sys, "argv", ["majorant", "ask", str(tmp_path / "votes.csv"), "--n", "9", *question, *engine]
+        )
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code == 0
+        printed.append(capsys.readouterr().out)
+        written.append([Path(name).read_bytes() for name in ("to_label.csv", "to_label.design.json")])
+    assert written[1] == written[0]
+    assert printed[1] == printed[0]
+
+
 def test_sums_in_two_rounds_are_the_same_sums(votes):
     engine = SparkEngine(votes.frame, votes.places, to_driver=0)
     table = np.random.default_rng(0).random((36, 3))

@@ -30,7 +30,7 @@ def test_check_says_what_was_read_and_writes_labels_and_result(run):
     code, out, err = run("check", write("votes.csv", GOOD), "--out", "results")
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines() if line[0] != " "] == [
-        "Answer", "Gain", "Evidence", "Next", "Wrote",
+        "Answer", "Gain", "Evidence", "Wrote", "Next",
     ]  # fmt: skip
     _, out, _ = run("check", "votes.csv", "--verbose")
     assert "item = item, worker = worker, label = label" in out

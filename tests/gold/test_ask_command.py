@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,6 +61,16 @@ def test_race_without_names_runs_the_usual_rules(run, truth):
     code, out, _ = run("ask", "votes.csv", "--race", "--json")
     assert code == 0
     assert json.loads(out)["rules"] == ["majority", "combination", "dawid-skene", "one-coin"]
+
+
+def test_a_tool_is_told_how_its_export_comes_back(run, truth):
+    _, out, _ = run("ask", "votes.csv", *BETWEEN, "--tool", "label-studio", "--n", 4)
+    check = "majorant check votes.csv --gold-file EXPORT --design to_label.design.json"
+    assert out.splitlines()[-1] == f"Next     {check}"
+    arguments = ("--correct", "--rule", "majority", "--tool", "label-studio", "--n", 4, "--out", "learn.json")
+    _, out, _ = run("ask", "votes.csv", *arguments)
+    assert "export them as learn.json" in out
+    assert "--correct --design learn.design.json" in out.splitlines()[-1]
 
 
 def test_where_rules_hardly_differ_nothing_is_asked(run, truth, tmp_path):
@@ -127,6 +138,7 @@ def test_more_adds_items_and_keeps_labels(run, truth, tmp_path, monkeypatch):
     assert rows[6]["draw"] == "7"
     assert rows[6]["text"]
     assert "3 further items" in out
+    assert out.splitlines()[-1].startswith("Next     majorant label to_label.csv")
 
 
 def test_more_for_other_votes_is_refused(run, truth, tmp_path):
@@ -232,6 +244,12 @@ def test_a_correction_is_learned_from_some_labels_and_judged_by_others(run, trut
     frozen = recognise(tmp_path / "judge.csv").design
     label_d = frozen.question.race.label_rd[1]
     assert [written[item] for item in frozen.order] == [frozen.labels[k] for k in label_d]
+    correction = replace(frozen.question.correction, offset_k=frozen.question.correction.offset_k[::-1])
+    other = replace(frozen, question=replace(frozen.question, correction=correction))
+    (tmp_path / "judge.design.json").write_text(json.dumps(other.to_dict()))  # as if models gave other labels now
+    code, _, err = run("check", "votes.csv", "--gold-file", "judge.csv", *memory)
+    assert code == 2
+    assert "corrected gives other labels now than those that the design froze" in err
 
 
 def test_nothing_is_learned_before_there_are_labels(run, truth):

@@ -9,6 +9,7 @@ import pytest
 
 import majorant as mj
 from majorant.backend import MemoryBackend
+from majorant.gold.design import Design
 from majorant.gold.draw import Planned, draw_rules
 from majorant.gold.question import Outcome
 from majorant.interval import Estimate
@@ -248,3 +249,18 @@ def test_levels_of_whole_designs_hold():
         runs, wrong = runs + 1, wrong + bool(standing.beats_qr.any())
     assert size > 20
     assert wrong / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_rules_that_give_other_labels_now_are_refused(run, truth, tmp_path):
+    """As after a change of version: the design is whole, but its frozen labels are not what the rule says today."""
+    run("ask", "votes.csv", "--between", "majority", "dawid-skene", "--n", 40)
+    fill(tmp_path / "to_label.csv", truth)
+    assert run("check", "votes.csv", "--gold-file", "to_label.csv")[0] == 0
+    design = Design.read(tmp_path / "to_label.design.json")
+    label_rd = design.question.label_rd.copy()
+    label_rd[:, 3] = label_rd[::-1, 3]  # what each rule says of an item, exchanged
+    other = replace(design, question=replace(design.question, label_rd=label_rd))
+    (tmp_path / "to_label.design.json").write_text(json.dumps(other.to_dict()))
+    code, _, err = run("check", "votes.csv", "--gold-file", "to_label.csv")
+    assert code == 2
+    assert "gives other labels now than those that the design froze" in err

@@ -330,6 +330,15 @@ def test_an_unlabelled_task_file_says_nothing_yet(design, tmp_path):
         design.write(tmp_path / "d.txt", format="word")
 
 
+def test_labels_that_no_known_tool_exported_are_refused_not_overlooked(design, tmp_path):
+    path = tmp_path / "to_label.jsonl"
+    design.write(path, format="prodigy")
+    tasks = [{**json.loads(line), "accept": ["1"]} for line in path.read_text().splitlines()]
+    path.write_text("\n".join(map(json.dumps, tasks)))
+    with pytest.raises(mj.DataError, match="no export of Label Studio, Argilla or Prodigy"):
+        recognise(path)
+
+
 def test_what_a_spreadsheet_does_to_names():
     race = Race.of(("majority", "auto"), np.array([[0, 0], [1, 1]]), n_items=9)
     design = Design(question=race, order=("007", "x"), labels=("Yes", "no"), votes="", seed=0).more(2)

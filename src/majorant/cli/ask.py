@@ -240,7 +240,11 @@ def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
     if options["as_json"]:
         click.echo(to_json(facts), nl=False)
     else:
-        click.echo("\n".join([outcome_sentence(recognised.outcome), *more_lines(facts["added"], facts["files"])]))
+        click.echo(
+            "\n".join(
+                [outcome_sentence(recognised.outcome), *more_lines(facts["added"], facts["files"], facts["votes"])]
+            )
+        )
 
 
 def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> dict[str, list[Any]]:

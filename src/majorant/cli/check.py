@@ -83,7 +83,7 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
 def check(source: Source, engine: Engine, by: str | None, out: str | None, **options: Any) -> None:
     """Keep majority vote, switch to another rule, or ask an expert about a few items.
 
-    Five lines: the answer, what is gained, on what evidence, what to do next, the files written.
+    Five lines: the answer, what is gained, on what evidence, the files written, what to do next.
 
     \b
     Exit codes:

@@ -54,7 +54,7 @@ def label(file: str, design: str | None, go_on: bool) -> None:
         else:
             click.echo(f"No class has the key {key!r}.")
         outcome = _judged(found.design, path)
-    click.echo(outcome_sentence(outcome))
+    click.echo(f"{outcome_sentence(outcome)}\nNext     majorant check VOTES --gold-file {file}")
 
 
 def _judged(design: Design, path: Path) -> Outcome:

@@ -24,7 +24,6 @@ from majorant.kernels import Block
 
 FloatArray = NDArray[np.float64]
 CORRECTED = "corrected"
-ROUNDING = 1e-6  # of a probability: fits in memory and from files differ by no more
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -67,12 +66,6 @@ class CorrectedRule:
             "offsets": correction.offset_k.tolist(),
         }
         return replace(outcome, kind=self.kind, facts={**outcome.facts, **learned})
-
-    def is_given_by(self, posterior_dk: FloatArray) -> bool:
-        """Whether a fit gives the items of the order the labels that were frozen, a near tie either of them."""
-        label_d = self.race.label_rd[1]
-        believed_d = posterior_dk[np.arange(len(label_d)), label_d]
-        return bool((believed_d >= posterior_dk.max(axis=1, initial=0.0) - ROUNDING).all())
 
     def to_dict(self) -> dict[str, Any]:
         """The content as plain data for JSON."""

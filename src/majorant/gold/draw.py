@@ -35,6 +35,7 @@ TIES_BY_NAME = 1_000_000  # up to so many tied items are looked up by name
 TIES, SAMPLE, FRESH = 0x7469_6573, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
 SHARES = "majority"  # the rule whose posterior are shares of votes
 SAMPLED = 256  # items whose names go into the digest of the votes
+DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
 
 
 class Frozen(NamedTuple):
@@ -131,7 +132,10 @@ def freeze(backend: Backend, fits: Mapping[str, Fit], seed: int) -> Frozen:
     item_d, label_rd, belief_rd = item_d[rising], label_rd[:, rising], belief_rd[:, rising]
     differ_qr = (label_rd[:, None] != label_rd[None]).sum(axis=2)
     lead_qr, decisive_qr = expected_leads(label_rd, belief_rd)
-    apart, stake_qr = sum(part.apart for part in parts), np.sum([part.stake_qr for part in parts], axis=0)
+    apart, stake_qr = (
+        sum(part.apart for part in parts),
+        np.sum([part.stake_qr for part in parts], axis=0).round(DECIMALS),
+    )
     return Frozen(n_items, apart, stake_qr, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
 
 
@@ -166,7 +170,7 @@ def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, 
     with np.errstate(invalid="ignore"):
         lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
         decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
-    return lead_qr, decisive_qr
+    return lead_qr.round(DECIMALS), decisive_qr.round(DECIMALS)
 
 
 def draw_close_calls(
@@ -230,7 +234,7 @@ def draw_accuracy(
         known=known,
         aim=aim,
         level=level,
-        confidence=float(posterior_dk.max(axis=1).mean()) if len(item_d) else 1.0,
+        confidence=round(float(posterior_dk.max(axis=1).mean()), DECIMALS) if len(item_d) else 1.0,
     )
     names, votes = item_names(backend, item_d), votes_digest(backend)
     return Design(question=question, order=names, labels=backend.votes.labels, votes=votes, seed=seed, experts=experts)

@@ -27,6 +27,7 @@ from majorant.interval import Estimate
 FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 ROUNDING = 1e-9
+NEAR_TIE = 1e-6  # of a probability: fits in memory and from files differ by no more
 UNPLANNED = 40  # labels, where nothing tells how far two rules are apart
 MOST_AT_ONCE = 1 << 16  # draws of pairs that are judged together
 FEW, LEAST_MORE = 8, 5  # below so many labels the plan is the model's; fewer than five more are not worth a session
@@ -140,6 +141,12 @@ class Race:
         rivals_r = (~self._near_qr[runners]).sum(axis=0)
         # Two rules: each may be claimed to be better, and if they are equal both claims are wrong.
         return np.asarray(np.log(np.maximum(rivals_r, 2 if len(self.rules) == 2 else 1) / (1 - self.level)))
+
+    def is_given_by(self, rule: str, posterior_dk: FloatArray) -> bool:
+        """Whether a fit gives the items of the order the labels that were frozen for a rule, a near tie any of them."""
+        label_d = self.label_rd[self.rules.index(rule)]
+        believed_d = posterior_dk[np.arange(len(label_d)), label_d]
+        return bool((believed_d >= posterior_dk.max(axis=1, initial=0.0) - NEAR_TIE).all())
 
     def expected(self) -> int:
         """About how many labels settle it, by what a model of the votes expects: constants fitted to public data."""

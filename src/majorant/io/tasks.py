@@ -237,7 +237,8 @@ def _records(path: Path, text: str) -> list[Mapping[str, Any]]:
 
 def _from_tool(records: list[Mapping[str, Any]], path: Path, expert: str) -> Labelled:
     tool = recognise([*records[0]], records[0], str(path)) if records else None
-    if records and tool is None and not any(map(_design, records)):
+    labelled = any({"annotations", "accept", "answer", "responses"} & {*record} for record in records)
+    if records and tool is None and (labelled or not any(map(_design, records))):
         raise DataError(
             f"{path} is no export of Label Studio, Argilla or Prodigy. Export it again, or fill in the CSV."
         )

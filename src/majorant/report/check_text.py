@@ -29,16 +29,16 @@ SHORT = (("percent", "pairs of votes agree"), ("krippendorff", "Krippendorff's a
 
 
 def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
-    """Five lines: the answer, the gain, the evidence, what next, the files written; then the tables asked for."""
+    """Five lines: the answer, the gain, the evidence, the files written, what next; then the tables asked for."""
     answer = summary["answer"]
     lines = [
         *_wrapped("Answer", answer["headline"]),
         *_wrapped("Gain", answer["gain_sentence"]),
         *_wrapped("Evidence", answer["why"]),
-        *_next(answer["next"], answer["command"]),
         *_judges(summary["input"]),
         *_expert(answer),
         *_written(written),
+        *_next(answer["next"], answer["command"]),
     ]
     return "\n".join(
         [*lines, *_slices(summary["slices"], summary["input"]["notes"]), *comparison_lines(summary["comparison"])]
