@@ -136,7 +136,8 @@ def main() -> None:
     """A row for each set: gains of what was learned alone / used if it leads, and the oracle's."""
     arguments = sys.argv[1:]
     repeats = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 20
-    places = {NAMES.get(name, name): (path, truth) for name, path, truth in find(Path(os.environ["MAJORANT_DATA"]))}
+    folder = os.environ.get("MAJORANT_DATA") or sys.exit("Set MAJORANT_DATA to the folder of the data sets.")
+    places = {NAMES.get(name, name): (path, truth) for name, path, truth in find(Path(folder))}
     print(f"{repeats} repeats\n{'set':14}" + "".join(f"{head:>18}" for head in HEADS) + f"{'oracle':>10}")
     means, ceilings = [], []
     for population in populations(arguments):
@@ -146,6 +147,8 @@ def main() -> None:
         print(f"{population.name:14}" + _row(means[-1]) + f"{ceilings[-1]:10.2f}", flush=True)
     print(f"{'mean':14}" + _row(np.mean(means, axis=0)) + f"{np.mean(ceilings):10.2f}")
     print(f"{'lowest':14}" + _row(np.min(means, axis=0)) + f"{np.min(ceilings):10.2f}")
+    best = np.mean([gain_wc[:, 1].max() for gain_wc in means])
+    print(f"used if it leads, the best way for each set in hindsight: {best:.2f}")
 
 
 def _row(gain_wc: Floats) -> str:

@@ -67,6 +67,11 @@ def test_a_tool_is_told_how_its_export_comes_back(run, truth):
     _, out, _ = run("ask", "votes.csv", *BETWEEN, "--tool", "label-studio", "--n", 4)
     check = "majorant check votes.csv --gold-file EXPORT --design to_label.design.json"
     assert out.splitlines()[-1] == f"Next     {check}"
+    code, _, err = run("ask", "votes.csv", "--more", 2, "--design", "to_label.design.json")
+    assert (code, "your labelling tool with --tool" in err) == (2, True)
+    _, out, _ = run("ask", "votes.csv", "--more", 2, "--design", "to_label.design.json", "--tool", "label-studio")
+    assert "to_label-5.json" in out
+    assert out.splitlines()[-1] == f"Next     {check}"
     arguments = ("--correct", "--rule", "majority", "--tool", "label-studio", "--n", 4, "--out", "learn.json")
     _, out, _ = run("ask", "votes.csv", *arguments)
     assert "export them as learn.json" in out

@@ -194,3 +194,13 @@ def test_the_evidence_for_beaten_is_a_mean_over_sets_of_cells(counts):
     assert min(weights) > 0
     assert sum(weights) == pytest.approx(1)
     assert sum(question.prior_c) == pytest.approx(1)
+
+
+def test_a_loss_that_is_certain_but_slight_is_not_called_beaten():
+    """A cell of ten items, all of them lost, is a tenth of a point of the file: true, but of no use."""
+    counts, truth = crowd([(0, 0, 10, 1.0), (1, 1, 9990, 0.0)])
+    question, truth_d = question_of(counts, truth, seed=0)
+    answer_d = np.where(question.size_c[question.cell_d] == 10, truth_d, UNASKED)
+    outcome = question.evaluate(answer_d)
+    assert outcome.verdict == OPEN
+    assert outcome.value.low == pytest.approx(0.001)

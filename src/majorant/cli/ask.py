@@ -224,6 +224,7 @@ def _refuse_labelled(out: Path) -> None:
 
 def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
     from majorant.gold.draw import votes_digest
+    from majorant.io.tasks import ENDING, ENDINGS
     from majorant.report.text import to_json
     from majorant.wording import more_lines, outcome_sentence
 
@@ -231,7 +232,12 @@ def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
     design, before = recognised.design, len(recognised.design.items)
     design.refuse_other_votes(votes_digest(backend))
     longer = design.after(options["more"], recognised.answers)
-    file = Path(options["out"] or recognised.path.with_name(recognised.path.name.replace(".design.json", ".csv")))
+    usual = recognised.path.with_name(recognised.path.name.removesuffix(ENDING) + ENDINGS[options["tool"]])
+    file = Path(options["out"] or usual)
+    if options["tool"] == "csv" and not file.is_file():
+        raise ConfigError(
+            f"{file} is not there to add items to: name it with --out, or your labelling tool with --tool."
+        )
     columns = _columns(source, longer.items[before:], options)
     written = []
     if len(longer.items) > before:
