@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -355,3 +356,91 @@ def test_whichever_call_fails_the_files_of_ask_and_label_stay_whole(tmp_path, mo
             for name, content in old.items():
                 (tmp_path / name).write_bytes(content)
         assert failures >= 3
+
+
+@pytest.fixture
+def check_out(tmp_path, monkeypatch, capsys):
+    """`majorant check --out` in this process; what is computed and drawn is kept, and written anew each time.
+
+    Answers with the exit code and what was said on standard error.
+    """
+    from majorant import pipeline
+    from majorant.cli import main
+    from majorant.report import files
+
+    monkeypatch.chdir(tmp_path)
+    for name, other in (("old", "n"), ("new", "y")):
+        rows = [f"i{i},w{j},{'y' if (i + (j == i % 4)) % 2 else other}\n" for i in range(12) for j in range(3)]
+        (tmp_path / f"{name}.csv").write_text("item,worker,label\n" + "".join(rows))
+    computed = {name: mj.check(f"{name}.csv", rng=0) for name in ("old", "new")}
+    pages = {}
+
+    def again(backend, **_):
+        return computed["new" if "new" in str(backend.votes.account.source) else "old"]
+
+    def page(summary, draw=files.render):
+        key = summary["input"]["source"]
+        return pages.get(key) or pages.setdefault(key, draw(summary))
+
+    monkeypatch.setattr(pipeline, "check", again)
+    monkeypatch.setattr(files, "render", page)
+
+    def run(name):
+        monkeypatch.setattr(sys, "argv", ["majorant", "check", f"{name}.csv", "--out", "out", "-q"])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, capsys.readouterr().err
+
+    return run
+
+
+SENTENCE = r"majorant: Cannot write out/[\w.]+: [^.]+\. Nothing was left behind; choose another place\.\n"
+
+
+def test_whichever_call_fails_check_out_keeps_the_old_set_and_says_one_sentence(check_out, tmp_path, monkeypatch):
+    """Each opening of a temporary file, each fsync, each link and each rename in turn, until none is left to fail."""
+    folder = tmp_path / "out"
+    assert check_out("new") == (0, "")
+    new = state(folder)
+    assert check_out("old") == (0, "")
+    old = state(folder)
+    assert len(old) == 5
+    n, failed = 0, Counter()
+    while True:
+        n += 1
+        with monkeypatch.context() as patch:
+            broken = FailsOnce(patch, ("open", "fsync", "link", "replace"), n)
+            code, said = check_out("new")
+        if code == 0:  # a copy took the link's place, or a leftover could not be looked at
+            assert {name: content for name, content in state(folder).items() if name[0] != "."} == new
+            check_out("old")
+            assert state(folder) == old, "the next run removes what is left"
+            if broken.failed is None:
+                break
+            continue
+        failed[broken.failed] += 1
+        assert code == 2
+        assert re.fullmatch(SENTENCE, said), said
+        assert state(folder) == old, (n, broken.failed)
+    assert failed["fsync"] == 6
+    assert failed["replace"] == 5
+    assert failed["open"] >= 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit on Windows")
+def test_whichever_write_fails_check_out_keeps_the_old_set_and_says_one_sentence(check_out, tmp_path):
+    """The disk is full at the first byte, and at the last one of each file in turn."""
+    check_out("new")
+    sizes = sorted({0, *(len(content) - 1 for content in state(tmp_path / "out").values())})
+    check_out("old")
+    old = state(tmp_path / "out")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for size in sizes:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+            code, said = check_out("new")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert code == 2
+        assert re.fullmatch(SENTENCE, said), said
+        assert state(tmp_path / "out") == old, size

@@ -86,3 +86,35 @@ def test_the_command_says_it(run, crowd, tmp_path):
     code, _, err = run("check", "votes.csv", "--out", "o", "--spreadsheet")
     assert code == 0, err
     assert not any(cell.startswith(RUNS) for cell in column(tmp_path / "o" / "workers.csv", "worker"))
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["aggregate", "--method", "majority", "--ties", "first"], "item"),
+        (["aggregate", "--method", "majority", "--ties", "first", "--memory", "1GB"], "item"),
+        (["workers", "--method", "one-coin"], "worker"),
+    ],
+    ids=" ".join,
+)
+def test_tables_of_other_commands_are_safe_where_they_are_asked_to_be(run, crowd, tmp_path, words, name):
+    with (tmp_path / "votes.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([crowd, *zip(*crowd.values(), strict=True)])
+    command, *options = words
+    for out, more in (("plain.csv", []), ("safe.csv", ["--spreadsheet"])):
+        code, _, err = run(command, "votes.csv", *options, "--out", out, "-q", *more)
+        assert code == 0, err
+    plain, safe = (column(tmp_path / file, name) for file in ("plain.csv", "safe.csv"))
+    assert set(plain) == set(crowd[name])
+    assert not any(cell.startswith(RUNS) for cell in safe)
+    assert [unguarded(cell) for cell in safe] == plain
+    if command == "aggregate":
+        assert not any(cell.startswith(RUNS) for cell in column(tmp_path / "safe.csv", "label"))
+        again = mj.read(crowd, gold_file=tmp_path / "safe.csv")
+        assert [again.labels[code] for code in again.gold_i] == column(tmp_path / "plain.csv", "label")
+
+
+def test_files_for_tools_are_for_no_spreadsheet(run, tmp_path):
+    (tmp_path / "votes.csv").write_text("item,worker,label\na,w,y\n")
+    code, _, err = run("aggregate", "votes.csv", "--export", "label-studio", "--spreadsheet")
+    assert (code, "leave out --spreadsheet" in err) == (2, True)

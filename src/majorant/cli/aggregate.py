@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 from majorant.cli.backend import Engine, Job, memory_options
 from majorant.cli.export import ENDINGS, export_option, export_text
 from majorant.cli.flags import as_flags
-from majorant.cli.options import Grouped, common_options, placed
+from majorant.cli.options import Grouped, common_options, placed, spreadsheet_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="A file, CSV or Parquet by its ending, or a folder; - prints CSV.",
 )
+@spreadsheet_option
 @export_option(
     "Write the labels with their confidence for a labelling tool instead: predictions, suggestions or tasks."
 )
@@ -60,6 +62,7 @@ def aggregate(
     method: str,
     ties: Ties,
     out: str,
+    spreadsheet: bool,
     export: str | None,
     state: str | None,
     polish: bool,
@@ -79,13 +82,16 @@ def aggregate(
         raise ConfigError("--state remembers votes in memory: leave out --memory.")
     if export is not None and (state is not None or engine.flag or out == "-"):
         raise ConfigError("--export writes a file from votes in memory: leave out --state, --memory and --out -.")
+    if export is not None and spreadsheet:
+        raise ConfigError("--export writes for a labelling tool, not for a spreadsheet: leave out --spreadsheet.")
     if export is not None and out == "labels.csv":
         out = f"labels{ENDINGS[export]}"
+    write = partial(_write, out=out, spreadsheet=spreadsheet)
     if state is None:
-        account, labels = _aggregate(source, engine, method, ties, out, seed, export)
+        account, labels = _aggregate(source, engine, method, ties, out, seed, export, write)
     else:
         with at_work(method, quiet=quiet):
-            account, labels = _aggregate_more(source, method, ties, out, Path(state), seed, polish=polish)
+            account, labels = _aggregate_more(source, method, ties, write, Path(state), seed, polish=polish)
     from majorant.report.text import input_lines, labels_lines, to_json
 
     written = [out] if state is None else [out, state]
@@ -98,7 +104,14 @@ def aggregate(
 
 
 def _aggregate(
-    source: Source, engine: Engine, method: str, ties: Ties, out: str, seed: int, export: str | None
+    source: Source,
+    engine: Engine,
+    method: str,
+    ties: Ties,
+    out: str,
+    seed: int,
+    export: str | None,
+    write: Callable[..., None],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes wherever they lie."""
     with engine.backend(Job(source=source, out=out)) as backend:
@@ -113,7 +126,7 @@ def _aggregate(
             fit = aggregate(backend, method, rng=seed)
         table = backend.labelled(fit, lambda votes, part: label_table(votes, part, ties=ties, rng=generator))
         if export is None:
-            _write(table, out, {})
+            write(table)
         else:
             from majorant.output import write_files
 
@@ -122,7 +135,7 @@ def _aggregate(
 
 
 def _aggregate_more(
-    source: Source, method: str, ties: Ties, out: str, state: Path, seed: int, *, polish: bool
+    source: Source, method: str, ties: Ties, write: Callable[..., None], state: Path, seed: int, *, polish: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes that come in batches, and the state that remembers them."""
     from majorant.answer.labels import label_table, labels_of_fit
@@ -130,7 +143,7 @@ def _aggregate_more(
 
     votes = source.read()
     labelled, fit, content = _go_on(votes, method, state, polish=polish)
-    _write(label_table(labelled, fit, ties=ties, rng=seed), out, {state: content})
+    write(label_table(labelled, fit, ties=ties, rng=seed), files={state: content})
     return account_summary(votes.account), labels_summary(fit, labels_of_fit(fit))
 
 
@@ -149,12 +162,17 @@ def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Vote
     return votes, fit, state_file.state_bytes(after)
 
 
-def _write(table: Columns | Iterator[Columns], out: str, files: dict[Path, Content]) -> None:
+def _write(
+    table: Columns | Iterator[Columns], *, out: str, spreadsheet: bool, files: dict[Path, Content] | None = None
+) -> None:
     """The labels and the state, both or neither."""
     from majorant.output import print_table, write_files
+    from majorant.spreadsheet import guarded_columns
 
+    if spreadsheet:
+        table = guarded_columns(table) if isinstance(table, Mapping) else map(guarded_columns, table)
     if out == "-":
-        write_files(files)
+        write_files(files or {})
         print_table(table)
     else:
-        write_files({Path(out): table, **files})
+        write_files({Path(out): table, **(files or {})})

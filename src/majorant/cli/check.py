@@ -11,7 +11,7 @@ import click
 from majorant.cli.backend import Engine, Job, engine_options, refuse_together
 from majorant.cli.export import export_option, export_path, export_text
 from majorant.cli.flags import as_flags
-from majorant.cli.options import Grouped, claim_option, common_options, emphasised, level_option
+from majorant.cli.options import Grouped, claim_option, common_options, emphasised, level_option, spreadsheet_option
 from majorant.cli.progress import stages_of_check
 from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError
@@ -32,9 +32,7 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
     metavar="DIR",
     help="Also write labels.csv, workers.csv, review.csv, result.json and report.html into this folder.",
 )
-@click.option(
-    "--spreadsheet", is_flag=True, help="Names that a spreadsheet would run as formulas get an apostrophe in --out."
-)
+@spreadsheet_option
 @click.option("--report", metavar="FILE", help="Also write the report: one HTML file that needs nothing else.")
 @export_option("With --out: also the labels with their confidence as a file that a labelling tool imports.")
 @click.option(

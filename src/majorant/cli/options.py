@@ -87,6 +87,12 @@ def emphasised(text: str, sign: str) -> str:
     return "\n".join([click.style(first, fg=colour, bold=True), *rest])
 
 
+def spreadsheet_option(command: Command) -> Command:
+    """--spreadsheet, on every command that writes tables."""
+    text = "Names that a spreadsheet would run as formulas get an apostrophe in what is written."
+    return click.option("--spreadsheet", is_flag=True, help=text)(command)
+
+
 def common_options(command: Command) -> Command:
     """--json, --seed and -q, on every command that may draw."""
     seed = click.option(

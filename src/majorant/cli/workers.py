@@ -6,7 +6,7 @@ import click
 
 from majorant.cli.backend import Engine, Job, memory_options
 from majorant.cli.flags import as_flags
-from majorant.cli.options import Grouped, common_options, level_option, placed
+from majorant.cli.options import Grouped, common_options, level_option, placed, spreadsheet_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 
@@ -20,6 +20,7 @@ from majorant.cli.source import Source, input_options
     show_default=True,
     help="A file, CSV or Parquet by its ending, or a folder; - prints CSV.",
 )
+@spreadsheet_option
 @memory_options
 @level_option
 @common_options
@@ -28,6 +29,7 @@ def workers(
     engine: Engine,
     method: str,
     out: str,
+    spreadsheet: bool,
     level: float,
     seed: int,
     as_json: bool,
@@ -50,7 +52,10 @@ def workers(
         with at_work(method, quiet=quiet or backend.whole is None):
             fit = aggregate(backend, method, rng=seed)
         found = judge_workers(backend, fit, level=level, seed=seed)
+        from majorant.spreadsheet import guarded_columns
+
     table = worker_table(backend.votes.workers, fit, found)
+    table = guarded_columns(table) if spreadsheet else table
     if out == "-":
         print_table(table)
     else:
