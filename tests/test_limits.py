@@ -1,23 +1,37 @@
 """Tables that are large in an unusual way are refused at once by the limit's name, or looked at as far as it goes."""
 
+import csv
 import gzip
+import json
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import majorant as mj
+from corpus import READERS
 from majorant.certify.anonymous.counts import certify_counts
 from majorant.certify.named.bootstrap import Case
 from majorant.certify.named.homogeneity import _places, _shuffled
 from majorant.certify.named.multiclass import multiclass_claim
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.shared import SharedConfusion
-from majorant.limits import LIMITS, limit, sizes_within
+from majorant.io.files import identify
+from majorant.io.parquet import _damaged
+from majorant.limits import FIXED, LIMITS, limit, sizes_within
+from majorant.report.files import write_result
+from majorant.report.summary import result_summary
 from majorant.simulate import simulate
 from majorant.votes import Votes
+
+SECONDS = 60  # of processor time; a shape that explodes takes hours
 
 
 def test_many_classes_are_refused_at_once():
@@ -91,6 +105,82 @@ def test_bombs_are_refused_before_they_are_unpacked(tmp_path, packing):
         mj.read(path)
 
 
+@pytest.mark.parametrize("text", ['{{"item": "a", "worker": "w", "label": {}}}\n', '[{{"item": "a", "label": {}}}]'])
+def test_deep_values_are_refused_by_name_on_every_python(tmp_path, monkeypatch, text):
+    path = tmp_path / "votes.jsonl"
+    path.write_text(text.format("[" * 1_200 + "]" * 1_200))
+    with pytest.raises(DataError, match=r"votes\.jsonl: 1,201 lists and .*: the limit NESTING is 500\. Give .*, or"):
+        mj.read(path)
+    path.write_text('{"item": "a[[", "worker": "w", "label": ' + json.dumps("[{" * 2_000) + "}\n")
+    assert mj.read(path).labels == ("[{" * 2_000,)
+    monkeypatch.setenv("MAJORANT_NESTING", "100000")
+    path.write_text('{"item": "a", "worker": "w", "label": ' + "[" * 90_000 + "]" * 90_000 + "}\n")
+    with pytest.raises(DataError, match=r"votes\.jsonl: nested too deeply for Python, .* NESTING, 100,000"):
+        mj.read(path)
+
+
+@pytest.mark.parametrize("reader", ["result", "design"])
+def test_deep_files_of_our_own_are_damaged(tmp_path, reader):
+    path = tmp_path / f"{reader}.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(DataError, match=r"\.json"):
+        READERS[reader](path)
+
+
+def test_more_text_than_arrow_holds_is_refused_by_name(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"item": ["a"], "worker": ["w"], "label": ["y"]}), path)
+    file = identify(path.name, path, encoding=None, format=None)
+    error = duckdb.Error("Arrow Appender: The maximum total string size for regular string buffers is 2147483647 but")
+    assert "a.parquet: more than 2,147,483,647 bytes of text in one column of a few rows, the limit COLUMN_TEXT" in str(
+        _damaged(file, error)
+    )
+
+
+def one_vote_each(n):
+    """Each worker votes once, five of them on an item."""
+    return {
+        "item": [i // 5 for i in range(n)],
+        "worker": range(n),
+        "label": [(i // 5 + (i % 7 == 0)) % 2 for i in range(n)],
+    }
+
+
+def items_with_one_vote(n):
+    return {"item": range(n), "worker": [i % 50 for i in range(n)], "label": [(i + (i % 7 == 0)) % 2 for i in range(n)]}
+
+
+def long_labels(n):
+    label = ["xy"[(i // 3 + (i % 7 == 0)) % 2] * n for i in range(90)]
+    return {"item": [i // 3 for i in range(90)], "worker": [i % 3 for i in range(90)], "label": label}
+
+
+@pytest.mark.parametrize(
+    ("make", "size"), [(one_vote_each, 2_000), (items_with_one_vote, 10_000), (long_labels, 100_000)],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)  # fmt: skip
+def test_tables_of_unusual_shape_are_answered_in_seconds(tmp_path, make, size):
+    """The whole sizes, 100,000 workers, 1,000,000 items and labels of 1 MB, are in benchmarks/limits.py."""
+    table, before = make(size), time.process_time()
+    result = mj.check(table, rng=0)
+    write_result(result, result_summary(result), tmp_path)
+    assert time.process_time() - before < SECONDS
+    with (tmp_path / "labels.csv").open(newline="") as file:
+        csv.field_size_limit(10**7)
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(set(table["item"]))
+    assert {row["label"] for row in rows} <= {str(label) for label in table["label"]} | {""}
+
+
+@pytest.mark.long
+def test_the_measured_cases_stay_within_their_bound():
+    benchmark = Path(__file__).parent.parent / "benchmarks" / "limits.py"
+    done = subprocess.run([sys.executable, str(benchmark)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("answered") == 4
+    assert done.stdout.count("refused: ") == 6
+
+
 def test_what_does_not_fit_into_memory_is_said(tmp_path, monkeypatch):
     def full(*_, **__):
         raise MemoryError
@@ -112,6 +202,6 @@ def test_limits_can_be_set_by_name(monkeypatch):
 
 def test_the_page_lists_every_limit():
     page = (Path(__file__).parent.parent / "docs" / "limits.md").read_text(encoding="utf-8")
-    for name, value in LIMITS.items():
+    for name, value in (LIMITS | FIXED).items():
         [row] = [line for line in page.splitlines() if f"`{name}`" in line and line.startswith("|")]
         assert re.search(rf"\b{value:,}\b", row), row

@@ -20,8 +20,10 @@ LIMITS = {
     "RESAMPLED_CLASSES": 20,  # of one confusion matrix for all, where there are fewer items than it has cells
     "SLICES": 100,
     "NAME_LENGTH": 1_000_000,  # signs in the name of an item, a worker or a label
+    "NESTING": 500,  # lists and objects inside each other in a value of JSON
     "UNPACKED_RATIO": 300,  # bytes that one byte of a packed file becomes
 }
+FIXED = {"COLUMN_TEXT": 2_147_483_647}  # bytes of text in one column of some rows: Arrow's, which no setting moves
 PREFIX = "MAJORANT_"
 
 
@@ -54,6 +56,15 @@ def refuse_beyond(name: str, size: float, what: str, instead: str) -> None:
             f"{size:,.0f} {what}: the limit {name} is {limit(name):,}. {instead}, or set the environment variable "
             f"{PREFIX}{name}."
         )
+
+
+def beyond_fixed(name: str, source: str, what: str, instead: str) -> DataError:
+    """The refusal of what goes beyond a limit that is not ours to set.
+
+    >>> print(beyond_fixed("COLUMN_TEXT", "a.parquet", "bytes of text in one column", "Name labels by an id"))
+    a.parquet: more than 2,147,483,647 bytes of text in one column, the limit COLUMN_TEXT. Name labels by an id.
+    """
+    return DataError(f"{source}: more than {FIXED[name]:,} {what}, the limit {name}. {instead}.")
 
 
 def refuse_size(n_items: int, n_workers: int, n_classes: int, n_votes: int) -> None:

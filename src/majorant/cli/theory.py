@@ -99,7 +99,7 @@ def _read_crew(source: str) -> tuple[list[str] | None, Any]:
         crew = json.loads(sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{source}: cannot be read ({error.strerror}). Check the name.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DataError(f"{source}: is not JSON. Give a list of matrices such as [[[.8,.2],[.3,.7]], ...].") from None
     if isinstance(crew, dict):
         return list(crew), list(crew.values())

@@ -230,7 +230,7 @@ class Design:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise DataError(f"{path} is damaged: it is not the JSON that majorant ask wrote. Ask anew.") from None
         if not isinstance(content, Mapping):
             raise DataError(f"{path} is not a design of majorant ask.")

@@ -11,6 +11,7 @@ from majorant.errors import ConfigError
 from majorant.io.faults import naming_faults
 from majorant.io.formats.layout import DATA
 from majorant.io.joined import values_of
+from majorant.io.json_values import loads
 from majorant.io.opening import open_rows
 from majorant.io.options import ReadOptions
 
@@ -60,8 +61,8 @@ def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, 
             for columns in rows.stream([place, *own], 0):
                 for cell, *values in zip(*map(values_of, columns), strict=True):
                     given = {rows.names[p].removeprefix(DATA): v for p, v in zip(own, values, strict=True)}
-                    told = {name: json.loads(value) for name, value in given.items() if value is not None}
-                    found.setdefault(str(json.loads(cell)), {name: v for name, v in told.items() if v is not None})
+                    told = {name: loads(value) for name, value in given.items() if value is not None}
+                    found.setdefault(str(loads(cell)), {name: v for name, v in told.items() if v is not None})
     return found
 
 
@@ -71,7 +72,7 @@ def control_of(source: Any) -> tuple[str, str] | None:
     if not isinstance(source, (str, Path)) or not Path(source).is_file() or Path(source).suffix != ".json":
         return None
     try:
-        tasks = json.loads(Path(source).read_text(encoding="utf-8-sig"))
+        tasks = loads(Path(source).read_text(encoding="utf-8-sig"))
     except ValueError:  # JSON Lines, or another encoding: no export of Label Studio
         return None
     for task in _records(tasks):

@@ -13,6 +13,8 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from majorant.errors import DataError, MajorantError
+from majorant.io.json_values import TooDeepError
+from majorant.limits import limit
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,10 +38,8 @@ def named_faults(source: Any) -> Iterator[None]:
         yield
     except MajorantError:
         raise
-    except RecursionError:
-        raise DataError(
-            f"{_name(source)}: values are nested too deeply to be read. Give one plain value a cell."
-        ) from None
+    except RecursionError as error:
+        raise too_deep(_name(source), error) from None
     except MemoryError:
         raise DataError(
             f"{_name(source)} does not fit into memory: its text, or one value in it, is too long. Check that it is a "
@@ -55,6 +55,15 @@ def named_faults(source: Any) -> Iterator[None]:
             f"{_name(source)} cannot be read: {reason[:LONGEST_REASON]}. Copy or export it again, or say how it is "
             "encoded with encoding=."
         ) from error
+
+
+def too_deep(source: str, error: RecursionError, instead: str = "Give one plain value a cell") -> DataError:
+    """The refusal of values that are nested beyond the limit, or beyond what Python goes into where it was raised."""
+    most = limit("NESTING")
+    if isinstance(error, TooDeepError):
+        depth = f"{error.depth:,} lists and objects inside each other: the limit NESTING is {most:,}"
+        return DataError(f"{source}: {depth}. {instead}, or set the environment variable MAJORANT_NESTING.")
+    return DataError(f"{source}: nested too deeply for Python, though not for the limit NESTING, {most:,}. {instead}.")
 
 
 def naming_faults(read: Callable[P, T]) -> Callable[P, T]:

@@ -12,6 +12,7 @@ from typing import Any
 from majorant.database import connect
 from majorant.errors import DataError
 from majorant.io.columns import Choice
+from majorant.io.faults import too_deep
 from majorant.io.files import File, as_utf8, temporary
 from majorant.io.formats import recognise
 from majorant.io.formats.base import Context, Format, Record
@@ -177,8 +178,8 @@ def _diagnose(file: File, shape: str, message: str) -> DataError:
         return DataError(
             f"{file.name} is not {file.encoding.upper()} text. Say how it is encoded, e.g. encoding='latin-1'."
         )
-    except RecursionError:
-        return DataError(f"{file.name}: its values are nested too deeply to be read. Give each vote as {EXAMPLE}.")
+    except RecursionError as error:
+        return too_deep(file.name, error, f"Give each vote as {EXAMPLE}")
     return DataError(f"{file.name} cannot be read as JSON: {message.splitlines()[0]} Correct or export it again.")
 
 

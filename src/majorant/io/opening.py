@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from majorant.io.formats.logs import Apart, told_apart
 from majorant.io.frames import open_frame
 from majorant.io.joined import join_items, joined_note, judged_subject, with_answers
 from majorant.io.json_text import open_json, open_votes
+from majorant.io.json_values import loads
 from majorant.io.options import ReadOptions
 from majorant.io.parquet import open_parquet
 from majorant.io.several import split_labels
@@ -109,7 +109,7 @@ def _header(file: File) -> Mapping[str, Any] | None:
         return None
     try:
         with file.open() as raw:
-            log = json.load(raw)
+            log = loads(raw.read())
     except ValueError:
         return None
     return inspect_log.header(log) if isinstance(log, dict) and inspect_log.LOG.recognise(frozenset(log), log) else None

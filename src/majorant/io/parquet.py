@@ -12,6 +12,7 @@ from majorant.errors import DataError
 from majorant.io.files import File
 from majorant.io.scan import batches, hashed_columns, path_literal, wanted
 from majorant.io.table import Column, NotCodedError, Rows, arrow_view, coded_column, column_length, dictionary_codes
+from majorant.limits import beyond_fixed
 from majorant.threads import in_order, thread_count
 
 PLAIN_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "int32": "INTEGER"}  # Arrow's and DuckDB's names
@@ -111,5 +112,6 @@ def _column(column: Any) -> Column:
 
 def _damaged(file: File, error: Exception) -> DataError:
     if "string size" in str(error):  # of Arrow: 2 GB of text in one column of a batch
-        return DataError(f"{file.name} holds gigabytes of text in a few rows. Name items, workers and labels by an id.")
+        what = "bytes of text in one column of a few rows"
+        return beyond_fixed("COLUMN_TEXT", file.name, what, "Name items, workers and labels by an id")
     return DataError(f"{file.name} is damaged or cut off ({str(error).splitlines()[0]}). Copy or export it again.")

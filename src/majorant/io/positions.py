@@ -9,6 +9,7 @@ from typing import Any
 
 from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.io.joined import values_of
+from majorant.io.json_values import loads
 from majorant.io.opening import again, open_rows, open_table
 from majorant.io.options import ReadOptions
 from majorant.io.values import is_empty, sort_labels
@@ -80,9 +81,7 @@ def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
 
 
 def _plain(values: Sequence[Any], kind: str) -> list[Any]:
-    import json
-
-    return [None if value is None else json.loads(value) if kind == "json" else value for value in values]
+    return [None if value is None else loads(value) if kind == "json" else value for value in values]
 
 
 def is_tie(label: Any) -> bool:

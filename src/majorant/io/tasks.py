@@ -312,7 +312,7 @@ def sample_design(source: Any) -> Mapping[str, Any] | None:
     design = design_path(source)
     try:
         content = json.loads(design.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         content = None
     if isinstance(content, Mapping) and is_uniform(content):
         if content.get("digest") == digest_of({key: value for key, value in content.items() if key != "digest"}):

@@ -28,7 +28,7 @@ def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         text = found[1]
     try:
         summary = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not JSON ({error}). Give the result.json that majorant check wrote.") from error
     if not isinstance(summary, dict) or "majorant" not in summary or "schema" not in summary:
         raise DataError(
