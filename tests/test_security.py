@@ -1,13 +1,20 @@
 """What SECURITY.md promises: no connection that nobody asked for, and licences that are listed."""
 
 import json
+import os
 import re
+import socket
 import subprocess
 import sys
+import time
 import tomllib
+import urllib.request
 from pathlib import Path
 
+import pytest
+
 from corpus import TABLE
+from web.serving import serving
 
 ROOT = Path(__file__).parent.parent
 WATCHED = """
@@ -38,6 +45,44 @@ def test_commands_open_no_connection(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert {event for event, _ in json.loads(done.stdout.splitlines()[-1])} == {"socket.gethostname"}
+
+
+# Python runs it at the start of every process, those that the server starts among them.
+EVERY_PROCESS = """
+import json, os, sys
+def heard(event, args):
+    if event in ("socket.bind", "socket.connect", "socket.sendto", "socket.getaddrinfo"):
+        with open(os.environ["HEARD"], "a") as file:
+            file.write(json.dumps([event, repr(args[-1] if event != "socket.getaddrinfo" else args[:2])]) + "\\n")
+sys.addaudithook(heard)
+"""
+
+
+def test_the_page_listens_on_this_machine_alone_and_calls_nobody(tmp_path, monkeypatch):
+    (tmp_path / "votes.csv").write_text(TABLE)
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "sitecustomize.py").write_text(EVERY_PROCESS)
+    heard = tmp_path / "heard"
+    monkeypatch.setenv("HEARD", str(heard))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "first"), *filter(None, sys.path)]))
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def get(address):
+        with opener.open(address) as answer:
+            return answer.read().decode()
+
+    with serving(str(tmp_path / "votes.csv")) as address:
+        file = re.search(r"files/[\w-]+", get(address))[0]
+        until = time.monotonic() + 120
+        while json.loads(get(f"{address}{file}/state"))["busy"]:  # it is looked at in a process of its own
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        assert "votes.csv" in get(address + file)
+        [bound] = [json.loads(line) for line in heard.read_text().splitlines()]
+        assert bound == ["socket.bind", "('127.0.0.1', 0)"]
+        port = int(address.split(":")[2].split("/")[0])
+        with socket.socket() as client, pytest.raises(ConnectionRefusedError):
+            client.connect(("127.0.0.2", port))
 
 
 def test_every_dependency_is_listed_with_its_licence():
