@@ -60,6 +60,8 @@ def _sample_repeats(votes: Votes) -> bool:
 
 def take_items(votes: Votes, item_p: IntArray) -> Votes:
     """The votes of the chosen items only, in the order given; workers and labels keep their codes."""
+    if len(item_p) == len(votes.items) and (item_p == np.arange(len(item_p))).all():
+        return votes
     length_p = votes.votes_i[item_p]
     offsets_p = np.concatenate([[0], np.cumsum(length_p)])
     vote_n = np.arange(offsets_p[-1]) + np.repeat(votes.offsets_i[item_p] - offsets_p[:-1], length_p)
@@ -68,7 +70,7 @@ def take_items(votes: Votes, item_p: IntArray) -> Votes:
         worker_n=votes.worker_n[vote_n],
         label_n=votes.label_n[vote_n],
         offsets_i=offsets_p,
-        items=tuple(votes.items[i] for i in item_p),
+        items=tuple(map(votes.items.__getitem__, item_p.tolist())),
         workers=votes.workers,
         labels=votes.labels,
         account=votes.account,

@@ -266,7 +266,7 @@ def _choose(
     majority = aggregate(votes, MAJORITY)
     rival = _rival(expert) if method is None and expert is not None else method
     decision = decide(votes, majority, level=level, rng=seed, method=rival)
-    refit: Callable[[Votes], Fit] = partial(fit_rule, decision.method, seed=seed)
+    refit: Callable[[Votes], Fit] = partial(fit_rule, decision.method, seed=seed, starts=decision.members)
     if item_p is None:  # all votes are in memory by now, wherever they came from
         backend, other, everywhere = MemoryBackend(votes), decision.fit, majority
     else:

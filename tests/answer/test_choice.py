@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from majorant.answer.candidates import fit_method, unsuited
-from majorant.answer.choice import ENOUGH_GOLD, best_by_gold, decide
+from majorant.answer.choice import ENOUGH_GOLD, best_by_gold, decide, fit_rule
 from majorant.answer.combine import MEMBERS, combination
 from majorant.answer.compare import compare
+from majorant.answer.removal import without_workers
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.majority import Majority
@@ -130,3 +131,16 @@ def test_compare_says_what_the_data_cannot_tell():
     rows = {row.method: row for row in compare(votes, rng=0)}
     assert "fewer than 3 classes" in rows["spectral-em"].note
     assert rows["majority"].note == ""
+
+
+def test_models_that_go_on_from_an_earlier_fit_end_where_others_do():
+    crew = one_coin_crew(np.linspace(0.95, 0.55, 20))
+    votes, _ = simulate([0.5, 0.5], crew, n_items=1500, n_votes=5, rng=0)
+    members = decided(votes).members
+    left = without_workers(votes, np.arange(20) >= 17)
+    for method, earlier in members.items():
+        anew, going_on = fit_method(method, left, 0), fit_method(method, left, 0, earlier)
+        assert np.abs(anew.posterior - going_on.posterior).mean() < 1e-3
+        assert (anew.codes() != going_on.codes()).sum() <= 2
+    one, two = fit_rule("combination", left, 0), fit_rule("combination", left, 0, members)
+    assert (one.codes() != two.codes()).sum() <= 2

@@ -90,21 +90,24 @@ def resampled_mean(
         return None, f"no interval: {n_pairs:.1e} pairs of votes on the same item are too many to resample"
     cell_c, entry_cu = (_dense_cells if dense else _sparse_cells)(votes, bag_i, n_bags)
     sums = _cell_sums(cell_c, n_workers, n_classes)
-    averaged_p = sums[0] @ entry_cu.sum(axis=1) >= min_common  # the same pairs in every resample
+    averaged_p = sums[0] @ entry_cu.sum(axis=1) >= min_common  # the same pairs in every resample, and no others
+    averaged_c = np.flatnonzero(sums[0].T @ averaged_p)
+    cell_c, entry_cu = cell_c[averaged_c], entry_cu[averaged_c]
+    sums = _cell_sums(cell_c, n_workers, n_classes)
     at_once = max(1, ENTRIES_AT_ONCE // max(len(cell_c), n_bags))
     draws = weights(np.ones(n_bags, dtype=np.int64), n_fit, at_once, rng)
-    mean_b = np.concatenate([_mean_kappa(entry_cu @ weight_bu.T, sums, averaged_p) for weight_bu in draws])
+    mean_b = np.concatenate([_mean_kappa(entry_cu @ weight_bu.T, sums) for weight_bu in draws])
     bagged = n_bags < np.count_nonzero(votes.votes_i)
     return mean_b, f"{n_fit} resamples of {n_bags} {'bags of items' if bagged else 'items'}"
 
 
-def _mean_kappa(cell_cb: FloatArray, sums: list[csr_array[Any]], averaged_p: NDArray[np.bool_]) -> FloatArray:
+def _mean_kappa(cell_cb: FloatArray, sums: list[csr_array[Any]]) -> FloatArray:
     """The weighted mean over pairs in each resample, from the cells of their tables; NaN where no kappa is defined."""
     total_pb, agreed_pb, row_qb, column_qb = (matrix @ cell_cb for matrix in sums)
     row_qb *= column_qb
     chance_pb = row_qb.reshape(len(total_pb), -1, cell_cb.shape[1]).sum(axis=1)
     kappa_pb = kappa(total_pb, agreed_pb, chance_pb)
-    total_pb[np.isnan(kappa_pb) | ~averaged_p[:, None]] = 0
+    total_pb[np.isnan(kappa_pb)] = 0
     weight_b = total_pb.sum(axis=0)
     above_b = np.einsum("pb,pb->b", total_pb, np.nan_to_num(kappa_pb))
     return np.asarray(np.divide(above_b, weight_b, out=np.full(len(weight_b), np.nan), where=weight_b > 0))

@@ -42,8 +42,10 @@ def n_gold(votes: Votes) -> int:
     return 0 if votes.gold_i is None else int(((votes.gold_i >= 0) & (votes.votes_i > 0)).sum())
 
 
-def fit_method(method: str, votes: Votes, seed: int) -> Fit:
+def fit_method(method: str, votes: Votes, seed: int, start: Fit | None = None) -> Fit:
     """The method's fit; one that draws starts from the seed, so that it does not depend on which others ran.
+
+    An iterative method goes on from `start`, a fit of its own to other votes of the same workers.
 
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
     >>> fit_method("iwmv", votes, 0).labels()
@@ -52,4 +54,6 @@ def fit_method(method: str, votes: Votes, seed: int) -> Fit:
     if reason := unsuited(method, votes):
         raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
     estimator = estimator_named(method)
-    return estimator().fit(votes, **({"rng": np.random.default_rng(seed)} if estimator.stochastic else {}))
+    drawing = {"rng": np.random.default_rng(seed)} if estimator.stochastic else {}
+    beginning = {"start": start} if start is not None and estimator.iterative else {}
+    return estimator().fit(votes, **drawing, **beginning)

@@ -60,6 +60,7 @@ class Decision:
     method: str
     chosen_by: ChosenBy
     fit: Fit
+    members: Mapping[str, Fit]  # of the combination, from which fits to other votes of these workers go on
     belief: FloatArray  # (items, classes): the probabilities by which its gain is expected
     models: tuple[FloatArray, ...]  # those of each model by itself, which may expect another gain
     alternatives: tuple[Alternative, ...]
@@ -108,6 +109,7 @@ def decide(
         method=chosen,
         chosen_by=chosen_by,
         fit=fits[chosen],
+        members={} if made is None else made.fits,
         belief=made.belief.posterior if made is not None and chosen == COMBINATION else fits[chosen].posterior,
         models=() if made is None else tuple(one.posterior for name, one in made.fits.items() if name != MAJORITY),
         alternatives=tuple(alternative(name, fit, votes, majority, made, level=level) for name, fit in fits.items()),
@@ -193,14 +195,16 @@ def agreement(fit: Fit, majority: Fit) -> float | None:
     return float((fit.codes()[labelled] == majority_i[labelled]).mean()) if labelled.any() else None
 
 
-def fit_rule(method: str, votes: Votes, seed: int) -> Fit:
+def fit_rule(method: str, votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None) -> Fit:
     """The fit of a rule by the name that a Decision gives it, for the same votes or for others.
+
+    Models go on from their fits in `starts`, to other votes of the same workers.
 
     >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
     >>> fit_rule("combination", votes, 0).labels()
     ['yes']
     """
     if method != COMBINATION:
-        return fit_method(method, votes, seed)
-    made = combination(votes, seed)
+        return fit_method(method, votes, seed, (starts or {}).get(method))
+    made = combination(votes, seed, starts)
     return fit_method(MAJORITY, votes, seed) if made is None else made.fit

@@ -38,8 +38,10 @@ class Combination:
     belief: Fit
 
 
-def combination(votes: Votes, seed: int) -> Combination | None:
+def combination(votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None) -> Combination | None:
     """Fit the members that the votes can bear, and take their mean; None if no model can be fitted.
+
+    Members go on from their fits in `starts`, to other votes of the same workers.
 
     Weights learned from held-out votes were tried: they are no better, since the model that predicts votes best need
     not be the one that has found the true classes (docs/decide.md).
@@ -52,7 +54,7 @@ def combination(votes: Votes, seed: int) -> Combination | None:
     members = members_for(votes)
     if not members:
         return None
-    fits = {method: fit_method(method, votes, seed) for method in members}
+    fits = {method: fit_method(method, votes, seed, (starts or {}).get(method)) for method in members}
     models = {method: fit for method, fit in fits.items() if method != SHARES}
     fit = combine(fits)
     if model := _of_counts(fits, partial(fit_method, ALIKE, votes, seed), lambda: distinct_counts(counts(votes))):

@@ -30,6 +30,7 @@ class VoteArrays(NamedTuple):
     """The votes as the model sees them; axis m is a label that an item got, axis n a vote."""
 
     votes: Votes  # every item has votes
+    column_n: IntArray  # (worker, label) as one number
     earlier_n: FloatArray  # earlier votes on the item
     before_nk: FloatArray  # those of them that say each label
     label_m: IntArray
@@ -90,13 +91,15 @@ def vote_arrays(votes: Votes, like: VoteArrays | None = None) -> VoteArrays:
     _, n_workers, n_classes = votes.shape
     strength_k, posterior_ik = _start(votes) if like is None else (like.strength_k, np.empty((0, n_classes)))
     ones_n, ends_n = np.ones(votes.n_votes), np.arange(votes.n_votes + 1)
-    said_nc = csr_array((ones_n, vote_columns(votes), ends_n), shape=(votes.n_votes, n_workers * n_classes))
+    column_n = vote_columns(votes)
+    said_nc = csr_array((ones_n, column_n, ends_n), shape=(votes.n_votes, n_workers * n_classes))
     key_n = votes.item_n.astype(np.int64) * n_classes + votes.label_n
     key_m, place_n = np.unique(key_n, return_inverse=True)
     label_nk = np.eye(n_classes)[votes.label_n]
     running_nk = np.cumsum(label_nk, axis=0) - label_nk
     return VoteArrays(
         votes=votes,
+        column_n=column_n,
         earlier_n=(np.arange(votes.n_votes) - votes.offsets_i[votes.item_n]).astype(float),
         before_nk=running_nk - running_nk[votes.offsets_i[:-1]][votes.item_n],
         label_m=key_m % n_classes,
@@ -186,11 +189,16 @@ def _converge(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, 
 def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, seen_nk: FloatArray | None) -> _Step:
     """With `seen_nk`, what each vote has added to its worker's matrix, that is taken off again."""
     votes = arrays.votes
-    vote_nk, total_nk = params.votes_jkl[votes.worker_n, :, votes.label_n], params.total_jk[votes.worker_n]
-    if seen_nk is not None:
-        vote_nk, total_nk = vote_nk - seen_nk, total_nk - seen_nk
-    own_nk = np.maximum(vote_nk / total_nk, TINY)
-    if shape == "common_cause":
+    if seen_nk is None:
+        own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], TINY)
+        own_nk = _of_votes(arrays, own_jkl)
+    else:
+        vote_nk, total_nk = _of_votes(arrays, params.votes_jkl), params.total_jk[votes.worker_n]
+        own_nk = np.maximum((vote_nk - seen_nk) / (total_nk - seen_nk), TINY)
+    if shape == "none":
+        log_nk = np.log(own_nk) if seen_nk is not None else _of_votes(arrays, np.log(own_jkl))
+        log_ik, first_nk = np.add.reduceat(log_nk, votes.offsets_i[:-1], axis=0), np.ones(own_nk.shape)
+    elif shape == "common_cause":
         log_ik, first_nk = _common_cause(arrays, own_nk, params.crowd_kl, echo)
     elif shape == "difficulty":
         right_nk = np.einsum("jkk->jk", params.votes_jkl)[votes.worker_n] / params.total_jk[votes.worker_n]
@@ -199,6 +207,12 @@ def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, se
         log_ik, first_nk = _polya_urn(arrays, own_nk, echo)
     posterior_ik, evidence_i = softmax_rows(log_ik + np.log(params.prior_k))
     return _Step(posterior_ik, evidence_i, first_nk)
+
+
+def _of_votes(arrays: VoteArrays, value_jkl: FloatArray) -> FloatArray:
+    """For each vote, its entries in an array by worker, class and label."""
+    n_workers, n_classes, n_labels = value_jkl.shape
+    return value_jkl.transpose(0, 2, 1).reshape(n_workers * n_labels, n_classes).take(arrays.column_n, axis=0)
 
 
 def _polya_urn(arrays: VoteArrays, own_nk: FloatArray, echo: float) -> tuple[FloatArray, FloatArray]:

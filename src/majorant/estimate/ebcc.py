@@ -124,10 +124,9 @@ class EBCC(Estimator):
             yield self.m_step(expect(prepared.engine, tables, prepared.totals), base)
 
     def _scouted(
-        self, start: Fit | None, votes: Votes, prepared: Prepared, rng: np.random.Generator
+        self, start: Fit | None, votes: Votes, prepared: Prepared, base_k: FloatArray, rng: np.random.Generator
     ) -> Iterator[SubtypeParams]:
         """The first start; the drawn ones, or of many votes the one that does best on some of the items."""
-        base_k = np.maximum(share_counts(prepared.engine, prepared.totals).items_g, LEAST_ITEMS)
         few = thinned(prepared, SCOUTED_VOTES) if self.restarts > 1 else None
         starts = self.starts(start_counts(start, votes, prepared), base_k, prepared, rng)
         if few is None:
@@ -152,9 +151,12 @@ class EBCC(Estimator):
         """Posterior of classes and, in `learned["subtypes"]`, of subtypes (I, K, M); `start`: an earlier fit."""
         prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
         earlier = learned_of(start, self.name, votes, *SubtypeParams._fields)
-        starts: Iterable[SubtypeParams] = [] if earlier is None else [SubtypeParams(*earlier)]
+        base_k = np.maximum(share_counts(prepared.engine, prepared.totals).items_g, LEAST_ITEMS)
+        starts: Iterable[SubtypeParams]
         if earlier is None:
-            starts = self._scouted(start, votes, prepared, as_generator(rng))
+            starts = self._scouted(start, votes, prepared, base_k, as_generator(rng))
+        else:
+            starts = [SubtypeParams(*earlier)._replace(base_k=base_k)]
         solution = run_starts(self, prepared, starts, progress)
         params = solution.params
         tables, n_classes, n_subtypes = self.tables(params), len(votes.labels), self.subtypes

@@ -14,7 +14,7 @@ from scipy.special import expit, gammaincinv, logit
 from majorant.certify.anonymous.likelihood import Cells, log_likelihood
 from majorant.theory.checks import FloatArray
 
-ANGLES, HALVINGS, NARROWINGS = 96, 16, 18
+ANGLES, HALVINGS, NARROWINGS = 96, 12, 18
 EDGE = 1e-9  # how close to 0 and 1 probabilities may come
 GOLDEN = (np.sqrt(5) - 1) / 2
 WIDEST = 8.0  # logits that the third number is searched to either side of its estimate
