@@ -36,13 +36,14 @@ class Source:
 
     def read(self, by: str | None = None) -> Votes:
         """The votes, with a counter on the terminal while rows are read; `by` names a column to slice the items."""
-        from majorant.datasets import load
-        from majorant.io import read_with
-
         if self.file[0].startswith(DATASET) and len(self.file) == 1:
+            from majorant.datasets import load
+
             if by is not None:
                 raise ConfigError(f"--by {by}: the public data sets have no further columns.")
             return load(self.file[0].removeprefix(DATASET))
+        from majorant.io import read_with
+
         with row_counter(quiet=self.quiet) as progress:
             return read_with(self.files, replace(self.options, by=by, progress=progress))
 

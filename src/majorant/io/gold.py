@@ -11,7 +11,6 @@ import numpy as np
 
 from majorant.account import Note
 from majorant.errors import ConfigError, DataError
-from majorant.io.answers import SKIPPED, count_answers
 from majorant.io.collect import Coded, collect_codes
 from majorant.io.frames import kind_key
 from majorant.io.ids import distinct
@@ -19,7 +18,6 @@ from majorant.io.opening import open_table
 from majorant.io.options import ReadOptions
 from majorant.io.per_item import first_per_item
 from majorant.io.table import Table
-from majorant.io.tasks import read_answers, sample_design
 from majorant.io.values import decode, is_empty, is_vote, numbers_if_all
 from majorant.spreadsheet import unguarded
 
@@ -36,6 +34,8 @@ def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
     """The options, of which a gold file is refused beside a column of gold, unless it holds what `ask` drew."""
     if options.gold_file is None or "gold" not in table.columns:
         return options
+    from majorant.io.tasks import sample_design
+
     if sample_design(options.gold_file) is None:
         raise ConfigError(
             f"gold labels stand both in column {table.columns['gold']!r} and in the gold file. Leave one out: gold='' "
@@ -61,6 +61,8 @@ class GoldFile:
 
 def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFile:
     """The gold labels of a file, one for each item that has one."""
+    from majorant.io.tasks import sample_design
+
     if (design := sample_design(source)) is not None:
         return _sample(source, design)
     with open_table(source, how) as table:
@@ -86,6 +88,9 @@ def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFi
 
 def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
     """The labels of items that `majorant ask` drew uniformly: experts and skipped items count as its design says."""
+    from majorant.io.answers import SKIPPED, count_answers
+    from majorant.io.tasks import read_answers
+
     answers, order = read_answers(Path(source)).answers, design["order"]
     counted = count_answers(answers, order, design["labels"], asked=design["asked"], experts=design["experts"])
     given = np.flatnonzero(counted.answer_d >= 0)
