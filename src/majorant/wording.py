@@ -142,23 +142,35 @@ def at_level(sentence: str, tested: float, stated: float) -> str:
     return sentence
 
 
-def breakdown_text(correlation: float | None, *, kind: str, model: str, decided: bool) -> str:
+def breakdown_text(claim: Any) -> str:
     """Up to which correlation of the votes on an item a verdict stands; empty where the question does not arise.
 
-    >>> breakdown_text(.1, kind="anonymous", model="independent votes", decided=True)
+    >>> from types import SimpleNamespace
+    >>> named = SimpleNamespace(kind="named", verdict="supported", model="named workers", breakdown=None)
+    >>> breakdown_text(named)
+    'not known for confusion matrices per worker: any correlation of the votes on an item may turn the verdict'
+    >>> named.kind, named.model, named.breakdown = "anonymous", "independent votes", .1
+    >>> breakdown_text(named)
     'the verdict stands up to a correlation of 0.10 between votes on an item, given its class'
-    >>> breakdown_text(None, kind="named", model="named workers", decided=True)
-    'not computed for confusion matrices per worker; any correlation of the votes on an item may turn the verdict'
     """
-    if not decided or kind == "gold":
+    if claim.verdict not in ("proved", "supported", "refuted") or claim.kind == "gold":
         return ""
-    if correlation is None:
+    if claim.breakdown is None:
         what = {"named workers": "confusion matrices per worker", "item difficulty": "items that differ in difficulty"}
-        reason = what.get(model, "more than two classes, or so many counts")
-        return f"not computed for {reason}; any correlation of the votes on an item may turn the verdict"
-    if not correlation:
+        reason = what.get(claim.model, "more than two classes, or so many counts")
+        return f"not known for {reason}: any correlation of the votes on an item may turn the verdict"
+    if not claim.breakdown:
         return "with votes on an item that correlate by .05 given its class the verdict would not stand"
-    return f"the verdict stands up to a correlation of {correlation:.2f} between votes on an item, given its class"
+    return f"the verdict stands up to a correlation of {claim.breakdown:.2f} between votes on an item, given its class"
+
+
+def not_tested_sentence(assumptions: Sequence[str]) -> str:
+    """What claims take for granted and nothing here tests; empty where there is nothing.
+
+    >>> not_tested_sentence(["votes are better than guessing"])
+    'Taken for granted by these claims, and not tested: votes are better than guessing.'
+    """
+    return f"Taken for granted by these claims, and not tested: {'; '.join(assumptions)}." if assumptions else ""
 
 
 # --- the answer: keep, switch or ask

@@ -139,7 +139,7 @@ def test_the_numbers():
         "         by votes     3: proved, 5: supported\n"
         "         margin       +0.303 nats; handicap -0.36 votes\n"
         "         loss         0.0 points of accuracy [0.0, 0.4], the model's alone\n"
-        "         breaks down  not computed for more than two classes, or so many counts; any correlation of the votes "
+        "         breaks down  not known for more than two classes, or so many counts: any correlation of the votes "
         "on an item may turn the verdict\n"
         "         certified    98.2 % of the items\n"
         "         evidence     e-value 12.5, likelihood ratio 3.2\n"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import real
+from majorant.certify.certificate import ITEMS_APART
 from majorant.pipeline import check
 from majorant.report.certificate_text import certificate_text
 from majorant.report.check_text import check_text
@@ -16,6 +17,7 @@ from majorant.report.html import render
 from majorant.report.summary import result_summary
 from majorant.report.workers_summary import dependence_summary
 from majorant.simulate import one_coin_crew, simulate
+from majorant.wording import breakdown_text
 
 QUICK_SETS, SLOW_SETS = ("SP_amt", "CF"), ("CF_amt", "SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "D-Product")
 QUICK_DESIGNS, DESIGNS = 4, 50
@@ -112,6 +114,23 @@ def test_a_number_of_a_model_never_poses_as_the_truth(kind, key):
         assert not re.search(r"By gold|by gold,", shown["text"])
     else:
         assert "By the model" not in shown["text"]
+
+
+@pytest.mark.parametrize(("kind", "key"), CASES)
+def test_what_is_not_tested_and_what_would_turn_a_verdict_stand_in_every_place(kind, key):
+    result, shown = outputs(kind, key)
+    flat = {place: re.sub(r"\s+", " ", text) for place, text in shown.items()}
+    for claim in (result.certificate.anonymous, result.certificate.named):
+        if claim is None:
+            continue
+        assert (ITEMS_APART in claim.not_tested) == bool(claim.assumptions)
+        for text in claim.not_tested:
+            assert f"not tested {text}" in flat["certificate"]
+            assert f"{text} not tested" in flat["page"]
+            assert text in flat["text"].split("and not tested: ")[1]
+        breaks = breakdown_text(claim)
+        assert bool(breaks) == (claim.verdict in ("proved", "supported", "refuted"))
+        assert all(breaks in text for text in flat.values())
 
 
 def test_the_reading_can_fail():

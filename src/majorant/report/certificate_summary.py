@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -9,7 +10,17 @@ from majorant.certify.certificate import Certificate, Claim
 from majorant.certify.labels_loss import LabelsLoss
 from majorant.certify.plug_in import PlugIn
 from majorant.report.theory import finite
-from majorant.wording import count, level_percent, listed, percent, points, under, whose
+from majorant.wording import (
+    breakdown_text,
+    count,
+    level_percent,
+    listed,
+    not_tested_sentence,
+    percent,
+    points,
+    under,
+    whose,
+)
 
 GOOD = ("proved", "supported")
 NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"
@@ -25,12 +36,18 @@ def certificate_summary(certificate: Certificate) -> dict[str, Any]:
         "standing": certificate.standing.kind,
         "sentence": certificate_sentence(certificate),
         "why": certificate.why,
+        "not_tested_sentence": not_tested_sentence(_not_tested(claims)),
         **{
             kind: None if claim is None else claim_summary(claim)
             for kind, claim in zip(("anonymous", "named", "gold"), claims, strict=True)
         },
         "design": None if certificate.design is None else asdict(certificate.design),
     }
+
+
+def _not_tested(claims: Iterable[Claim | None]) -> list[str]:
+    """What the claims assume and nothing tests, each once."""
+    return list(dict.fromkeys(text for claim in claims if claim is not None for text in claim.not_tested))
 
 
 def claim_summary(claim: Claim) -> dict[str, Any]:
@@ -57,6 +74,7 @@ def claim_summary(claim: Claim) -> dict[str, Any]:
         "conditions": list(claim.conditions),
         "tested": claim.tested,
         "breakdown": claim.breakdown,
+        "breaks_down": breakdown_text(claim),
         "more_items": claim.more_items,
     }
 

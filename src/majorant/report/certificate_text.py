@@ -8,7 +8,7 @@ from majorant.certify.certificate import ALIKE
 from majorant.report.certificate_summary import NEEDS
 from majorant.report.dependence_text import dependence_lines
 from majorant.report.text import columns, printable
-from majorant.wording import breakdown_text, count, level_percent, listed, percent, points
+from majorant.wording import count, level_percent, listed, percent, points
 
 TITLES = {
     "anonymous": "Rules that ignore who voted",
@@ -85,9 +85,8 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
         ends = "" if loss["low"] is None else f" [{points(loss['low'])}, {points(loss['high'])}]"
         facts.append(("loss", f"{points(loss['value'])} points of accuracy{ends}, {claim['whose']}"))
     facts += _ties(claim)
-    stands = claim["verdict"] in ("proved", "supported", "refuted")
-    if breaks := breakdown_text(claim["breakdown"], kind=kind, model=claim["model"], decided=stands):
-        facts.append(("breaks down", breaks))
+    if claim["breaks_down"]:
+        facts.append(("breaks down", claim["breaks_down"]))
     if claim["items_certified"] is not None:
         facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
     evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]

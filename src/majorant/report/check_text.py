@@ -69,7 +69,7 @@ def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         input_lines(summary["input"], most_notes=MOST_NOTES),
         votes_lines(summary["votes"]),
         _agreement(summary["agreement"]),
-        _wrapped("Claims", summary["certificate"]["sentence"]),
+        _claims(summary["certificate"]),
         _accuracy(summary),
         labels_lines(summary["labels"]),
         _workers(summary["workers"]),
@@ -99,6 +99,15 @@ def _wrapped(title: str, text: str) -> list[str]:
     return textwrap.wrap(
         f"{title:<8} {printable(text)}", WIDTH, subsequent_indent=LEAD, break_long_words=False, break_on_hyphens=False
     )
+
+
+def _claims(certificate: dict[str, Any]) -> list[str]:
+    """The claims, up to which correlation of votes they stand, and what they take for granted."""
+    lines = _wrapped("Claims", certificate["sentence"])
+    for kind, title in (("anonymous", "ignoring who voted"), ("named", "knowing who voted")):
+        if (claim := certificate[kind]) and claim["breaks_down"]:
+            lines += _wrapped("", f"Rules {title}: {claim['breaks_down']}.")
+    return [*lines, *(_wrapped("Untested", text) if (text := certificate["not_tested_sentence"]) else [])]
 
 
 def _agreement(agreement: dict[str, Any]) -> list[str]:

@@ -66,7 +66,14 @@ def identified(case: Case, level: float, *, per_worker: bool) -> bool:
 def unidentified(kind: ClaimKind, model: str, assumptions: tuple[str, ...]) -> Claim:
     """The claim on votes without an item of three."""
     why = "No item has three votes: how good votes are cannot be told from agreement."
-    return Claim(kind=kind, verdict="unidentified", why=why, model=model, assumptions=assumptions)
+    return cannot_tell(kind, why, model, assumptions)
+
+
+def cannot_tell(kind: ClaimKind, why: str, model: str, assumptions: tuple[str, ...]) -> Claim:
+    """A claim of which these votes say nothing, nor test what it assumes."""
+    return Claim(
+        kind=kind, verdict="unidentified", why=why, model=model, assumptions=assumptions, not_tested=assumptions
+    )
 
 
 def replicates_of(case: Case, rng: int | np.random.Generator) -> Replicates:

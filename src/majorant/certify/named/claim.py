@@ -43,6 +43,7 @@ ASSUMPTIONS = (
     "who and how many vote on an item does not depend on the votes",
     "enough items for the bootstrap, which holds its level only in the limit",
 )
+NOT_TESTED = tuple(text for text in ASSUMPTIONS if text != INDEPENDENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,7 +95,15 @@ def _too_thin(typical: float) -> Claim:
     given = "1 vote" if typical == 1 else f"{typical:.0f} votes"
     why = f"Workers cannot be told apart: the worker behind the typical vote gave only {given}."
     loss = Estimate(None, reason="too few votes per worker")
-    return Claim(kind="named", verdict="undecided", why=why, loss=loss, model=MODEL, assumptions=ASSUMPTIONS)
+    return Claim(
+        kind="named",
+        verdict="undecided",
+        why=why,
+        loss=loss,
+        model=MODEL,
+        assumptions=ASSUMPTIONS,
+        not_tested=NOT_TESTED,
+    )
 
 
 def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
@@ -136,7 +145,7 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
         },
         model=MODEL,
         assumptions=ASSUMPTIONS,
-        not_tested=tuple(text for text in ASSUMPTIONS if text != INDEPENDENT),
+        not_tested=NOT_TESTED,
         more_items=more if verdict == "undecided" else 0,
     )
 

@@ -11,6 +11,7 @@ from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
 from majorant.certify.named.bootstrap import (
     Case,
     Replicates,
+    cannot_tell,
     fitted_accuracy,
     fitted_loss,
     identified,
@@ -61,7 +62,7 @@ def multiclass_claim(case: Case, *, level: float, rng: int | np.random.Generator
     n_items, _, n_classes = case.votes.shape
     if too_many_classes(n_classes, n_items):
         why = too_few_items(n_items, n_classes)
-        return Claim(kind="anonymous", verdict="unidentified", why=why, model=MODEL, assumptions=ASSUMPTIONS)
+        return cannot_tell("anonymous", why, MODEL, ASSUMPTIONS)
     aligned = replace(case, fit=align(case.fit))
     return _claim(aligned, replicates_of(aligned, rng), level)
 
@@ -89,7 +90,7 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     present = sizes_within({int(n): float(items[n]) for n in np.flatnonzero(items) if n > 0})
     if not present:
         why = too_many_votes(int(votes.votes_i[votes.votes_i > 0].min()))
-        return Claim(kind="anonymous", verdict="unidentified", why=why, model=MODEL, assumptions=ASSUMPTIONS)
+        return cannot_tell("anonymous", why, MODEL, ASSUMPTIONS)
     common = [n for n in present if items[n] >= RARE_SHARE * items[1:].sum()] or present
     margin = {n: float(majority_margins(fit.prior, fit.confusion, n)) for n in common}
     margin_bn = np.stack([majority_margins(replicates.prior_bk, replicates.confusion, n) for n in common], axis=1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from majorant.certify.certificate import Claim, Verdict
 from majorant.certify.named.bootstrap import Case, Replicates, identified, loss_estimate, replicates_of, unidentified
-from majorant.certify.named.claim import ASSUMPTIONS, INDEPENDENT, MODEL
+from majorant.certify.named.claim import ASSUMPTIONS, MODEL, NOT_TESTED
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, leaders, worker_sets
 from majorant.certify.named.verdicts import (
     RARE_SHARE,
@@ -127,7 +127,7 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
         },
         model=MODEL,
         assumptions=ASSUMPTIONS,
-        not_tested=tuple(text for text in ASSUMPTIONS if text != INDEPENDENT),
+        not_tested=NOT_TESTED,
         without_say={cells.n_votes: cells.items / n_items for n, cells in enumerate(at_fit) if n not in common},
         more_items=more if verdict == "undecided" else 0,
     )
