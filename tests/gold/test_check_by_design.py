@@ -194,6 +194,7 @@ def outcome(verdict, low, high, *, leader="auto", rules=("majority", "auto"), la
         (outcome("worse", -0.06, -0.01, leader="majority"), "keep", "majority", "exact"),
         (outcome("same", -0.008, 0.009), "keep", "majority", "exact"),
         (outcome("open", -0.02, 0.06, more=30), "ask", "majority", "none"),
+        (outcome("open", 0.01, 0.06, rules=("majority", "auto", "mace"), more=30), "switch", "auto", "exact"),
         (outcome("within", -0.01, 0.06, rules=("majority", "auto", "mace")), "switch", "auto", "exact"),
         (
             outcome("within", 0.0, 0.0, leader="majority", rules=("majority", "auto", "mace")),

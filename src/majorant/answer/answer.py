@@ -179,8 +179,9 @@ def _speaks(expert: Outcome, other: str) -> bool:
 
 def _by_expert(expert: Outcome, other: str, tolerance: float) -> Action:
     """What labels drawn by design say to do about the rule that leads, or the one that was compared."""
-    if not expert.decided:
-        return "ask"
+    if not expert.decided:  # a race may be open while its leader is already shown to be better than majority vote
+        low = expert.value.low
+        return "switch" if expert.leader == other and low is not None and low > 0 else "ask"
     ahead = expert.leader == other and expert.verdict in ("better", "within")
     slight = expert.rules[0] == MAJORITY and expert.value.high is not None and expert.value.high <= tolerance
     return "switch" if ahead and not slight else "keep"
@@ -203,7 +204,8 @@ def _ask(other: str, apart: Difference, plan: Planned | None, expert: Outcome | 
 def with_sentences(facts: Answer, source: str, design: str | None = None) -> Answer:
     """The answer with its three sentences, made from its facts; `source` and `design` are files that commands name."""
     command, go_on = wording.next_command(facts, source), ""
-    if facts.expert is not None and facts.basis != "expert labels" and facts.expert.more and design is not None:
+    open_still = facts.basis != "expert labels" or facts.action == "switch"
+    if facts.expert is not None and open_still and facts.expert.more and design is not None:
         go_on = wording.more_command(source, facts.expert.more, design)
     return replace(
         facts,
