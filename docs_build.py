@@ -23,7 +23,7 @@ STYLE = """
 .md-typeset .mj-map { font-size: 15px; }
 .md-typeset .mj-map p, .md-typeset .mj-map dl, .md-typeset .mj-map dd { margin: 0; }
 .formula { overflow-x: auto; margin: 1em 0; padding: .5em 0; font-size: 1.12em; }
-.formula math { display: block; }
+.formula math { display: block; font-family: "STIX Two Math", "Cambria Math", "Latin Modern Math", math; }
 """
 
 

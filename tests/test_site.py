@@ -63,6 +63,17 @@ def test_links_out_of_the_docs_find_their_page():
     assert docs_build.led_home("[m](https://a.b/c.md) [x](#y)", "ask.md", "r") == "[m](https://a.b/c.md) [x](#y)"
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("theory/") and "README" not in page])
+def test_every_theory_page_has_formulas_that_render(page):
+    pytest.importorskip("latex2mathml")
+    formulas = docs_build.FORMULA.findall((DOCS / page).read_text(encoding="utf-8"))
+    assert formulas
+    for one in formulas:
+        made = docs_build.formula(one)
+        assert "\\" not in made, made  # a command that was not understood
+        assert re.fullmatch(r"\s*(<div class=\"formula\"><math .*?</math></div>\s*)+", made, re.DOTALL)
+
+
 @pytest.mark.long
 def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
     if shutil.which("mkdocs", path=str(Path(sys.executable).parent)) is None:

@@ -265,6 +265,6 @@ def _gated(claim: Claim, gate: AssumptionTest | None) -> Claim:
         return replace(claim, gates=gates)
     what = "any rule that ignores who voted" if claim.kind == "anonymous" else "a rule that knows who voted"
     void = f"(void): {SETTLES}" if claim.kind == "anonymous" else "(void)"
-    if_not = f"If votes were independent: {claim.why}"
+    if_not = f"If votes were independent: {claim.why[:1].lower()}{claim.why[1:]}"
     why = f"Votes depend on each other, so nothing is certified about {what} {void}. {if_not}"
     return replace(claim, verdict="void", why=why, gates=gates, more_items=None)

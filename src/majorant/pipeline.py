@@ -51,6 +51,7 @@ from majorant.tabular import Records
 from majorant.tally import Tally, two_class_histograms
 from majorant.tally import tally as count
 from majorant.votes import IntArray, Votes
+from majorant.wording import NO_ACCURACY
 
 AUTO = "auto"
 WORKER_METHOD = "hierarchical"  # who is good, where the chosen rule has no matrix for each worker
@@ -112,7 +113,12 @@ class Result:
         return self.answer.rule
 
     def accuracy(self, method: str) -> Estimate:
-        """The one figure there is of a rule's accuracy: by gold where there is gold, else the model's own."""
+        """The one figure there is of a rule's accuracy: by gold where there is gold, else the model's own.
+
+        Where expert labels by design answer, there is none: they outrank the model, and tell rules apart without it.
+        """
+        if self.answer.basis == "expert labels" and self.gold is None:
+            return Estimate(None, reason=NO_ACCURACY)
         found = next((row.accuracy for row in self.decision.alternatives if row.method == method), None)
         return Estimate(None, reason=f"{method} was not run") if found is None else found
 

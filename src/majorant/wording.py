@@ -175,6 +175,8 @@ def not_tested_sentence(assumptions: Sequence[str]) -> str:
 
 # --- the answer: keep, switch or ask
 
+NO_ACCURACY = "labels by design tell which rule is right more often, not how often each is"
+
 
 def headline(answer: Any) -> str:
     """The decision, as a manager reads it."""
@@ -217,17 +219,21 @@ def labels_line(answer: Any) -> str:
         same = f"{answer.other} and {present_rule(answer)} say the same of {count(answer.items, 'item')}"
         return f"No label changes: {same}."
     start, gain = f"{answer.differ:,} of {answer.items:,} labels differ", answer.gain
-    if answer.basis in ("bound", "draw", "votes") or gain.value is None:
+    by_expert = answer.basis == "expert labels" and gain.low is not None
+    if answer.basis in ("bound", "draw", "votes") or (gain.value is None and not by_expert):
         return f"{start}; which of them are right is not known yet."
     scale = answer.items / 100
     source = {"gold": "by the gold labels", "expert labels": "by the expert's labels"}.get(
         answer.basis, "if the model holds"
     )
     if gain.low is None or gain.low == gain.high:
-        about, between = "" if answer.basis == "gold" else "about ", ""
+        about, between = "" if answer.basis in ("gold", "expert labels") else "about ", ""
     else:  # whole labels, rounded outwards
         low, high = (round(end * scale, 6) for end in (gain.low, gain.high))
-        about, between = "about ", f" ({more_to_fewer(int(low // 1), int(-(-high // 1)))})"
+        about, between = "about ", more_to_fewer(int(low // 1), int(-(-high // 1)))
+    if gain.value is None:
+        return f"{start}; {source} so far, {answer.other} gets {between} of them right."
+    between = f" ({between})" if between else ""
     right = more_or_fewer(round(gain.value * scale))
     return f"{start}; {source}, {answer.other} gets {about}{right} of them right{between}."
 
@@ -292,7 +298,7 @@ def evidence(answer: Any) -> str:
 
 def _by_expert(answer: Any) -> str:
     start = "None yet, by expert labels" if answer.action == "ask" else "Exact, by expert labels"
-    return f"{start}: {race_sentence(answer.expert)}"
+    return f"{start}: {race_sentence(answer.expert)} {withdrawn_sentence(answer)}".rstrip()
 
 
 def _by_gold(answer: Any) -> str:
@@ -311,13 +317,14 @@ def _by_gold(answer: Any) -> str:
 
 
 def withdrawn_sentence(answer: Any) -> str:
-    """What a model expected and the gold labels exclude."""
+    """What a model expected and labels exclude."""
     expected = answer.withdrawn
     if expected is None:
         return ""
     low, high, value = answer.gain.low, answer.gain.high, expected.value
     allow = f"at most {signed(high)}" if value > high else f"at least {signed(low)}"
-    found = f"the gold labels say {signed(high)}" if low == high else f"the gold labels allow {allow}"
+    labels = "the gold labels" if answer.basis == "gold" else "the expert's labels"
+    found = f"{labels} say {signed(high)}" if low == high else f"{labels} allow {allow}"
     return f"The model expected {signed(value)} points; {found}."
 
 
@@ -806,6 +813,19 @@ def labels_left(more: int | None) -> str:
     ('about 12 more', 'how many more will show')
     """
     return "how many more will show" if more is None else f"about {more:,} more"
+
+
+def question_words(kind: str, rules: Sequence[str]) -> str:
+    """The question that labels by design answer.
+
+    >>> question_words("rules", ["majority", "combination"]), question_words("accuracy", ["majority"])
+    ('Which is right more often, majority or combination?', 'How often are the labels of majority right?')
+    """
+    if kind == "accuracy":
+        return f"How often are the labels of {rules[-1]} right?"
+    if kind == "close-calls":
+        return "What does majority vote give away to the best rule that looks only at counts?"
+    return f"Which is right more often, {' or '.join(rules)}?"
 
 
 def asked_of_columns(missing: Sequence[str]) -> str:

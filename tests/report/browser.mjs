@@ -1,23 +1,23 @@
 // Opens a page in Chromium at two widths and in two schemes, and prints what it saw as JSON.
-// node browser.mjs NODE_MODULES CHROMIUM PROFILE PAGE MODELS [SCREENSHOTS]
+// node browser.mjs NODE_MODULES CHROMIUM PAGE MODELS [SCREENSHOTS]
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [modules, executablePath, profile, page, models, screenshots] = process.argv.slice(2);
+const [modules, executablePath, page, models, screenshots] = process.argv.slice(2);
 const require = createRequire(join(modules, "here.js"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } };
 
+const browser = await chromium.launch({ executablePath, args: flags, headless: true });
+
 async function look(size, colorScheme) {
-  const context = await chromium.launchPersistentContext(join(profile, `${size}-${colorScheme}`), {
-    executablePath, args: flags, headless: true, viewport: sizes[size], colorScheme,
-  });
-  const seen = { size, scheme: colorScheme, console: [], requests: [] };
-  const tab = context.pages()[0] ?? (await context.newPage());
+  const context = await browser.newContext({ viewport: sizes[size], colorScheme });
+  const seen = { size, scheme: colorScheme, console: [], requests: [], faults: [] };
+  const tab = await context.newPage();
   tab.on("console", (message) => seen.console.push(`${message.type()}: ${message.text()}`));
   tab.on("pageerror", (error) => seen.console.push(`error: ${error.message}`));
   tab.on("request", (request) => seen.requests.push(request.url()));
@@ -31,16 +31,20 @@ async function look(size, colorScheme) {
     spoken: document.querySelector(".mj-said").textContent,
     inked: document.querySelector(".mj-map canvas").getContext("2d").getImageData(0, 0, 400, 400).data.some((value) => value > 0),
   }));
-  seen.grid = await tab.evaluate((models) => models.map(({ prior, confusion, votes }) => ({
-    margin: majorantMap.margin(prior, confusion, votes).margin, ...majorantMap.accuracy(prior, confusion, votes),
-  })), JSON.parse(readFileSync(models, "utf8")));
+  if (size === "desktop" && colorScheme === "light") {  // one script, one arithmetic
+    seen.grid = await tab.evaluate((models) => models.map(({ prior, confusion, votes }) => ({
+      margin: majorantMap.margin(prior, confusion, votes).margin, ...majorantMap.accuracy(prior, confusion, votes),
+    })), JSON.parse(readFileSync(models, "utf8")));
+  }
   Object.assign(seen, await tab.evaluate(measure));
   seen.outside = seen.requests.filter((url) => url !== address);
-  await tab.evaluate(axe);
-  const faults = await tab.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
-  seen.faults = faults.violations
-    .filter((fault) => ["serious", "critical"].includes(fault.impact))
-    .map((fault) => `${fault.id}: ${fault.nodes[0].html.slice(0, 160)} ${fault.nodes[0].failureSummary.slice(0, 300)}`);
+  if ((size === "desktop") === (colorScheme === "light")) {  // each size and each scheme once
+    await tab.evaluate(axe);
+    const faults = await tab.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+    seen.faults = faults.violations
+      .filter((fault) => ["serious", "critical"].includes(fault.impact))
+      .map((fault) => `${fault.id}: ${fault.nodes[0].html.slice(0, 160)} ${fault.nodes[0].failureSummary.slice(0, 300)}`);
+  }
   if (screenshots) await tab.screenshot({ path: join(screenshots, `${size}-${colorScheme}.png`), fullPage: true });
   await context.close();
   return seen;
@@ -94,4 +98,5 @@ function measure() {
 
 const found = [];
 for (const size of Object.keys(sizes)) for (const scheme of ["light", "dark"]) found.push(await look(size, scheme));
+await browser.close();
 console.log(JSON.stringify(found));

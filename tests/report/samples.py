@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 
+from majorant.io import read
 from majorant.pipeline import check
 from majorant.report.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
@@ -65,12 +66,32 @@ def ties():
     return Votes.from_codes(item, worker, label, items=range(20), workers="xy", labels=("no", "yes"))
 
 
+def spam():
+    """Workers with long names, some of whom stand out, and items with a text."""
+    votes, truth = simulate([0.6, 0.4], [[0.85, 0.15], [0.2, 0.8]], n_items=200, n_votes=5, n_workers=15, rng=2)
+    label_n = votes.label_n.copy()
+    label_n[votes.worker_n == 3] = 0
+    liar_n = votes.worker_n == 4
+    label_n[liar_n] = 1 - truth[votes.item_n[liar_n]]
+    item_n, worker_n = votes.item_n, votes.worker_n
+    return read(
+        {
+            "item": [f"message {i}" for i in item_n],
+            "worker": [f"annotator-{j}@labelling.example.org" for j in worker_n],
+            "label": [("ham", "spam")[k] for k in label_n],
+            "text": [
+                f"Message {i}: you have been chosen, out of many, to receive a prize of your choice" for i in item_n
+            ],
+        }
+    )
+
+
 def one_class():
     """Everyone says the same."""
     return Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [0] * 4, items="ab", workers="xy", labels=("yes",))
 
 
-SAMPLES = {sample.__name__: sample for sample in (crowd, panel, two_items, hostile, ties, one_class)}
+SAMPLES = {sample.__name__: sample for sample in (crowd, panel, two_items, hostile, ties, one_class, spam)}
 
 
 @cache

@@ -10,6 +10,7 @@ import pytest
 
 from majorant.simulate import simulate
 from report.test_browser import CHROMIUM, MODULES
+from report.test_live_map import same
 from web.serving import serving
 
 pytestmark = pytest.mark.xdist_group("browser")  # one browser, on whichever core
@@ -65,6 +66,8 @@ def test_columns_are_asked_for_and_shown(seen):
 
 def test_labels_by_keys_lead_to_a_decision(seen):
     assert seen["before"].startswith("Ask an expert about")
+    shown = {name: float(seen["map"][name]) for name in ("margin", "majority", "best", "loss")}
+    assert same(shown, json.loads(seen["map"]["majorantMap"])["point"])
     assert seen["given"] < 75
     assert seen["verdicts"][0].startswith("Open after 1 label:")
     assert len(set(seen["verdicts"])) == len(seen["verdicts"]), "the verdict follows every label"

@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from majorant.cli import majorant as command_line
 from majorant.errors import ConfigError
 from majorant.gold.design import Design
+from majorant.report.live_map import live_map
 from majorant.simulate import simulate
 from majorant.web import runs as keeping
 from majorant.web.app import application
@@ -88,11 +89,18 @@ def follow(server, answer):
     return ask(server, "GET", answer.headers["location"])
 
 
+def parts(server, path, *fields):
+    """Send a form with files: (name, file name or None, content) each."""
+    body = b""
+    for name, file, content in fields:
+        named = "" if file is None else f'; filename="{file}"'
+        body += f'--zz\r\nContent-Disposition: form-data; name="{name}"{named}\r\n\r\n'.encode() + content + b"\r\n"
+    return ask(server, "POST", f"/{TOKEN}{path}", body + b"--zz--\r\n", content_type="multipart/form-data; boundary=zz")
+
+
 def send(server, name, content):
     """Upload a file; the id that it got, once it was looked at."""
-    head = f'--zz\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
-    body = head.encode() + content + b"\r\n--zz--\r\n"
-    answer = ask(server, "POST", f"/{TOKEN}/files", body, content_type="multipart/form-data; boundary=zz")
+    answer = parts(server, "/files", ("file", name, content))
     if answer.status != 303:
         return answer
     return settle(server, answer.headers["location"].rsplit("/", 1)[1])
@@ -122,7 +130,7 @@ COLUMNS = {"item": "snippet", "worker": "who", "label": "stars"}
 
 
 def test_every_answer_is_marked_and_the_page_holds_nothing_inline(server):
-    for path in ("/", "/style.css", "/page.js", "/icon.svg", "/files/none"):
+    for path in ("/", "/style.css", "/page.js", "/map.css", "/map.js", "/icon.svg", "/files/none"):
         answer = page(server, path)
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -209,6 +217,15 @@ def test_what_the_names_do_not_tell_is_asked(checked):
     assert "Text 0" in asked  # the first rows
 
 
+def test_the_live_map_is_on_the_page_with_these_votes(server, checked):
+    shown = page(server, f"/files/{checked[0]}").text
+    settings = json.loads(re.search(r'data-majorant-map="(.*?)"><p>', shown)[1])
+    summary = json.loads(page(server, f"/files/{checked[0]}/download/result.json").text)
+    assert settings == json.loads(live_map(summary))
+    assert settings["point"] == summary["map"][0]["model"]
+    assert "/map.js" in shown
+
+
 @pytest.fixture(scope="module")
 def terminal(checked, tmp_path_factory):
     """The same by the command line."""
@@ -226,20 +243,21 @@ def terminal(checked, tmp_path_factory):
     return folder, run
 
 
-def same(ours, theirs):
-    """The two summaries, but for the command and the files that hold it."""
-    drop = ("command", "files")
-    one, other = (
-        {name: value for name, value in json.loads(text).items() if name not in drop} for text in (ours, theirs)
-    )
-    return one == other
+def unlike(ours, theirs):
+    """The parts in which two summaries differ, but for the command and the files that hold it."""
+    one, other = json.loads(ours), json.loads(theirs)
+    return {
+        name: (one.get(name), other.get(name))
+        for name in (one | other).keys() - {"command", "files"}
+        if one.get(name) != other.get(name)
+    }
 
 
 def test_the_numbers_are_those_of_the_command_line(server, checked, terminal):
     id, (folder, _) = checked[0], terminal
     shown = page(server, f"/files/{id}").text
     result = (folder / "results" / "result.json").read_text()
-    assert same(page(server, f"/files/{id}/download/result.json").text, result)
+    assert not unlike(page(server, f"/files/{id}/download/result.json").text, result)
     for name in ("labels.csv", "workers.csv", "review.csv"):
         assert page(server, f"/files/{id}/download/{name}").text == (folder / "results" / name).read_text()
     assert page(server, f"/files/{id}/download/to_label.csv").text == (folder / "to_label.csv").read_text()
@@ -284,12 +302,71 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
     (folder / "to_label.csv").write_text(labels)
     run("check", "--gold-file", "to_label.csv", "--out", "labelled")
     ours, theirs = page(server, f"/files/{id}/download/result.json").text, folder / "labelled" / "result.json"
-    assert same(ours, theirs.read_text())
+    assert not unlike(ours, theirs.read_text())
     assert json.loads(ours)["answer"]["basis"] == "expert labels"
     assert json.loads(ours)["answer"]["action"] in ("keep", "switch")
     told = page(server, f"/files/{id}").text
     assert "About your labels" in told
     assert "1 of them was given with the votes in sight" in told  # the second was taken back, and given without
+
+
+def test_two_files_stand_side_by_side_and_a_file_of_gold_labels_counts(server, terminal, tmp_path):
+    (content, truth), (other, _) = table(n_items=60), table(n_items=40, seed=6)
+    answer = parts(server, "/files", ("file", "one.csv", content), ("file", "two.csv", other))
+    assert answer.headers["location"] == f"/{TOKEN}/"
+    first, second = [kept.id for kept in server.runs.all()[:2]][::-1]
+    for id in (first, second):
+        settle(server, id)
+    gold = "item,gold\n" + "".join(f"{item},{label}\n" for item, label in truth.items())
+    fields = [("do", None, b"check"), *((role, None, name.encode()) for role, name in COLUMNS.items())]
+    follow(server, parts(server, f"/files/{first}/columns", *fields, ("labelled", "truth.csv", gold.encode())))
+    assert "Labels of an expert" in page(server, f"/files/{second}").text
+    settle(server, first)
+    for name, text in (("one.csv", content), ("truth.csv", gold.encode())):
+        (tmp_path / name).write_bytes(text)
+    flags = [word for role, name in COLUMNS.items() for word in (f"--{role}", name)]
+    with contextlib.chdir(tmp_path):
+        words = ["check", "one.csv", *flags, "--gold-file", "truth.csv", "--out", "results"]
+        CliRunner().invoke(command_line, words, catch_exceptions=False)
+    ours = page(server, f"/files/{first}/download/result.json").text
+    assert not unlike(ours, (tmp_path / "results" / "result.json").read_text())
+    assert json.loads(ours)["accuracy"]["source"] == "gold"
+    home = page(server).text
+    assert home.index("two.csv") < home.index("one.csv")
+    assert "see what it needs" in home
+    majority = json.loads(ours)["accuracy"]["majority"]["value"]
+    assert f"{100 * majority:.1f} %" in home
+    assert "Here already: truth.csv" in page(server, f"/files/{first}/columns").text
+
+
+@pytest.mark.long
+def test_another_question_is_answered_in_the_page_as_on_the_command_line(server, tmp_path):
+    content, truth = table(n_items=60, seed=7)
+    id = send(server, "odd.csv", content)
+    page(server, f"/files/{id}/columns", do="check", **COLUMNS)
+    settle(server, id)
+    shown = page(server, f"/files/{id}").text
+    assert "How often are the labels of majority right?" in shown
+    assert page(server, f"/files/{id}/label/begin", question="nonsense").status == 200
+    page(server, f"/files/{id}/label/begin", question="accuracy")
+    settle(server, id)
+    shown = page(server, f"/files/{id}/label").text
+    assert "How often are the labels of majority right?" in shown
+    for _ in range(8):
+        draw, item = re.search(r'name="draw" value="(\d+)"', shown)[1], re.search(r"item <bdi>(\w+)</bdi>", shown)[1]
+        shown = page(server, f"/files/{id}/label", draw=draw, label=truth[item]).text
+    page(server, f"/files/{id}/label", do="finish")
+    settle(server, id)
+    ours = page(server, f"/files/{id}/download/result.json").text
+    assert json.loads(ours)["answer"]["expert"]["kind"] == "accuracy"
+    for name in ("to_label.csv", "to_label.design.json"):
+        (tmp_path / name).write_text(page(server, f"/files/{id}/download/{name}").text)
+    (tmp_path / "odd.csv").write_bytes(content)
+    flags = [word for role, name in COLUMNS.items() for word in (f"--{role}", name)]
+    with contextlib.chdir(tmp_path):
+        words = ["check", "odd.csv", *flags, "--gold-file", "to_label.csv", "--out", "results"]
+        CliRunner().invoke(command_line, words, catch_exceptions=False)
+    assert not unlike(ours, (tmp_path / "results" / "result.json").read_text())
 
 
 def test_a_fault_of_the_table_is_said_beside_the_form(server):
@@ -358,7 +435,20 @@ def test_a_large_file_is_worked_on_from_files(tmp_path, monkeypatch):
         assert "to_label.csv" not in kept.downloads
         page(server, f"/files/{id}/label/begin", do="begin")
         settle(server, id)
-        assert "Which label is right?" in page(server, f"/files/{id}/label").text
+        shown = page(server, f"/files/{id}/label").text
+        assert "Which label is right?" in shown
+        truth = table(n_items=60)[1]
+        draw, item = re.search(r'name="draw" value="(\d+)"', shown)[1], re.search(r"item <bdi>(\w+)</bdi>", shown)[1]
+        page(server, f"/files/{id}/label", draw=draw, label=truth[item])
+        page(server, f"/files/{id}/label", do="finish")
+        settle(server, id)
+        kept = server.runs.get(id)
+        assert kept.trouble == ""
+        assert kept.facts["answer"]["expert"]["labels"] == 1
+        # labels of all items that the user brings: sorted anew, as gold belongs to what is sorted
+        page(server, f"/files/{id}/label/begin", question="accuracy")
+        settle(server, id)
+        assert "How often are the labels" in page(server, f"/files/{id}/label").text
     assert (tmp_path / "own.csv").exists()
 
 

@@ -84,7 +84,7 @@ class Answer:
     gold: GoldLead | None = None
     expert: Outcome | None = None  # what labels drawn by design say, of this or of another question
     model: Model | None = None
-    withdrawn: Estimate | None = None  # what the model expected, in percentage points, where gold excludes it
+    withdrawn: Estimate | None = None  # what the model expected, in percentage points, where labels exclude it
     ask: Ask | None = None
     asked_for: bool = False  # the user named the rule
     headline: str = ""
@@ -130,6 +130,8 @@ def weigh(
     told = expert is not None and _speaks(expert, other) and (expert.decided or basis != "gold" or action == "ask")
     if expert is not None and told:
         gain, basis, action = expert.value, "expert labels", _by_expert(expert, other, tolerance)
+        if action == "ask":  # a few labels that agree would put the estimate at the end of what they leave possible
+            gain = Estimate(None, gain.low, gain.high, "the labels leave it open")
     plan = planned() if not told and apart.differ and (action == "ask" or basis == "model") else None
     if plan is not None and not plan.most:
         gain, basis, action, plan = _at_most(apart.stake), "draw", "keep", None
@@ -153,7 +155,7 @@ def weigh(
         gold=gold,
         expert=expert,
         model=model,
-        withdrawn=_withdrawn(model, gold),
+        withdrawn=_withdrawn(model, gain if basis in ("gold", "expert labels") else None),
         ask=_ask(other, apart, plan, expert if told else None, design) if grade != "exact" else None,
         asked_for=asked_for,
     )
@@ -264,13 +266,13 @@ def _tie_gain(basis: Basis, expected: Expected | None, gold: GoldLead | None) ->
     return None if expected is None else 100 * expected.tied
 
 
-def _withdrawn(model: Model, gold: GoldLead | None) -> Estimate | None:
-    """What the model expected, where the gold labels exclude it."""
+def _withdrawn(model: Model, by_labels: Estimate | None) -> Estimate | None:
+    """What the model expected, where gold or expert labels exclude it."""
     gain = model.gain
-    if gold is None or gain.value is None or gold.lead.low is None or gold.lead.high is None:
+    if by_labels is None or gain.value is None or by_labels.low is None or by_labels.high is None:
         return None
     low, high = (gain.value if end is None else end for end in (gain.low, gain.high))
-    return None if gold.lead.low <= high and low <= gold.lead.high else _points(gain)
+    return None if by_labels.low <= high and low <= by_labels.high else _points(gain)
 
 
 def _points(gain: Estimate) -> Estimate:

@@ -18,6 +18,7 @@ from majorant.votes import IntArray, Votes
 FEW_VOTES = 10  # below this an interval says next to nothing
 NEAR_CHANCE = 0.1  # points above guessing that still count as near it, where the interval holds guessing
 FAST = 1 / 3  # of the usual time on the item
+MILLION = 1e6
 FEW_TIMES = 3  # timed votes that an item needs for a usual time of its own
 
 
@@ -110,7 +111,9 @@ def _one_label_flags(
     found_j = single_j & (holm(np.exp(np.where(single_j, log_chance_j, 0.0)), enough_j) <= 1 - level)
     for j in np.flatnonzero(found_j):
         label = votes.labels[int(record.votes_jl[j].argmax())]
-        text = f"{label} on all {votes_j[j]:,} votes; by the crowd's habits 1 in {np.exp(-log_chance_j[j]):,.0f}"
+        odds = np.exp(-log_chance_j[j])
+        rare = f"1 in {odds:,.0f}" if odds < MILLION else "less than 1 in a million"
+        text = f"{label} on all {votes_j[j]:,} votes; by the crowd's habits {rare}"
         flags[j].append(Flag("one label", text))
 
 

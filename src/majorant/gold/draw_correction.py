@@ -46,6 +46,8 @@ def draw_correction(
     labelled, asked = item_d[answer_d >= 0], item_d[answer_d != UNASKED]
     if not len(labelled):
         raise DataError("No item of the design is labelled yet, so there is nothing to learn from.")
+    if len(asked) == len(place):
+        raise DataError("Every item taught the correction, so none is left to judge it: learn from fewer labels.")
     posterior_mnk = np.array([fit_of_items(backend, fit, labelled).posterior for fit in members.values()])
     correction = learn(posterior_mnk, answer_d[answer_d >= 0])
     rule, fit = present

@@ -87,7 +87,7 @@ def _numbers(kind: str, claim: dict[str, Any]) -> list[tuple[str, str]]:
     facts += _ties(claim)
     if claim["breaks_down"]:
         facts.append(("breaks down", claim["breaks_down"]))
-    if claim["items_certified"] is not None:
+    if claim["items_certified"] is not None and claim["verdict"] != "void":
         facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
     evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]
     if evidence:

@@ -69,7 +69,7 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         "gold": None if result.gold is None else asdict(result.gold),
         "confidence": confidence_summary(result.labels),
         "workers": {
-            **workers_summary(backend.votes.workers, result.workers, result.rule),
+            **workers_summary(backend.votes.workers, result.workers, result.worker_fit.method),
             "removal": None if result.removal is None else asdict(result.removal),
             "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
             "dependence": dependence_summary(result.inquiry.certificate.dependence),

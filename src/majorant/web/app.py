@@ -21,14 +21,17 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from majorant.ask import ASKED
 from majorant.errors import MajorantError
 from majorant.io.values import whole_number
 from majorant.report.figures.palette import scheme
+from majorant.report.live_map import SCRIPT, STYLE
 from majorant.report.text import printable
 from majorant.web.fields import FIELDS, NONE, PLACES, REPEATS, ROLES, in_page_words, troubled_fields
 from majorant.web.labelling import give, labelling, undo
 from majorant.web.runs import Kept, Runs, clean_name
 from majorant.wording import (
+    ACCURACY_COSTS,
     STAGES,
     answers_notes,
     asked_of_columns,
@@ -37,6 +40,7 @@ from majorant.wording import (
     outcome_sentence,
     percent,
     progress_note,
+    question_words,
     signed,
     size_words,
     without_command,
@@ -174,12 +178,16 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         return page(
             "label.html.j2", kept=kept, now=now, in_sight=in_sight, sentence=outcome_sentence(now.outcome),
             notes=answers_notes(now.outcome), left=labels_left(now.outcome.more),
+            question=question_words(now.design.question.kind, now.outcome.rules),
         )  # fmt: skip
 
-    def begin_labels(request: Request) -> Response:
+    async def begin_labels(request: Request) -> Response:
         kept = kept_of(request)
-        if kept.facts is not None and labelling(kept.folder / "ask") is None:
-            runs.draw(kept.id)
+        async with _form(request) as form:
+            question = str(form.get("question", "rules"))
+        now = await run_in_threadpool(labelling, kept.folder / "ask")
+        if question in ASKED and kept.facts is not None and (now is None or now.design.question.kind != question):
+            runs.draw(kept.id, question)
             return back(f"/files/{kept.id}")
         return back(f"/files/{kept.id}/label")
 
@@ -203,6 +211,12 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
             return back(f"/files/{kept.id}")
         return back(f"/files/{kept.id}/label")
 
+    def map_style(request: Request) -> Response:  # noqa: ARG001
+        return Response(STYLE.read_text(encoding="utf-8"), media_type="text/css")
+
+    def map_script(request: Request) -> Response:  # noqa: ARG001
+        return Response(SCRIPT.read_text(encoding="utf-8"), media_type="text/javascript")
+
     def style(request: Request) -> Response:  # noqa: ARG001
         return Response(scheme() + _part("style.css"), media_type="text/css")
 
@@ -222,6 +236,8 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         Route("/style.css", style),
         Route("/page.js", script),
         Route("/icon.svg", icon),
+        Route("/map.css", map_style),
+        Route("/map.js", map_script),
         Route("/files", upload, methods=["POST"]),
         Route("/files/{id}", show),
         Route("/files/{id}/columns", columns),
@@ -413,6 +429,9 @@ def _answer(kept: Kept) -> dict[str, Any]:
         "other": _share(facts["accuracy"]["other"]),
         "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
         "given": 0 if given is None else given.given,
+        "asked": "rules" if given is None else given.design.question.kind,
+        "accuracy_costs": ACCURACY_COSTS,
+        "questions": {kind: question_words(kind, (answer["rule"],)) for kind in ASKED if kind != "rules"},
         "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
         "downloads": [(name, MEANS[name], size_words(path.stat().st_size)) for name, path in kept.downloads.items()],
         "stake": at_most(answer["stake"]),

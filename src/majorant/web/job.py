@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
 import threading
 import time
@@ -17,7 +18,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from majorant.errors import MajorantError
+from majorant.errors import ConfigError, MajorantError
 
 if TYPE_CHECKING:
     from majorant.backend import Backend, Part
@@ -47,10 +48,11 @@ def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """The whole line: the files of a result, and items to label where labels would settle it."""
     labelled = _labelled(job)
-    drop_gold = labelled is not None and (job["labels"] or not labelled.sample)
-    with _opened(job, tell, drop_gold=drop_gold) as backend:
+    gold = _beside(job) if job["labels"] else _gold(job)
+    with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
         from majorant.pipeline import check as whole_line
         from majorant.report.files import write_result
+        from majorant.report.live_map import live_map
         from majorant.report.summary import result_summary
 
         how = {name: job[name] for name in ("tolerance", "level")}
@@ -65,25 +67,25 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
             fits = {MAJORITY: result.majority, result.decision.fit.method: result.decision.fit}
             design = draw_rules(backend, fits, seed=SEED, **how)
             _write_design(job, backend, design)
-    return {name: summary[name] for name in SHOWN if name in summary}
+    return {**{name: summary[name] for name in SHOWN if name in summary}, "live_map": live_map(summary)}
 
 
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """Draw the items to label, for votes that do not lie in memory: `check` draws them for those that do."""
-    with _opened(job, tell, drop_gold=False) as backend:
+    """Draw the items to label for a question that `check` did not draw them for."""
+    with _opened(job, tell, gold=_gold(job)) as backend:
         from majorant.ask import ask
 
         tell("comparing")
-        how = {name: job[name] for name in ("tolerance", "level")}
-        _write_design(job, backend, ask(backend, between=job["between"], n=0, rng=SEED, **how))
+        how = {name: job[name] for name in ("between", "question", "tolerance", "level")}
+        _write_design(job, backend, ask(backend, n=0, rng=SEED, **how))
     return {}
 
 
 @contextlib.contextmanager
-def _opened(job: Mapping[str, Any], tell: Tell, *, drop_gold: bool) -> Iterator[Backend]:
+def _opened(job: Mapping[str, Any], tell: Tell, *, gold: str | None) -> Iterator[Backend]:
     from majorant.io.options import ReadOptions
 
-    options = ReadOptions(**job["settings"], gold_file=None if drop_gold or not job["gold"] else job["gold"][0])
+    options = ReadOptions(**job["settings"], gold_file=gold)
     tell("reading")
     if job["memory"] is None:
         from majorant.backend import MemoryBackend
@@ -100,8 +102,14 @@ def _opened(job: Mapping[str, Any], tell: Tell, *, drop_gold: bool) -> Iterator[
         tell("reading" if reading else None, done, total, what)
 
     with locked(folder):
-        memory, resume = job["memory"], job["resume"]
-        stored = prepare(job["file"], folder, options, memory=memory, resume=resume, report=report)
+        memory = job["memory"]
+        how = {"memory": memory, "report": report}
+        try:
+            stored = prepare(job["file"], folder, options, resume=job["resume"], **how)
+        except ConfigError:
+            if not job["resume"]:
+                raise
+            stored = prepare(job["file"], folder, options, **how)  # sorted before with other gold labels
         reading = False
         yield FileBackend(stored, memory, report)
 
@@ -110,9 +118,27 @@ def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     """Labels given in the page, or a file of labels that the user brought with its design."""
     from majorant.gold.design import recognise
 
-    asked = Path(job["folder"]) / "ask" / TO_LABEL
-    found = recognise(asked) if job["labels"] else recognise(job["gold"]) if job["gold"] else None
+    found = recognise(_to_label(job)) if job["labels"] else recognise(job["gold"]) if job["gold"] else None
     return None if found is None else replace(found, path=Path(found.path.name))
+
+
+def _to_label(job: Mapping[str, Any]) -> Path:
+    return Path(job["folder"]) / "ask" / TO_LABEL
+
+
+def _beside(job: Mapping[str, Any]) -> str:
+    """The labels given in the page as a file beside the table, which is how a user would name it."""
+    given = _to_label(job)
+    if job["file"] == TO_LABEL:
+        return str(given)
+    for name in (TO_LABEL, DESIGN):
+        shutil.copy(given.with_name(name), name)
+    return TO_LABEL
+
+
+def _gold(job: Mapping[str, Any]) -> str | None:
+    """The file of labels that the user brought."""
+    return job["gold"][0] if job["gold"] else None
 
 
 def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:

@@ -159,13 +159,14 @@ class Runs:
         )}  # fmt: skip
         self._begin(kept, "waiting", job, settled=True, facts=None)
 
-    def draw(self, id: str) -> None:
-        """Draw the items to label, where the check could not draw them on its way."""
+    def draw(self, id: str, question: str) -> None:
+        """Draw the items to label for a question; what was labelled for another one goes."""
         kept = self._free(id)
-        settings = kept.told(kept.form)
-        assert kept.facts is not None
-        job = self._job(kept, "ask", settings, kept.form)
-        self._begin(kept, "drawing", {**job, "between": kept.facts["answer"]["ask"]["between"], "resume": True})
+        answer = (kept.facts or {})["answer"]
+        between = [answer["rule"]] if question == "accuracy" else ["majority", answer["other"]]
+        job = self._job(kept, "ask", kept.told(kept.form), kept.form)
+        job |= {"question": question, "between": between, "resume": True}
+        self._begin(kept, "drawing", job, in_sight=frozenset())
 
     def note_in_sight(self, id: str, draw: int, *, in_sight: bool) -> None:
         """Note whether the votes were in sight when an item was labelled."""

@@ -58,6 +58,7 @@ def _draw(axes: Axes, plan: dict[str, Any]) -> None:
     lowest = min(row["majority"] for row in plan["points"] if row["majority"] is not None)
     axes.set(xlabel="votes per item", ylabel="items labelled right", ylim=(min(lowest, plan["target"]) - 0.04, 1.005))
     axes.yaxis.set_major_formatter(lambda value, _: whole_percent(value))
+    axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))  # whole percents
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y")
     axes.set_axisbelow(True)
