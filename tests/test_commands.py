@@ -62,8 +62,8 @@ def page_case(page):
 def tables(tmp_path_factory):
     """A folder with small files of the names that pages use, and the truth."""
     folder = tmp_path_factory.mktemp("tables")
-    prior, confusion = [0.5, 0.5], [[0.95, 0.05], [0.65, 0.35]]
-    votes, truth = simulate(prior, confusion, n_items=160, n_votes=5, n_workers=9, labels=("no", "yes"), rng=5)
+    how = {"n_votes": 5, "n_workers": 9, "concentration": 4, "labels": ("no", "yes"), "rng": 5}
+    votes, truth = simulate([0.5, 0.5], [[0.95, 0.05], [0.65, 0.35]], n_items=160, **how)
     table = votes_table(votes)
     table["language"] = ["en" if int(str(item)) % 2 else "de" for item in table["item"].to_pylist()]
     for name in ("votes.csv", "votes.parquet", "votes-1.csv", "monday.csv"):

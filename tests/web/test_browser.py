@@ -19,7 +19,8 @@ HERE = Path(__file__).parent
 
 def write_votes(folder):
     """Votes under column names that say nothing, with a text for each item, and the truth."""
-    votes, truth = simulate([0.6, 0.4], [[0.95, 0.05], [0.6, 0.4]], n_items=150, n_votes=5, n_workers=12, rng=5)
+    how = {"n_votes": 5, "n_workers": 9, "concentration": 4, "rng": 5}
+    votes, truth = simulate([0.6, 0.4], [[0.95, 0.05], [0.55, 0.45]], n_items=120, **how)
     names = ("bad", "good")
     with (folder / "odd.csv").open("w", newline="") as file:
         rows = csv.writer(file)

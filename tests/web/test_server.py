@@ -116,8 +116,9 @@ def settle(server, id):
 
 
 def table(n_items=120, seed=5):
-    """A crowd that misses one class, as bytes, and the truth by item."""
-    votes, truth = simulate([0.6, 0.4], [[0.95, 0.05], [0.55, 0.45]], n_items=n_items, n_votes=5, n_workers=9, rng=seed)
+    """A crowd of unlike workers that misses one class, as bytes, and the truth by item."""
+    how = {"n_votes": 5, "n_workers": 9, "concentration": 4, "rng": seed}
+    votes, truth = simulate([0.6, 0.4], [[0.95, 0.05], [0.55, 0.45]], n_items=n_items, **how)
     names = ("bad", "good")
     lines = ["snippet,who,stars,text"]
     for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True):
