@@ -18,7 +18,7 @@ import board
 from majorant.certify.anonymous.counts import certify_counts
 from majorant.certify.anonymous.evidence import items_needed, ratio_cut, weigh
 from majorant.certify.anonymous.likelihood import flatten
-from majorant.certify.anonymous.tailored.proof import is_proved
+from majorant.certify.anonymous.tailored.invert import is_proved
 
 REPEATS = 5
 LEVEL = 0.95

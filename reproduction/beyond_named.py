@@ -11,7 +11,7 @@ from majorant.certify.named.design import worker_sets
 from majorant.estimate import Fit
 from majorant.estimate.anchor_map import AnchorMap
 from majorant.estimate.majority import Majority
-from majorant.theory.crews import crew_margins
+from majorant.theory.crew import crew_margins
 from majorant.votes import Votes
 from reproduction.item import Cell, Context, Item, Outcome, compare
 from reproduction.sets import DATA, MULTICLASS, present

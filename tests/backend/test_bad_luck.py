@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from majorant.backend.counting import query
+from majorant.backend.counting import patterns_query, query
 from majorant.backend.prepare import locked, prepare
-from majorant.backend.sql import patterns_query
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
 from majorant.io.options import ReadOptions
@@ -29,8 +28,8 @@ MOMENTS = {
 }
 RUN = """
 import importlib, os, signal, sys, resource
-from majorant.backend import checkpoint, names, sorting, spill
-for module in (names, sorting, spill):
+from majorant.backend import checkpoint, sorting, spill, store
+for module in (sorting, spill, store):
     module.PER_GROUP = 64
 checkpoint.EVERY_SECONDS = 0
 module, function, at, what, limit = {moment!r}

@@ -14,8 +14,8 @@ from majorant.answer.workers import assess_workers
 from majorant.ask import ask
 from majorant.backend import MemoryBackend, fit_of_items
 from majorant.backend.files import FileBackend
-from majorant.backend.masking import mask_stored
 from majorant.backend.prepare import prepare
+from majorant.backend.store import mask_stored
 from majorant.certify.gold.cells import gold_rows
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.majority import Majority

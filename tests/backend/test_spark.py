@@ -17,11 +17,11 @@ from majorant.answer.labels import label_table
 from majorant.answer.workers import assess_workers, worker_table
 from majorant.ask import ask
 from majorant.backend import MemoryBackend
+from majorant.backend.counting import as_patterns, patterns_query, worker_query
 from majorant.backend.spark import session
 from majorant.backend.spark.backend import SparkBackend
-from majorant.backend.spark.engine import SparkEngine
 from majorant.backend.spark.files import read_votes
-from majorant.backend.sql import as_patterns, patterns_query, worker_query
+from majorant.backend.spark.votes import SparkEngine
 from majorant.claims import inquire
 from majorant.claims import inquire as inquire_in_memory
 from majorant.cli import main

@@ -4,7 +4,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from majorant.backend.sql import as_patterns, as_worker_counts, patterns_query, worker_query
+from majorant.backend.counting import as_patterns, as_worker_counts, patterns_query, worker_query
 from majorant.tally import tally
 from majorant.votes import Votes
 

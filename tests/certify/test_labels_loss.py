@@ -7,7 +7,7 @@ from scipy.stats import binom
 from majorant.certify.labels_loss import labels_loss
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
-from majorant.io.label_file import read_labels
+from majorant.io.gold import read_labels
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_accuracy
 

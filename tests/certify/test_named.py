@@ -22,7 +22,7 @@ from majorant.merge import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_accuracy, crew_margin
-from majorant.theory.crews import crew_margins
+from majorant.theory.crew import crew_margins
 from majorant.votes import Votes
 from panels import all_patterns, case_of, fit_panel, pattern_joint, seen
 

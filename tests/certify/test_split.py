@@ -11,20 +11,25 @@ from majorant.certify.anonymous.search import suprema
 from majorant.certify.certificate import Claim
 from majorant.certify.named.design import WorkerSets
 from majorant.certify.universal_inference import e_values, search
-from majorant.certify.universal_inference.climb import climb, em_step
 from majorant.certify.universal_inference.comparison import (
+    Models,
     ballot_comparisons,
     class_logs,
     count_comparisons,
+    log_likelihood,
     margins,
+    model,
     odds,
     panel_comparisons,
 )
-from majorant.certify.universal_inference.e_values import ASSUMPTION, vote_table, with_e_values
-from majorant.certify.universal_inference.evidence import weigh_comparisons
-from majorant.certify.universal_inference.optimal import optimal
-from majorant.certify.universal_inference.search import likeliest, not_optimal
-from majorant.certify.universal_inference.table import Models, log_likelihood, model
+from majorant.certify.universal_inference.e_values import (
+    ASSUMPTION,
+    optimal,
+    vote_table,
+    weigh_comparisons,
+    with_e_values,
+)
+from majorant.certify.universal_inference.search import climb, em_step, likeliest, not_optimal
 from majorant.merge import take_items
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin, majority_margin

@@ -9,20 +9,37 @@ from scipy.stats import binom
 
 from majorant.certify.anonymous.likelihood import flatten
 from majorant.certify.anonymous.search import suprema
-from majorant.certify.anonymous.tailored import bounds, far, hull, invert, rejection, tail
-from majorant.certify.anonymous.tailored.bounds import divergence_floor, least_on_cube, log_chernoff, reach
-from majorant.certify.anonymous.tailored.far import (
+from majorant.certify.anonymous.tailored import invert, rejection
+from majorant.certify.anonymous.tailored import null as null_models
+from majorant.certify.anonymous.tailored.invert import (
     FEWEST,
+    Proof,
     beyond_face,
     deepest,
     far_excluded,
+    prove,
     within,
 )
-from majorant.certify.anonymous.tailored.hull import hull_divergence
-from majorant.certify.anonymous.tailored.null import divergence_cut, local, mirrored, null_side
-from majorant.certify.anonymous.tailored.proof import Proof, prove
-from majorant.certify.anonymous.tailored.tail import Run, run_from, run_probability
-from majorant.certify.anonymous.tailored.weights import WIDEST, sides_of_square, squares_of, tailored_weights
+from majorant.certify.anonymous.tailored.null import (
+    WIDEST,
+    divergence_cut,
+    hull_divergence,
+    local,
+    mirrored,
+    null_side,
+    sides_of_square,
+    squares_of,
+    tailored_weights,
+)
+from majorant.certify.anonymous.tailored.rejection import (
+    Run,
+    divergence_floor,
+    least_on_cube,
+    log_chernoff,
+    reach,
+    run_from,
+    run_probability,
+)
 from oracles.histograms import Crowd
 from oracles.lattice import all_histograms, law_of_sum, multinomial, tail_of_sum
 
@@ -111,12 +128,12 @@ def test_slope_bend_twist_and_spread_stay_within_their_bounds(null):
 
 
 def test_the_check_of_the_bounds_can_fail(monkeypatch):
-    right = bounds._class_bounds
+    right = rejection._class_bounds
 
     def wrong(null, here, half_bi):
         return tuple(bound * 0.8 for bound in right(null, here, half_bi))
 
-    monkeypatch.setattr(bounds, "_class_bounds", wrong)
+    monkeypatch.setattr(rejection, "_class_bounds", wrong)
     assert (tightness(NULLS[0]) > 1).any()
 
 
@@ -166,8 +183,8 @@ def test_no_model_is_nearer_than_the_hull_of_its_box(null):
 
 
 def test_the_check_of_the_hull_can_fail(monkeypatch):
-    right = hull._largest
-    monkeypatch.setattr(hull, "_largest", lambda *arguments: 0.9 * right(*arguments))
+    right = null_models._largest
+    monkeypatch.setattr(null_models, "_largest", lambda *arguments: 0.9 * right(*arguments))
     assert (hull_gaps(NULLS[0], (0.02, 0.2)) < 0).any()
 
 
@@ -177,7 +194,7 @@ def test_bernstein_coefficients_hold_the_polynomial_between_them():
     for null in NULLS:
         pull_bc = rng.exponential(1, (40, len(null.items_c)))
         ends = np.sort(rng.uniform(0, 1, (40, 2, 2)), axis=2)
-        most_b2 = hull._largest(null, pull_bc, ends)
+        most_b2 = null_models._largest(null, pull_bc, ends)
         chance = ends[..., :1] + np.linspace(0, 1, 101) * (ends[..., 1:] - ends[..., :1])
         votes, zeros, orders = null.cells.votes_c, null.cells.zeros_c, np.exp(null.log_orders_c)
         law = orders * chance[..., None] ** zeros * (1 - chance[..., None]) ** (votes - zeros)
@@ -214,7 +231,7 @@ def test_the_sum_over_frequencies_is_the_convolution():
             lowest, law = law_of_sum(groups(null, here.cell_bc[b], weight_c))
             residue = (lowest + np.arange(len(law)) - run.target) % run.cycle
             slack = value_b[b] - law[residue < run.length].sum()
-            assert 0 <= slack < 2 * tail.ROUNDING
+            assert 0 <= slack < 2 * rejection.TAIL_ROUNDING
         for i in range(3):
             shift = 1e-5 * np.eye(3)[i]
             up, down = (
@@ -257,7 +274,7 @@ def excess(null, runs, seed):
         bound = log_chernoff(null, box.here, box.near, half, weight_c[None], np.array([target]), tilt)[0]
         chernoff.append(bound - np.log(largest))
         at_centre = tail_of_sum(groups(null, box.here.cell_bc[0], weight_c), target)
-        hoelder.append(np.log(bounds.elsewhere(box.near, np.array([at_centre]))[0] / largest))
+        hoelder.append(np.log(rejection.elsewhere(box.near, np.array([at_centre]))[0] / largest))
     return np.array(fine), np.array(chernoff), np.array(hoelder)
 
 
@@ -285,7 +302,7 @@ def test_the_check_of_the_tails_can_fail(monkeypatch):
 
 
 def test_the_check_of_hoelder_can_fail(monkeypatch):
-    right = bounds.reach
+    right = rejection.reach
 
     def wrong(null, here, half_bi):
         near = right(null, here, half_bi)
@@ -379,7 +396,7 @@ def test_far_models_are_next_to_those_that_are_searched_or_in_the_far_boxes(null
 def in_far_boxes(null, x, y, nu):
     return any(
         all(low <= value <= high for value, (low, high) in zip((x, y, nu), box, strict=True))
-        for box in far.far_boxes(null)
+        for box in invert.far_boxes(null)
     )
 
 

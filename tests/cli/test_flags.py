@@ -10,7 +10,7 @@ import pytest
 import majorant
 from majorant.cli import COMMANDS
 from majorant.cli import majorant as command_line
-from majorant.cli.flags import FLAGS
+from majorant.cli.options import FLAGS
 
 ROOT = Path(majorant.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+\b")

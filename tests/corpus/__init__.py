@@ -157,7 +157,7 @@ def _read_gold(path: Path) -> None:
 
 
 def _read_labels(path: Path) -> None:
-    from majorant.io.label_file import read_labels
+    from majorant.io.gold import read_labels
 
     read_labels(path, _few_votes())
 

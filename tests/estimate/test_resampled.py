@@ -14,7 +14,7 @@ from majorant.estimate.weightings import em_step, said, weighting
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin
-from majorant.theory.crews import crew_margins
+from majorant.theory.crew import crew_margins
 from majorant.votes import Votes
 from panels import all_patterns, boundary_pool, fit_panel, pattern_joint, seen
 

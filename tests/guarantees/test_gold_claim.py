@@ -22,9 +22,8 @@ from scipy.stats import beta, binom
 from crowds import random_votes
 from majorant.certify.gold.cells import GoldCells, gold_cells
 from majorant.certify.gold.claim import gold_claim
-from majorant.certify.gold.loss import difference_bounds, gold_loss
+from majorant.certify.gold.loss import best_p_values, certified, difference_bounds, gold_loss, simes, worse_p_values
 from majorant.certify.gold.plan import more_gold
-from majorant.certify.gold.tests import best_p_values, certified, simes, worse_p_values
 from majorant.datasets import find, load, local_path
 from majorant.errors import ConfigError
 from majorant.simulate import simulate

@@ -11,8 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from majorant.cli.flags import as_flags
-from majorant.cli.options import common_options
+from majorant.cli.options import as_flags, common_options
 from majorant.cli.source import input_options
 from majorant.errors import DataError
 from majorant.io import read

@@ -11,8 +11,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.io import read, vocabulary
 from majorant.io.columns import Choice, find_roles
 from majorant.io.frames import coded
-from majorant.io.hashing import HashTable
-from majorant.io.vocabulary import Coder, as_list
+from majorant.io.vocabulary import Coder, HashTable, as_list
 
 
 def triples(votes):

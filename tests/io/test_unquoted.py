@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from majorant.errors import DataError
-from majorant.io import delimited, read, unquoted
+from majorant.io import delimited, read
 from majorant.io.table import NotCodedError
 
 ids = st.sampled_from(["a", "b", "ü", "a b", " c", "1", "01", "", "x" * 40, "-", "NULL", "'", '"', '"q,"', "\udcff"])
@@ -50,7 +50,7 @@ def test_slices_read_as_the_other_readers_do(
     text = text if whole_last_line else text.rstrip("\r\n")
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unquoted, "SLICE_BYTES", slice_bytes)
+        patch.setattr(delimited, "SLICE_BYTES", slice_bytes)
         sliced = outcome(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delimited, "coded_slices", refuse)
@@ -59,8 +59,9 @@ def test_slices_read_as_the_other_readers_do(
 
 def test_a_plain_file_is_read_in_slices_and_one_with_quotes_is_not(tmp_path, monkeypatch):
     parts = []
-    monkeypatch.setattr(unquoted, "SLICE_BYTES", 100)
-    monkeypatch.setattr(delimited, "coded_slices", lambda *a: (parts.append(1) or p for p in unquoted.coded_slices(*a)))
+    monkeypatch.setattr(delimited, "SLICE_BYTES", 100)
+    sliced = delimited.coded_slices
+    monkeypatch.setattr(delimited, "coded_slices", lambda *a: (parts.append(1) or p for p in sliced(*a)))
     lines = [f"item_{n // 3},worker_{n % 3},yes\n" for n in range(60)]
     path = tmp_path / "votes.csv"
     path.write_text("item,worker,label\n" + "".join(lines))
@@ -79,8 +80,8 @@ def test_a_plain_file_is_read_in_slices_and_one_with_quotes_is_not(tmp_path, mon
 def test_large_files_whose_ids_seldom_come_again_are_left_to_hashes(tmp_path, monkeypatch):
     path = tmp_path / "votes.csv"
     path.write_text("item,worker,label\n" + "".join(f"i{n},w{n % 2},yes\n" for n in range(50)))
-    layout = unquoted.Layout(",", '"', 3, (0, 1, 2), header=True)
-    assert sum(len(columns[0]) for columns in unquoted.coded_slices(path, layout, 1)) == 50
-    monkeypatch.setattr(unquoted, "LARGE", 10)
+    layout = delimited.Layout(",", '"', 3, (0, 1, 2), header=True)
+    assert sum(len(columns[0]) for columns in delimited.coded_slices(path, layout, 1)) == 50
+    monkeypatch.setattr(delimited, "LARGE", 10)
     with pytest.raises(NotCodedError):
-        next(unquoted.coded_slices(path, layout, 1))
+        next(delimited.coded_slices(path, layout, 1))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from majorant.errors import ConfigError
 from majorant.theory import majority_margin, perturbation_radius
-from majorant.theory.perturbation import worst_margin
+from majorant.theory.two_class import worst_margin
 from oracles import margins as oracle
 from oracles.golden import theory, two_class
 

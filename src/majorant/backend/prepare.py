@@ -17,17 +17,14 @@ from typing import Any
 from majorant import __version__
 from majorant.atomic import make_folder
 from majorant.backend.budget import BASE, require
-from majorant.backend.names import Names, no_room
-from majorant.backend.resolving import RowsWanted
-from majorant.backend.sorting import Sorted, sort_votes
+from majorant.backend.sorting import RowsWanted, Sorted, sort_votes
 from majorant.backend.spill import Report, Spilled, silent, spill
-from majorant.backend.store import MANIFEST, StoredVotes, open_store, write_manifest, write_values
+from majorant.backend.store import MANIFEST, Names, StoredVotes, no_room, open_store, write_manifest, write_values
 from majorant.errors import ConfigError, DataError
 from majorant.io.build import no_votes
-from majorant.io.files import ENDINGS
-from majorant.io.folders import files_in
+from majorant.io.files import ENDINGS, files_in
 from majorant.io.gold import Gold, one_gold, read_gold
-from majorant.io.item_text import item_text
+from majorant.io.item_columns import item_text
 from majorant.io.labels import Labelled, name_labels
 from majorant.io.network import is_address
 from majorant.io.notes import make_account

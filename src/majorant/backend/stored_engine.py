@@ -12,9 +12,8 @@ from typing import TypeVar
 import numpy as np
 
 from majorant.backend.budget import BASE, require
-from majorant.backend.names import no_room
 from majorant.backend.spill import Report, silent
-from majorant.backend.store import StoredVotes
+from majorant.backend.store import StoredVotes, no_room
 from majorant.blocks import add_up
 from majorant.kernels import Block, FloatArray
 from majorant.threads import in_order, thread_count

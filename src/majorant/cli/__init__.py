@@ -104,7 +104,7 @@ def run(command: click.Command, name: str) -> NoReturn:
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except MajorantError as error:
-        from majorant.cli.flags import as_flags
+        from majorant.cli.options import as_flags
 
         _stop(as_flags(str(error)))
     except click.Abort:

@@ -11,8 +11,7 @@ import click
 
 from majorant.cli.backend import Engine, Job, memory_options
 from majorant.cli.export import ENDINGS, export_option, export_text
-from majorant.cli.flags import as_flags
-from majorant.cli.options import Grouped, common_options, placed, spreadsheet_option
+from majorant.cli.options import Grouped, as_flags, common_options, placed, spreadsheet_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 

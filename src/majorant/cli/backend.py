@@ -79,9 +79,8 @@ class FromFiles:
         """The sorted votes; a folder of our own lies beside the output, and goes if all went well."""
         from majorant.backend.budget import parse_memory
         from majorant.backend.files import FileBackend
-        from majorant.backend.masking import mask_stored
         from majorant.backend.prepare import clear, locked, prepare
-        from majorant.backend.store import MANIFEST
+        from majorant.backend.store import MANIFEST, mask_stored
 
         memory, source = parse_memory(self.memory), job.source
         if source.file[0].startswith(DATASET):

@@ -10,8 +10,15 @@ import click
 
 from majorant.cli.backend import Engine, Job, engine_options, refuse_together
 from majorant.cli.export import export_option, export_path, export_text
-from majorant.cli.flags import as_flags
-from majorant.cli.options import Grouped, claim_option, common_options, emphasised, level_option, spreadsheet_option
+from majorant.cli.options import (
+    Grouped,
+    as_flags,
+    claim_option,
+    common_options,
+    emphasised,
+    level_option,
+    spreadsheet_option,
+)
 from majorant.cli.progress import stages_of_check
 from majorant.cli.source import Source, input_options
 from majorant.errors import ConfigError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.flags import NONE, as_flags
+from majorant.cli.options import NONE, as_flags
 from majorant.cli.progress import row_counter
 from majorant.errors import ConfigError
 from majorant.threads import THREADS_VARIABLE

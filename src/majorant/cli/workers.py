@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from majorant.cli.backend import Engine, Job, memory_options
-from majorant.cli.flags import as_flags
-from majorant.cli.options import Grouped, common_options, level_option, placed, spreadsheet_option
+from majorant.cli.options import Grouped, as_flags, common_options, level_option, placed, spreadsheet_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 

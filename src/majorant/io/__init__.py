@@ -13,7 +13,7 @@ from majorant.io.faults import naming_faults
 from majorant.io.frames import label_type
 from majorant.io.gold import one_gold, read_gold
 from majorant.io.ids import identify
-from majorant.io.item_text import item_text
+from majorant.io.item_columns import item_text
 from majorant.io.opening import open_table
 from majorant.io.options import MAX_CLASSES, Reading, ReadOptions, reading_signature
 from majorant.io.wide import open_matrix

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from majorant.errors import DataError
 from majorant.io.collect import Coded
 from majorant.io.gold import Gold
-from majorant.io.ids import Ids, identify
+from majorant.io.ids import Ids, identify, one_per_item, slices_of_items
 from majorant.io.labels import Labelled, Mask, label_uses, name_labels, vote_mask
 from majorant.io.notes import coverage_of, make_account
 from majorant.io.options import ReadOptions
-from majorant.io.per_item import one_per_item, slices_of_items
 from majorant.io.positions import says_position
 from majorant.io.repeats import Resolved, resolve
 from majorant.io.values import decode

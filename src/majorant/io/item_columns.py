@@ -1,13 +1,22 @@
-"""What a table says of items beside the votes, to show to an expert: their text, a link, a picture."""
+"""What a table says of items beside the votes, to show to an expert: their text, a link, a picture.
+
+The items' own text, looked up in the source for the few items that are shown, and kept nowhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from majorant.account import Account
+from majorant.errors import ConfigError, MajorantError
 from majorant.io.formats.layout import DATA
+from majorant.io.joined import BETWEEN
 from majorant.io.json_values import loads
-from majorant.io.opening import layout_of, open_rows
+from majorant.io.opening import again, layout_of, open_rows
 from majorant.io.options import ReadOptions
 from majorant.io.table import Column, Hashed, Objects, Rows
 from majorant.io.wide import Wide
@@ -94,3 +103,87 @@ NO_VOTES: dict[str, Any] = {
     **dict.fromkeys(("worker", "label", "gold", "status", "seconds"), ""),
     "needed": ("item",),
 }  # of a table that tells of items alone
+
+
+TEXTS = (  # names of columns that hold what an item says, the likeliest first
+    *("text", "content", "prompt", "question", "userinput", "sentence", "document", "utterance", "message", "body"),
+    *("input", "query", "headline", "title", "tweet", "post", "review", "statement", "claim", "description", "rowdata"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemText:
+    """Where the items' text stands; called with some items, what it says of each: None where it says nothing."""
+
+    source: Any = field(compare=False)
+    options: ReadOptions
+    item: str  # the column that names the item, or columns joined by " and "
+    column: str
+
+    def __call__(self, items: Sequence[Any]) -> list[str | None]:
+        """The text of each item; a source that is gone, or has changed, says nothing."""
+        wanted = {str(item): n for n, item in reversed(list(enumerate(items)))}
+        first = {name.rsplit(BETWEEN, 1)[0]: name for name in wanted if BETWEEN in name}  # question and model, or label
+        found: dict[str, str] = {}
+        try:
+            with open_rows(self.source, self.options) as every:
+                for rows in every:
+                    for name, text in _texts(rows, self.item, self.column, {*wanted, *first}):
+                        found.setdefault(name, text)
+        except (MajorantError, OSError):
+            return [None] * len(items)
+        return [found.get(str(item)) or found.get(str(item).rsplit(BETWEEN, 1)[0]) for item in items]
+
+
+def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText | None:
+    """Where the text of items is to be looked up: in the column that text= names, or in one that is called so.
+
+    None where there is no such column, text= is "", or the source can be read only once.
+    """
+    text, columns, ignored = options.text, account.columns, account.ignored
+    if text == "" or not again(source):
+        return None
+    column = text if text is not None else _likeliest(ignored)
+    if column is None:
+        return None
+    known = [*ignored, *columns.values()]
+    if column not in known:
+        if DATA + column not in known:
+            shown = ", ".join(map(repr, known[:12]))
+            raise ConfigError(f"there is no column {column!r} to take for the text of items. There are {shown}.")
+        column = DATA + column
+    return ItemText(source, replace(options, threads=None, progress=None), columns["item"], column)
+
+
+def _likeliest(names: Sequence[str]) -> str | None:
+    words = {re.sub(r"^(data\.|input[.:])|[\W_]+", "", name.casefold()): name for name in reversed(names)}
+    return next((words[word] for word in TEXTS if word in words), None)
+
+
+def _texts(rows: Rows, item: str, column: str, wanted: set[str]) -> Iterator[tuple[str, str]]:
+    place = next((rows.names.index(name) for name in (item, item.split(" and ")[0]) if name in rows.names), None)
+    if place is None or column not in rows.names:
+        return
+    for columns in rows.stream([place, rows.names.index(column)], 0):
+        names, texts = (cell_values(one, rows.kind) for one in _rows_of(columns, wanted, rows.kind))
+        for name, text in zip(names, texts, strict=True):
+            if str(name) in wanted and text not in (None, ""):
+                yield str(name), (text if isinstance(text, str) else json.dumps(text, default=str))[:LONGEST]
+
+
+def _rows_of(columns: Sequence[Column], wanted: set[str], kind: str) -> Sequence[Column]:
+    """The rows of the wanted items, where Arrow can tell them; else all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    arrays: list[Any] = [column.values if isinstance(column, Hashed) else column for column in columns]
+    if any(isinstance(array, Objects) for array in arrays):
+        return columns
+    items, texts = arrays
+    if not (pa.types.is_string(items.type) or pa.types.is_large_string(items.type)):
+        return [items, texts]
+    spelt = [*wanted]
+    if kind == "json":
+        spelt = [form for name in wanted for form in (name, json.dumps(name), json.dumps(name, ensure_ascii=False))]
+    chosen = pc.is_in(items, value_set=pa.array(spelt, items.type))
+    return [items.filter(chosen), texts.filter(chosen)]

@@ -17,8 +17,7 @@ from majorant.io.columns import VOTE_ROLES, Choice, find_roles
 from majorant.io.delimited import open_delimited
 from majorant.io.excel import open_excel
 from majorant.io.faults import named_faults
-from majorant.io.files import File, find_files, identify
-from majorant.io.folders import partitions, with_partitions
+from majorant.io.files import File, find_files, identify, partitions, with_partitions
 from majorant.io.formats import cvat, inspect_log, recognise, recognise_table
 from majorant.io.formats.logs import Apart, told_apart
 from majorant.io.frames import open_frame

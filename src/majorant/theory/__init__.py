@@ -7,12 +7,17 @@ from majorant.theory.crew import crew_margin, crew_witness
 from majorant.theory.crew_accuracy import crew_accuracy, crew_gap
 from majorant.theory.describe import Description, describe, describe_crew
 from majorant.theory.lattice import crew_accuracy_bracket
-from majorant.theory.margin import majority_margin, majority_margins, majority_witness, uniform_noise_margin
+from majorant.theory.margin import (
+    Witness,
+    majority_margin,
+    majority_margins,
+    majority_witness,
+    uniform_noise_margin,
+    verdict,
+)
 from majorant.theory.monte_carlo import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
-from majorant.theory.perturbation import perturbation_radius
 from majorant.theory.region import Region, accuracy_region, one_coin_region
-from majorant.theory.two_class import OptimalVotes, handicap, optimal_votes
-from majorant.theory.witness import Witness, verdict
+from majorant.theory.two_class import OptimalVotes, handicap, optimal_votes, perturbation_radius
 
 __all__ = [
     "Bracket",

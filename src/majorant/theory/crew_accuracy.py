@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.theory.checks import FloatArray, as_crew, as_prior, as_ties, safe_log
-from majorant.theory.crews import count_distribution
+from majorant.theory.crew import count_distribution
 from majorant.theory.patterns import (
     MAX_ENTRIES,
     Patterns,

@@ -13,10 +13,8 @@ from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy
 from majorant.theory.checks import as_prior
 from majorant.theory.crew import crew_witness
 from majorant.theory.crew_accuracy import crew_accuracy, crew_gap
-from majorant.theory.margin import majority_witness
-from majorant.theory.perturbation import perturbation_radius
-from majorant.theory.two_class import handicap
-from majorant.theory.witness import Witness, verdict
+from majorant.theory.margin import Witness, majority_witness, verdict
+from majorant.theory.two_class import handicap, perturbation_radius
 
 
 @dataclass(frozen=True, slots=True)

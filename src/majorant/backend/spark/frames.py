@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from majorant.account import Account
+from majorant.backend.counting import as_worker_counts, worker_query
 from majorant.backend.spark.pack import ARRAYS, COUNTS, FACTS, Packing, Places, mapped, pack
 from majorant.backend.spark.votes import SparkVotes
-from majorant.backend.sql import as_worker_counts, worker_query
 from majorant.errors import ConfigError, DataError
 from majorant.io.build import no_votes
 from majorant.io.collect import Coded, Span

@@ -16,7 +16,7 @@ import numpy as np
 
 from majorant.certify.anonymous.evidence import Evidence, Split, narrowest_majority
 from majorant.certify.anonymous.likelihood import Cells, Histograms, sides
-from majorant.certify.anonymous.tailored.proof import Proof, is_proved, prove
+from majorant.certify.anonymous.tailored.invert import Proof, is_proved, prove
 
 MOST_CELLS = 30  # of all histograms together, for tailored linear inversion
 SPLITS_SHARE = 0.05  # of the error, for what split e-values prove of the items beside tailored linear inversion

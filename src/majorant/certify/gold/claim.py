@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
 from majorant.certify.gold.cells import LEAST_SHARE, GoldCells, gold_cells
-from majorant.certify.gold.loss import gold_loss
+from majorant.certify.gold.loss import best_p_values, certified, gold_loss, not_optimal_p_value, worse_p_values
 from majorant.certify.gold.plan import more_gold
-from majorant.certify.gold.tests import best_p_values, certified, not_optimal_p_value, worse_p_values
 from majorant.interval import as_level
 from majorant.votes import Votes
 from majorant.wording import ties_cost

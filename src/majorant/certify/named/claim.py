@@ -28,7 +28,7 @@ from majorant.certify.named.odds import least_deserving, vote_odds
 from majorant.certify.named.verdicts import RARE_SHARE, clearly_negative, deviation, fresh_to_tell_margin, lower_limit
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate
-from majorant.theory.crews import ballot_work, crew_margins
+from majorant.theory.crew import ballot_work, crew_margins
 from majorant.votes import IntArray, Votes
 from majorant.wording import ties_cost
 

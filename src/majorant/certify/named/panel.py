@@ -25,7 +25,7 @@ from majorant.certify.named.verdicts import (
 )
 from majorant.errors import ConfigError
 from majorant.theory.checks import safe_log
-from majorant.theory.crews import count_distribution
+from majorant.theory.crew import count_distribution
 from majorant.votes import IntArray
 from majorant.wording import ties_cost
 

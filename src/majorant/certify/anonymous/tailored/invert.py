@@ -1,4 +1,15 @@
-"""Is every model of a side rejected?  Branch and bound over boxes of models."""
+"""The proof by inversion: every null model is rejected, those far away at once and the others box by box.
+
+Models too far out for the fine search: voters beyond certainty, or next to no items of class 0.
+
+Beyond a logit of WIDEST a model hardly differs from one at WIDEST with the same share of class 0, which the fine search
+covers; what has no such neighbour among the null models must be excluded by its likelihood alone.  Where that fails,
+nothing is certified.
+
+Is every model of a side rejected?  Branch and bound over boxes of models.
+
+What tailored linear inversion proves about a number of votes: from which majority on the best rule agrees.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +17,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import expit, logit
 
 from majorant.certify.anonymous.ascent import IntArray
-from majorant.certify.anonymous.tailored.far import (
-    beyond_face,
-    deepest,
-    far_excluded,
-    halves,
-    within,
+from majorant.certify.anonymous.likelihood import Histograms, held_cells, log_cells, log_odds, sides
+from majorant.certify.anonymous.search import suprema
+from majorant.certify.anonymous.tailored.null import (
+    WIDEST,
+    Null,
+    edge_part,
+    hull_divergence,
+    local,
+    mirrored,
+    null_side,
+    sides_of_square,
 )
-from majorant.certify.anonymous.tailored.hull import hull_divergence
-from majorant.certify.anonymous.tailored.null import Null, edge_part, local
 from majorant.certify.anonymous.tailored.rejection import (
     Boxes,
     Flags,
@@ -28,8 +43,88 @@ from majorant.certify.anonymous.tailored.rejection import (
     stand,
     too_far,
 )
-from majorant.certify.anonymous.tailored.weights import WIDEST, sides_of_square
 from majorant.theory.checks import FloatArray
+
+FEWEST = float(np.exp(-29.9))  # share of class 0 that is next to none
+NARROWEST = 1e-4
+MOST_BOXES = 20_000
+NU_SCALE = 16.0  # a share of class 0 is worth this many logits when a box is to be cut
+
+
+def deepest(null: Null) -> float:
+    """A depth at which the share of class 0 is below FEWEST wherever the fine search goes."""
+    return WIDEST * (null.n_votes - null.n_zeros) + 30.0
+
+
+def beyond_face(null: Null, box_bie: FloatArray) -> FloatArray:
+    """Bound of what models beyond WIDEST add to those on the face of the box: to probabilities, and to divergences.
+
+    A vote that was certain but for exp(-WIDEST) becomes more certain still; no more than this, over all items.
+    """
+    most = 1.01 * float(null.items_c @ null.cells.votes_c) * np.exp(-WIDEST)
+    return np.asarray(most * ((box_bie[:, 0, 1] >= WIDEST).astype(float) + (box_bie[:, 1, 0] <= -WIDEST)))
+
+
+def far_excluded(null: Null, cut: float) -> bool:
+    """Whether the divergence from every far model exceeds the cut."""
+    box_bie, seen = far_boxes(null), 0
+    while len(box_bie):
+        seen += len(box_bie)
+        box_bie = box_bie[~(hull_divergence(null, box_bie) > cut)]
+        width_bi = box_bie[..., 1] - box_bie[..., 0]
+        width_bi[:, 2] *= NU_SCALE
+        width_bi[~np.isfinite(width_bi)] = 0
+        if seen > MOST_BOXES or (width_bi.max(axis=1, initial=0) < NARROWEST).any():
+            return False
+        box_bie = halves(box_bie, width_bi.argmax(axis=1))
+    return True
+
+
+def far_boxes(null: Null) -> FloatArray:
+    """Intervals of (x, y, nu) that hold every null model without a neighbour in the fine search."""
+    inf, w = np.inf, WIDEST
+    axis = [(-inf, -w), *((float(y), float(y) + 1) for y in np.arange(-w, w)), (w, inf)]
+    boxes = [((-inf, inf), y, (0.0, FEWEST)) for y in axis]
+    boxes += [((-inf, -w), (-inf, -w), (0.0, 1.0)), ((w, inf), (w, inf), (0.0, 1.0))]
+    if null.n_zeros + null.further < null.n_votes:
+        boxes += [((w, inf), y, (_fewest_without_neighbour(null, *y), 1.0)) for y in axis[:-1]]
+    return np.array(boxes)
+
+
+def _fewest_without_neighbour(null: Null, low: float, high: float) -> float:
+    """The least nu of a null model with x beyond WIDEST, y in an interval, whose neighbour at WIDEST is no null model.
+
+    With unanimous counts there is none: their boundary falls as x grows.
+    """
+    at_x, *at_y = edge_part(null, [WIDEST, max(low, -WIDEST), high], null.further)
+    return float(expit(at_x - max(at_y)))
+
+
+def within(null: Null, box_bie: FloatArray) -> FloatArray:
+    """Boxes of (x, y, nu) that hold the null models in the boxes `box_bie` of (x, y, depth)."""
+    held_bie = box_bie.copy()
+    (x_low, x_high), (y_low, y_high) = (_edge_range(null, box_bie[:, i], 0) for i in (0, 1))
+    held_bie[:, 2, 0] = expit(x_low - y_high - box_bie[:, 2, 1])
+    held_bie[:, 2, 1] = expit(x_high - y_low - box_bie[:, 2, 0])
+    if null.further:
+        (_, x_high), (y_low, _) = (_edge_range(null, box_bie[:, i], null.further) for i in (0, 1))
+        held_bie[:, 2, 1] = np.minimum(held_bie[:, 2, 1], expit(x_high - y_low))
+        held_bie[:, 2, 0] = np.minimum(held_bie[:, 2, 0], held_bie[:, 2, 1])
+    return held_bie
+
+
+def _edge_range(null: Null, ends_be: FloatArray, further: int) -> tuple[FloatArray, FloatArray]:
+    """The least and the largest that `edge_part` is on intervals: it is convex."""
+    least_b = np.clip(logit((null.n_zeros + further) / null.n_votes), ends_be[:, 0], ends_be[:, 1])
+    return edge_part(null, least_b, further), edge_part(null, ends_be, further).max(axis=1)
+
+
+def halves(box_bie: FloatArray, axis_b: IntArray) -> FloatArray:
+    """Every box cut in two along its axis."""
+    low_bie, high_bie, at = box_bie.copy(), box_bie.copy(), np.arange(len(box_bie))
+    low_bie[at, axis_b, 1] = high_bie[at, axis_b, 0] = box_bie[at, axis_b].mean(axis=1)
+    return np.concatenate([low_bie, high_bie])
+
 
 MOST_WORK = 1_600_000  # boxes, each counted by its cells; after so much nothing is certified: this can only refuse
 CELLS_OF_A_BOX = 16  # what a box costs besides its cells
@@ -187,3 +282,103 @@ def _longest(null: Null, boxes: Boxes) -> IntArray:
     info_bi = (boxes.here.score_bic**2 @ (null.total_c * boxes.here.cell_bc)[..., None])[..., 0]
     length_bi = boxes.half_bi * (np.sqrt(info_bi) + 0.1 * np.sqrt(null.n_items))
     return np.asarray(length_bi.argmax(axis=1))
+
+
+SHARE_OF_WORK = 4  # the part of the most work that may go into a majority other than the narrowest: one in so many
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Majorities of at least so many votes are decided as the best rule would; n_votes + 1: none is proved."""
+
+    n_votes: int
+    zeros: int
+    ones: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every majority is."""
+        return max(self.zeros, self.ones) <= self.n_votes // 2 + 1
+
+    def items(self, items_k: FloatArray) -> float:
+        """How many of the items are proved, `items_k` of them with k votes for class 0."""
+        return float(items_k[self.zeros :].sum() + items_k[: self.n_votes - self.ones + 1].sum())
+
+
+def prove(
+    histograms: Histograms, n_votes: int, theta_3: FloatArray, error: float, nearest_23: FloatArray | None = None
+) -> Proof:
+    """Which majorities of `n_votes` votes are proved, all of them together, at this error.
+
+    `theta_3` is the likeliest model.  If even that diverges from the histograms by more than a true model would, the
+    model is wrong, its null would be rejected for that alone, and nothing is proved.  `nearest_23`, where known, are
+    the likeliest models that decide the narrowest majority for either class wrongly.
+
+    >>> theta_3 = np.array([1.386, -1.386, 0.0])
+    >>> prove({3: np.array([260.0, 240.0, 240.0, 260.0])}, 3, theta_3, .05)
+    Proof(n_votes=3, zeros=2, ones=2)
+    """
+    if not fits(histograms, theta_3, error):
+        return Proof(n_votes, n_votes + 1, n_votes + 1)
+    zeros, ones = (_first(one, n_votes, error, near_3) for one, near_3 in _both(histograms, n_votes, nearest_23))
+    return Proof(n_votes, zeros, ones)
+
+
+def is_proved(
+    histograms: Histograms, n_votes: int, theta_3: FloatArray, error: float, nearest_23: FloatArray | None = None
+) -> bool:
+    """Whether every majority of `n_votes` votes is proved: `prove` without the rest."""
+    narrowest = n_votes // 2 + 1
+    lead = np.array([log_odds(theta_3, n_votes, narrowest), -log_odds(theta_3, n_votes, n_votes - narrowest)])
+    # Where the likeliest model is itself one in which majority is not optimal, no test is needed.
+    if lead.min() <= 0 or not fits(histograms, theta_3, error):
+        return False
+    tasks = _both(histograms, n_votes, nearest_23)[:: 1 if lead[0] <= lead[1] else -1]  # the doubtful side first
+    nulls = [null_side(one, n_votes, narrowest) for one, _ in tasks]
+    if any(some_stands(null, error, near_3) for null, (_, near_3) in zip(nulls, tasks, strict=True)):
+        return False
+    return all(invert(null, error).rejected for null in nulls)
+
+
+def fits(histograms: Histograms, theta_3: FloatArray, error: float) -> bool:
+    """Whether the model diverges from the histograms by no more than a true one may."""
+    null = null_side(histograms, 1, 1)
+    log_cell_c = log_cells(null.cells, theta_3) + null.log_orders_c
+    return bool(null.saturated - null.items_c @ log_cell_c <= Levels.of(null, error).cut)
+
+
+def _both(histograms: Histograms, n_votes: int, nearest_23: FloatArray | None) -> list[tuple[Histograms, FloatArray]]:
+    """The histograms and their mirror image, each with the likeliest model that is wrong on the narrowest majority."""
+    narrowest = n_votes // 2 + 1
+    if nearest_23 is None:
+        held, held_c = held_cells(histograms)
+        rows = sides([(n_votes, narrowest, -1), (n_votes, n_votes - narrowest, 1)])
+        nearest_23 = suprema(held, held_c[None], rows)[1][0]
+    a, r, nu = nearest_23[1]
+    return [(histograms, nearest_23[0]), (mirrored(histograms), np.array([-r, -a, -nu]))]
+
+
+def _first(histograms: Histograms, n_votes: int, error: float, nearest_3: FloatArray) -> int:
+    """The smallest majority for class 0 that is proved.
+
+    Every model is tested in one way, whatever the majority, so any of them may be tried: outwards from the narrowest.
+    For the others only a share of items is at stake, so less work is spent.
+    """
+    narrowest = n_votes // 2 + 1
+    theta, work = [nearest_3], MOST_WORK
+    for majority in range(narrowest, n_votes + 1):
+        null = null_side(histograms, n_votes, narrowest, majority - narrowest)
+        if majority == narrowest + 1:
+            theta += _suspects(histograms, n_votes, range(majority, n_votes + 1))
+            work = MOST_WORK // SHARE_OF_WORK
+        if some_stands(null, error, theta[majority - narrowest]):
+            continue
+        if invert(null, error, work).rejected:
+            return majority
+    return n_votes + 1
+
+
+def _suspects(histograms: Histograms, n_votes: int, majorities: range) -> list[FloatArray]:
+    """The likeliest model that decides so many zeros for class 1, for each."""
+    held, held_c = held_cells(histograms)
+    return list(suprema(held, held_c[None], sides([(n_votes, k, -1) for k in majorities]))[1][0])
