@@ -1,12 +1,19 @@
 """Claims about named workers, panels and many classes: hand-worked cases, and what must be refused."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from majorant.certify.named import odds
-from majorant.certify.named.bootstrap import bootstrap, drawn_items
+from majorant.certify.named.bootstrap import (
+    N_REPLICATES,
+    affordable_replicates,
+    as_likely_passed,
+    bootstrap,
+    drawn_items,
+)
 from majorant.certify.named.claim import named_claim, set_margins
 from majorant.certify.named.dependence import dependence
 from majorant.certify.named.design import design, leaders, worker_sets
@@ -288,3 +295,17 @@ def test_a_shuffle_mixes_the_votes_of_each_item_evenly_and_no_others():
     assert abs(standard.mean()) < 4 / np.sqrt(len(standard))
     assert np.abs(standard).max() < 4.5
     assert 0.85 < standard.std() < 1.15
+
+
+def test_of_many_votes_fewer_replicates_are_drawn_and_their_ends_are_as_likely_to_be_passed(monkeypatch):
+    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=20, n_votes=3, n_workers=5, rng=0)
+    assert affordable_replicates(votes) == N_REPLICATES
+    monkeypatch.setattr(sys.modules[bootstrap.__module__], "MOST_WORK", 120 * 150)
+    assert affordable_replicates(votes) == 150
+    rng, level = np.random.default_rng(0), 0.95
+    passed = []
+    for n_replicates in (100, N_REPLICATES):
+        value_rb = rng.normal(size=(20_000, n_replicates + 1))
+        low_r = np.quantile(value_rb[:, 1:], as_likely_passed((1 - level) / 2, n_replicates), axis=1)
+        passed.append((value_rb[:, 0] < low_r).mean())
+    assert abs(passed[0] - passed[1]) < 4 * np.sqrt(2 * 0.03 * 0.97 / 20_000)

@@ -20,7 +20,7 @@ from majorant.votes import Votes
 T = TypeVar("T", bound=tuple[Any, ...])
 ITEMS_PER_BLOCK = 1_024
 VOTES_PER_COLUMN = 4  # of a block, at least: the sums by (worker, label) of a block are dense
-MANY = 1_000_000  # items x weightings from which single precision is used; see `Said`
+MANY = 300_000  # items x weightings from which single precision is used; see `Said`
 NO_ODDS = 80.0  # log-odds beyond which nothing changes, and short of which exp does not overflow
 
 

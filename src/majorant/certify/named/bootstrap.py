@@ -19,7 +19,8 @@ from majorant.randomness import as_generator
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
-N_REPLICATES = 200
+N_REPLICATES, FEWEST_REPLICATES = 200, 100
+MOST_WORK = 20_000_000  # votes x classes x replicates; of more, fewer replicates, whose ends are as likely to be passed
 ENTRIES_AT_ONCE = 20_000_000  # of the weights held at a time
 FEW_COPIES = 8  # items that an item stands for on average, up to which they are drawn one by one
 THIN_CELL = 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
@@ -81,8 +82,8 @@ def replicates_of(case: Case, rng: int | np.random.Generator) -> Replicates:
     return bootstrap(case, rng=rng) if case.replicates is None else case.replicates
 
 
-def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int = N_REPLICATES) -> Replicates:
-    """Refit to items drawn with replacement.
+def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int | None = None) -> Replicates:
+    """Refit to items drawn with replacement, 200 times, or fewer where there are many votes.
 
     A row of a confusion matrix with a cell of less than THIN_CELL expected votes is drawn anew around the replicate
     (Dirichlet, half a vote more in each cell): a worker without an error in the data has none in any replicate, and
@@ -91,6 +92,7 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int =
     votes, fit = case.votes, case.fit
     if fit.confusion is None:
         raise ConfigError(f"a {fit.method} fit has no confusion matrices: certify needs them.")
+    n_replicates = n_replicates or affordable_replicates(votes)
     generator, copies_i = as_generator(rng), as_copies(votes, case.copies)
     top_ik = leaders(votes)
     expected = _expected_votes(votes, fit, copies_i)
@@ -112,6 +114,17 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int =
         loss_b=np.concatenate(loss),
         tie_loss_b=np.concatenate(tie_loss),
     )
+
+
+def affordable_replicates(votes: Votes) -> int:
+    """As many replicates as the work allows, 100 at least.
+
+    >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
+    >>> affordable_replicates(votes)
+    200
+    """
+    work = max(votes.n_votes * len(votes.labels), 1)
+    return int(np.clip(MOST_WORK // work, FEWEST_REPLICATES, N_REPLICATES))
 
 
 def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) -> IntArray:
@@ -169,9 +182,22 @@ def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bo
     defined_b = loss_b[~np.isnan(loss_b)]
     if np.isnan(value) or not len(defined_b):
         return Estimate(None, reason="no item has a vote")
-    low, high = (float(end) for end in np.quantile(defined_b, [(1 - level) / 2, (1 + level) / 2]))
+    share = as_likely_passed((1 - level) / 2, len(defined_b))
+    low, high = (float(end) for end in np.quantile(defined_b, [share, 1 - share]))
     least = max(0.0, min(low, 2 * value - high)) if refuted else 0.0
     return Estimate(value, least, min(1.0, max(high, 2 * value - low)))
+
+
+def as_likely_passed(share: float, n_replicates: int) -> float:
+    """The share at which a quantile of so many replicates is as likely to be passed as one of N_REPLICATES.
+
+    The quantile at p of B draws from a law is passed by another draw with probability (p (B - 1) + 1) / (B + 1).
+
+    >>> round(as_likely_passed(.025, 200), 12), round(as_likely_passed(.025, 100), 4)
+    (0.025, 0.0202)
+    """
+    passed = (share * (N_REPLICATES - 1) + 1) / (N_REPLICATES + 1)
+    return max(0.0, (passed * (n_replicates + 1) - 1) / max(n_replicates - 1, 1))
 
 
 def _expected_votes(votes: Votes, fit: Fit, copies_i: FloatArray) -> FloatArray:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import permutations
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,9 +16,11 @@ from majorant.tally import counts
 from majorant.votes import IntArray, Votes
 
 N_PERMUTATIONS = 499
+FEW_PERMUTATIONS, MANY_VOTES = 199, 30_000  # of so many votes: whatever the number, the test is exact
 ENOUGH = 25  # permutations at least as extreme: the test stops (Besag & Clifford 1991)
 MOST_VOTES = 100_000  # beyond, items are drawn at random: a valid test of fewer items
-MOST_STEPS = 1_000  # votes on an item, up to which all items are shuffled at once, step by step
+MOST_LISTED = 6  # votes on an item, up to which one of all their orders is drawn at once,
+MOST_STEPS = 1_000  # and up to which all items are shuffled together, step by step
 LEVEL = 0.95
 
 
@@ -24,14 +29,15 @@ def workers_differ(
     *,
     rng: int | np.random.Generator,
     level: float = LEVEL,
-    n_permutations: int = N_PERMUTATIONS,
+    n_permutations: int | None = None,
 ) -> AssumptionTest:
     """Whether all workers vote alike, `passed` if that cannot be refuted, by an exact permutation test.
 
     If all workers share one confusion matrix, the votes of an item are exchangeable: who gave which is chance, also
     where items differ in difficulty.  The test shuffles votes among the workers of each item and asks how often the
     workers' shares of each label, and of agreement with their fellow voters, spread as widely as they do.  The p-value
-    is exact at any number of items.  `votes` must hold the items one by one, not merged.
+    is exact at any number of items and of permutations (by default 499, of many votes 199).  `votes` must hold the
+    items one by one, not merged.
 
     >>> votes = Votes.from_codes([i for i in range(30) for _ in "abc"], [0, 1, 2] * 30, ([0, 0, 1] + [1, 1, 0]) * 15,
     ...                          items=range(30), workers="abc", labels="ny")
@@ -44,15 +50,16 @@ def workers_differ(
     if not split.n_votes:
         text = "No item was labelled differently by two workers: whether workers differ cannot be told."
         return AssumptionTest(name=ALIKE, passed=None, p_value=None, text=text)
+    if n_permutations is None:
+        n_permutations = N_PERMUTATIONS if split.n_votes <= MANY_VOTES else FEW_PERMUTATIONS
     feature_fn = _centred_features(split)
     scale_fj = _scale(split, feature_fn)
     seen = _spread(feature_fn, split.worker_n, scale_fj)
     places = _places(split)
     extreme = tried = 0
     worker_n = split.worker_n.astype(np.intp)
-    shuffled_n = np.empty_like(worker_n)
     while tried < n_permutations and extreme < ENOUGH:
-        shuffled_n[_shuffled(places, generator)] = worker_n
+        shuffled_n = worker_n[_shuffled(places, generator)]
         extreme += _spread(feature_fn, shuffled_n, scale_fj) >= seen * (1 - 1e-12)
         tried += 1
     p_value = extreme / tried if extreme >= ENOUGH else (extreme + 1) / (tried + 1)
@@ -77,19 +84,35 @@ def _places(votes: Votes) -> list[NDArray[np.int64]]:
 
 
 def _shuffled(places: list[NDArray[np.int64]], rng: np.random.Generator) -> NDArray[np.int64]:
-    """An order that mixes the votes of each item among themselves, by Fisher and Yates on all items at once."""
+    """An order that mixes the votes of each item among themselves, all orders alike."""
     order_n = np.empty(sum(place_ih.size for place_ih in places), dtype=np.int64)
     for place_ih in places:
         n_items, n_votes = place_ih.shape
-        if n_votes > MOST_STEPS:
-            order_n[place_ih] = rng.permuted(place_ih, axis=1)
-            continue
-        mixed_hi, column = place_ih.T.copy(), np.arange(n_items)
-        for last in range(n_votes - 1, 0, -1):
-            other_i = rng.integers(last + 1, size=n_items)
-            mixed_hi[last], mixed_hi[other_i, column] = mixed_hi[other_i, column], mixed_hi[last].copy()
-        order_n[place_ih.T] = mixed_hi
+        if n_votes <= MOST_LISTED:
+            order_oh = _orders(n_votes)
+            mixed_ih = order_oh[rng.integers(len(order_oh), size=n_items, dtype=np.int32)]
+            mixed_ih += place_ih[:, :1]
+        elif n_votes <= MOST_STEPS:
+            mixed_ih = _fisher_yates(place_ih, rng)
+        else:
+            mixed_ih = rng.permuted(place_ih, axis=1)
+        order_n[place_ih] = mixed_ih
     return order_n
+
+
+@cache
+def _orders(n_votes: int) -> NDArray[np.int64]:
+    """All orders of some votes, a row each."""
+    return np.array(list(permutations(range(n_votes))), dtype=np.int64)
+
+
+def _fisher_yates(place_ih: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Each row shuffled, by Fisher and Yates on all rows at once."""
+    mixed_hi, column = place_ih.T.copy(), np.arange(len(place_ih))
+    for last in range(len(mixed_hi) - 1, 0, -1):
+        other_i = rng.integers(last + 1, size=len(column))
+        mixed_hi[last], mixed_hi[other_i, column] = mixed_hi[other_i, column], mixed_hi[last].copy()
+    return mixed_hi.T
 
 
 def _centred_features(votes: Votes) -> FloatArray:
