@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend import Countable, MemoryBackend, as_backend
+from majorant.certify.anonymous.assumptions import DRAWN_ANEW
 from majorant.certify.anonymous.counts import anonymous_claim, as_histograms, weakened
-from majorant.certify.anonymous.words import DRAWN_ANEW, SETTLES
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
 from majorant.certify.gold.cells import GoldCells, cells_of, gold_rows
 from majorant.certify.gold.claim import claim_from_cells
@@ -36,7 +36,7 @@ from majorant.merge import merge_equal_items, take_items
 from majorant.randomness import as_generator
 from majorant.tally import Patterns, two_class_histograms
 from majorant.votes import IntArray, Votes
-from majorant.wording import at_level
+from majorant.wording import ONE_LABEL, at_level, of_a_sample, void_sentence
 
 MOST_ENTRIES = 250_000  # of all workers' confusion matrices together; 200 replicates of more would fill the memory
 MOST_VOTES = 800_000  # times classes squared: what 200 refits go through in seconds; of more, a sample of the items
@@ -210,8 +210,7 @@ def _anonymous(
     """The claim about rules that ignore who voted: from counts for a crowd, from the named model for a panel."""
     sample = material.sample
     if len(sample.labels) < 2:
-        why = "All votes say the same: there is nothing to decide between."
-        return Claim(kind="anonymous", verdict="unidentified", why=why)
+        return Claim(kind="anonymous", verdict="unidentified", why=ONE_LABEL)
     if panel is not None:
         try:
             claim = panel_claim(panel, level=level, rng=rng)
@@ -252,8 +251,7 @@ def _of_sample(claim: Claim, material: Material) -> Claim:
     n_sampled = len(material.sample.items)
     if n_sampled == material.n_items:
         return claim
-    note = f"from a random sample of {n_sampled:,} of the {material.n_items:,} items, which holds enough votes"
-    return replace(claim, assumptions=(*claim.assumptions, note))
+    return replace(claim, assumptions=(*claim.assumptions, of_a_sample(n_sampled, material.n_items)))
 
 
 def _gated(claim: Claim, gate: AssumptionTest | None) -> Claim:
@@ -263,8 +261,4 @@ def _gated(claim: Claim, gate: AssumptionTest | None) -> Claim:
     gates = (*claim.gates, gate)
     if gate.passed is not False or claim.verdict in ("unidentified", "void"):
         return replace(claim, gates=gates)
-    what = "any rule that ignores who voted" if claim.kind == "anonymous" else "a rule that knows who voted"
-    void = f"(void): {SETTLES}" if claim.kind == "anonymous" else "(void)"
-    if_not = f"If votes were independent: {claim.why[:1].lower()}{claim.why[1:]}"
-    why = f"Votes depend on each other, so nothing is certified about {what} {void}. {if_not}"
-    return replace(claim, verdict="void", why=why, gates=gates, more_items=None)
+    return replace(claim, verdict="void", why=void_sentence(claim.kind, claim.why), gates=gates, more_items=None)

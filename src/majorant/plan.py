@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.certify.anonymous.sizes import NAME as SIZES_ALIKE
-from majorant.certify.anonymous.words import too_few_votes
 from majorant.certify.certificate import ALIKE, Certificate
 from majorant.certify.gold.cells import gold_cells
 from majorant.certify.gold.claim import gold_claim
@@ -24,6 +23,7 @@ from majorant.theory import crew_accuracy, majority_accuracy, map_accuracy
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.checks import as_crew, as_prior
 from majorant.votes import Votes
+from majorant.wording import TOO_FEW_VOTES
 
 Advice = Literal["enough", "better rule", "more votes", "both", "out of reach", "know who votes", "doubtful"]
 MAX_VOTES = 25
@@ -181,7 +181,7 @@ def plan(
         fit = ESTIMATORS[PANEL_METHOD if len(members) else CROWD_METHOD]().fit(votes)
     prior_k, confusion_kl = shared_model(votes, fit)
     if not given and votes.votes_i.max() < 3:
-        raise NotIdentified(too_few_votes())
+        raise NotIdentified(TOO_FEW_VOTES)
     base = plan_model(
         prior_k,
         confusion_kl,

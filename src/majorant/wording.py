@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MOST_LISTED = 8
+GOOD = ("proved", "supported")
 
 # --- numbers
 
@@ -757,6 +758,167 @@ def too_few_items(n_items: int, n_classes: int) -> str:
         f"{n_items:,} items are too few to tell how {n_classes:,} labels are mistaken for each other, beyond the limit "
         "RESAMPLED_CLASSES: nothing is certified about rules that ignore who voted. Merge rare labels."
     )
+
+
+# --- claims
+
+NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
+SETTLES = (
+    "some items are hard or workers share errors; enough gold labels, more votes per item or a method that models "
+    "this (EBCC) would settle it"
+)
+NO_VOTES = "There are no votes, so there is nothing to certify."
+ONE_LABEL = "All votes say the same: there is nothing to decide between."
+NO_THREE_VOTES = "No item has three votes: how good votes are cannot be told from agreement."
+TOO_FEW_VOTES = (
+    "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some of the "
+    "items."
+)
+
+
+def anonymous_by_counts(
+    finding: Any, level: float, conditions: Sequence[str], tied_share: float, *, difficulty: bool
+) -> str:
+    """The claim about rules that ignore who voted, from vote counts, begun by what it rests on."""
+    allowing = ", allowing for item difficulty" if difficulty else ""
+    stamp = f"({finding.verdict}, {level_percent(level)}{allowing})"
+    ties = ties_cost(tied_share, finding.tie_loss)
+    if finding.verdict in GOOD:
+        apart = f", apart from ties {stamp}{ties}" if ties else f" {stamp}"
+        return under(conditions, f"Majority vote is as good as any rule that ignores who voted{apart}.")
+    if finding.verdict == "refuted":
+        gain = f"the best rule that ignores who voted would gain about {loss_points(finding.loss)}"
+        good = f"; apart from ties it is as good as any ({finding.untied})" if finding.untied in GOOD else ""
+        return under(conditions, f"Majority vote is not the best rule for these votes {stamp}: {gain}{ties}{good}.")
+    if finding.verdict == "undecided":
+        stake = _undecided_stake(finding)
+        return under(
+            conditions, f"These items cannot tell whether majority vote is the best rule {stamp}: {stake}{ties}."
+        )
+    return (
+        f"The votes on an item are not independent given its class, so nothing is certified (void): {SETTLES}. "
+        f"{_if_independent(finding)}"
+    )
+
+
+def _if_independent(finding: Any) -> str:
+    """How far the votes are from independent, and what the numbers of a void claim would mean."""
+    best = "would be" if finding.margin > 0 else "would not be"
+    loss = f"with a loss of {loss_points(finding.loss)}" if (finding.loss.high or 0.0) >= NO_LOSS else "with no loss"
+    return (
+        f"Independent votes would look different on {100 * finding.evidence['misplaced_items']:.2g} % of the items. "
+        f"If votes were independent, majority vote {best} the best rule, {loss}."
+    )
+
+
+def _undecided_stake(finding: Any) -> str:
+    high = 100 * (finding.loss.high or 0.0)
+    stake = f"at most {high:{'.1f' if high >= 1 else '.2g'}} points" if high >= 0.01 else "less than 0.01 points"
+    decide = "no number of items in reach would decide"
+    if finding.more_items is not None:
+        decide = f"about {finding.more_items:,} fresh items, judged by themselves, would decide"
+    share = finding.items_certified
+    proved = "" if share is None else f"{percent(share)} of the items are provably decided as the best rule would, "
+    return f"{stake} of accuracy are at stake, {proved}and {decide}"
+
+
+def anonymous_by_bootstrap(verdict: str, level: float, *, untied: str | None = None, ties: str = "") -> str:
+    """The same claim from a bootstrap; `ties` is what they cost, if there are any."""
+    stamp = f"({verdict}, {level_percent(level)})"
+    if verdict == "supported":
+        apart = ", apart from ties" if ties else ""
+        return f"Majority vote is as good as any rule that ignores who voted{apart} {stamp}{ties}."
+    if verdict == "refuted":
+        good = f"; apart from ties it is as good as any ({untied})" if untied == "supported" else ""
+        return f"A rule that only counts votes beats majority vote {stamp}{ties}{good}."
+    return f"Whether majority vote is as good as any rule that ignores who voted cannot be told{ties}."
+
+
+def named_sentence(verdict: str, untied: str, share: float, patterns: int, level: float, ties: str) -> str:
+    """The claim about rules that know who voted; `patterns` are combinations of votes that such a rule decides."""
+    stamp = f"({verdict}, {level_percent(level)})"
+    if verdict == "supported":
+        apart = ", apart from ties" if ties else ""
+        return f"No rule that knows who voted beats majority vote{apart} {stamp}{ties}."
+    if verdict == "refuted":
+        seen = "one combination of votes" if patterns == 1 else f"{patterns:,} combinations of votes"
+        good = f"; apart from ties no rule beats it ({untied})" if untied == "supported" else ""
+        return f"Knowing who voted beats majority vote: it decides {seen} otherwise {stamp}{ties}{good}."
+    return (
+        "Whether knowing who voted beats majority vote cannot be told; for the workers of "
+        f"{percent(share)} of the items majority vote is optimal, apart from ties ({level_percent(level)}, each set of "
+        f"workers by itself){ties}."
+    )
+
+
+def named_refuted(level: float) -> str:
+    """The same, refuted by an e-value."""
+    return f"Knowing who voted beats majority vote (refuted, {level_percent(level)})."
+
+
+def workers_too_thin(votes: float) -> str:
+    """Workers have too few votes to be told apart."""
+    given = "1 vote" if votes == 1 else f"{votes:.0f} votes"
+    return f"Workers cannot be told apart: the worker behind the typical vote gave only {given}."
+
+
+def gold_sentence(verdict: str, apart: str, worst: str, n_open: int, n_cells: int, *, any_tied: bool) -> str:
+    """The claim by gold labels, without its stop; `worst` is the count of votes that speaks most against majority."""
+    if verdict == "proved":
+        untied = "untied " if any_tied else ""
+        return (
+            f"By the gold labels, the majority label is the likeliest one on every {untied}count of votes that occurs"
+        )
+    if verdict == "refuted":
+        good = "; apart from ties it is as good as any (proved)" if apart == "proved" else ""
+        return f"By the gold labels, a rule that ignores who voted beats majority: {worst}{good}"
+    if not n_cells:
+        return "All votes on gold items are tied"
+    return f"The gold labels leave {n_open} of {n_cells} counts of votes open: {worst}"
+
+
+def gold_count(votes: Sequence[tuple[int, Any]], n_gold: int, gold: Sequence[tuple[int, Any]]) -> str:
+    """What gold says of the items with one count of votes; each pair is a number and a label.
+
+    >>> gold_count([(2, "yes"), (1, "no")], 3, [(1, "yes"), (2, "no")])
+    'of 3 gold items with the votes 2 x yes, 1 x no, 1 is yes and 2 are no'
+    """
+    shown = ", ".join(f"{number} x {label}" for number, label in votes)
+    if not n_gold:
+        return f"no gold item has the votes {shown}"
+    found = " and ".join(f"{number:,} {'is' if number == 1 else 'are'} {label}" for number, label in gold)
+    return f"of {count(n_gold, 'gold item')} with the votes {shown}, {found}"
+
+
+def no_gold(*, one_class: bool, any_gold: bool) -> str:
+    """Gold labels that tell nothing."""
+    if one_class:
+        return "All votes name one class: there is nothing to decide."
+    return "No item with a gold label has a vote." if any_gold else "No item has a gold label."
+
+
+def void_sentence(kind: str, why: str) -> str:
+    """A claim that dependent votes leave without force, and what it would have said."""
+    anonymous = kind == "anonymous"
+    what = "any rule that ignores who voted" if anonymous else "a rule that knows who voted"
+    void = f"(void): {SETTLES}" if anonymous else "(void)"
+    if_not = f"If votes were independent: {why[:1].lower()}{why[1:]}"
+    return f"Votes depend on each other, so nothing is certified about {what} {void}. {if_not}"
+
+
+def void_by_test(test: str, why: str) -> str:
+    """A claim that rests on an assumption which a test rejects."""
+    return f"Nothing is certified about rules that ignore who voted (void): {test.rstrip('.')}. {why}"
+
+
+def failed_condition(assumption: str, p_value: float) -> str:
+    """An assumption that a test rejects, as the condition of what is said."""
+    return f"{assumption.split(':')[0]}, which fails a test (p = {p_value:.2g})"
+
+
+def of_a_sample(n_sampled: int, n_items: int) -> str:
+    """That a claim rests on some of the items."""
+    return f"from a random sample of {n_sampled:,} of the {n_items:,} items, which holds enough votes"
 
 
 # --- the page of majorant serve

@@ -8,6 +8,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from majorant.certify.anonymous.assumptions import (
+    APART,
+    DIFFICULTY,
+    SIZES,
+    assumptions,
+    not_tested,
+    untestable,
+)
 from majorant.certify.anonymous.breakdown import ENOUGH_POWER, Breakdown, find_breakdown
 from majorant.certify.anonymous.difficulty import Part, find_apart, find_difficulty, join
 from majorant.certify.anonymous.gates import (
@@ -20,24 +28,21 @@ from majorant.certify.anonymous.gates import (
 from majorant.certify.anonymous.independent import Finding, find_independent, main_sizes
 from majorant.certify.anonymous.likelihood import Histograms, flatten
 from majorant.certify.anonymous.sizes import sizes_gate
-from majorant.certify.anonymous.words import (
-    APART,
-    DIFFICULTY,
-    SIZES,
-    assumptions,
-    no_votes,
-    not_tested,
-    too_few_votes,
-    untestable,
-    why_anonymous,
-)
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim, Verdict
 from majorant.errors import ConfigError
 from majorant.interval import as_level
 from majorant.limits import sizes_within
 from majorant.randomness import as_generator
 from majorant.theory.checks import FloatArray
-from majorant.wording import too_many_votes, under
+from majorant.wording import (
+    NO_VOTES,
+    TOO_FEW_VOTES,
+    anonymous_by_counts,
+    failed_condition,
+    too_many_votes,
+    under,
+    void_by_test,
+)
 
 LARGEST_COUNT = 2.0**53  # up to here every whole number is a float of its own
 
@@ -92,11 +97,11 @@ def weakened(claim: Claim, gate: AssumptionTest, assumption: str) -> Claim:
     claim = replace(claim, gates=(*claim.gates, gate), not_tested=tested)
     if gate.passed is not False or claim.verdict in ("void", "unidentified"):
         return claim
-    condition = f"{assumption.split(':')[0]}, which fails a test (p = {gate.p_value:.2g})"
+    condition = failed_condition(assumption, gate.p_value or 0.0)
     verdict: Verdict = "void" if claim.verdict == "refuted" else unproved(claim.verdict)
     why = under([condition], claim.why)
     if verdict == "void":
-        why = f"Nothing is certified about rules that ignore who voted (void): {gate.text.rstrip('.')}. {why}"
+        why = void_by_test(gate.text, why)
     by_votes: dict[int, Verdict] = {
         h: "void" if one == "refuted" else unproved(one) for h, one in claim.by_votes.items()
     }
@@ -113,9 +118,9 @@ def weakened(claim: Claim, gate: AssumptionTest, assumption: str) -> Claim:
 
 def _independent_claim(histograms: Histograms, level: float, rng: np.random.Generator) -> Claim:
     if not histograms:
-        return Claim(kind="anonymous", verdict="unidentified", why=no_votes())
+        return Claim(kind="anonymous", verdict="unidentified", why=NO_VOTES)
     if max(histograms) < 3:
-        return Claim(kind="anonymous", verdict="unidentified", why=too_few_votes())
+        return Claim(kind="anonymous", verdict="unidentified", why=TOO_FEW_VOTES)
     finding, theta_3 = find_independent(histograms, level, rng)
     cells, items_c = flatten(histograms)
     gate = independence_gate(cells, items_c, theta_3, rng)
@@ -184,7 +189,7 @@ def _claim(
     return Claim(
         kind="anonymous",
         verdict=finding.verdict,
-        why=why_anonymous(finding, model, level, conditions, tied_share),
+        why=anonymous_by_counts(finding, level, conditions, tied_share, difficulty=model == DIFFICULTY),
         by_votes=finding.by_votes,
         untied=finding.untied if finding.verdict != "void" else None,
         margin=finding.margin,

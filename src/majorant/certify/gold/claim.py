@@ -13,7 +13,7 @@ from majorant.certify.gold.loss import best_p_values, certified, gold_loss, not_
 from majorant.certify.gold.plan import more_gold
 from majorant.interval import as_level
 from majorant.votes import Votes
-from majorant.wording import ties_cost
+from majorant.wording import gold_count, gold_sentence, no_gold, ties_cost
 
 ASSUMPTIONS = (
     "gold items are chosen without regard to their truth: at random, or by their votes",
@@ -102,9 +102,7 @@ def _by_votes(
 
 
 def _nothing_to_tell(labels: Sequence[Hashable], any_gold: bool) -> Claim:
-    why = "No item with a gold label has a vote." if any_gold else "No item has a gold label."
-    if len(labels) < 2:
-        why = "All votes name one class: there is nothing to decide."
+    why = no_gold(one_class=len(labels) < 2, any_gold=any_gold)
     return Claim(kind="gold", verdict="unidentified", why=why, model="none", assumptions=ASSUMPTIONS)
 
 
@@ -126,33 +124,19 @@ def _margin(cells: GoldCells, alpha: float) -> float | None:
 
 
 def _why(verdict: Verdict, apart: Verdict, cells: GoldCells, labels: Sequence[Hashable], alpha: float) -> str:
-    if verdict == "proved":
-        untied = "untied " if cells.tied_c.any() else ""
-        return (
-            f"By the gold labels, the majority label is the likeliest one on every {untied}count of votes that occurs"
-        )
-    if verdict == "refuted":
-        good = "; apart from ties it is as good as any (proved)" if apart == "proved" else ""
-        return f"By the gold labels, a rule that ignores who voted beats majority: {_worst(cells, labels)}{good}"
-    untied_cells = cells.untied
-    if not len(untied_cells.items_c):
-        return "All votes on gold items are tied"
-    n_open = int((best_p_values(untied_cells) > alpha).sum())
-    worst = _worst(untied_cells, labels)
-    return f"The gold labels leave {n_open} of {len(untied_cells.items_c)} counts of votes open: {worst}"
+    untied, any_tied = cells.untied, bool(cells.tied_c.any())
+    shown = cells if verdict == "refuted" else untied
+    worst = _worst(shown, labels) if len(shown.items_c) else ""
+    n_open = int((best_p_values(untied) > alpha).sum())
+    return gold_sentence(verdict, apart, worst, n_open, len(untied.items_c), any_tied=any_tied)
 
 
 def _worst(cells: GoldCells, labels: Sequence[Hashable]) -> str:
     """The count that speaks most against majority, in words."""
     worst = int(np.lexsort([-cells.items_c, -best_p_values(cells), worse_p_values(cells)])[0])
-    gold_k, top_k = cells.gold_ck[worst], cells.top_ck[worst]
-    count_k = cells.counts_ck[worst]
-    votes = ", ".join(f"{count_k[k]} x {labels[k]}" for k in np.argsort(-count_k, kind="stable") if count_k[k])
-    if not cells.gold_c[worst]:
-        return f"no gold item has the votes {votes}"
-    gold = "1 gold item" if cells.gold_c[worst] == 1 else f"{cells.gold_c[worst]:,} gold items"
+    gold_k, top_k, count_k = cells.gold_ck[worst], cells.top_ck[worst], cells.counts_ck[worst]
+    votes = [(int(count_k[k]), labels[k]) for k in np.argsort(-count_k, kind="stable") if count_k[k]]
     shown = [int(cells.majority_c[worst]), int(np.where(top_k, -1, gold_k).argmax())]
     if top_k.sum() > 1:
         shown = np.argsort(-gold_k, kind="stable")[:2].tolist()
-    found = " and ".join(f"{gold_k[k]:,} {'is' if gold_k[k] == 1 else 'are'} {labels[k]}" for k in shown)
-    return f"of {gold} with the votes {votes}, {found}"
+    return gold_count(votes, int(cells.gold_c[worst]), [(int(gold_k[k]), labels[k]) for k in shown])

@@ -17,6 +17,7 @@ from majorant.estimate.fit import Fit, Refits
 from majorant.interval import Estimate, as_level
 from majorant.randomness import as_generator
 from majorant.votes import IntArray, Votes
+from majorant.wording import NO_THREE_VOTES
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
 N_REPLICATES, FEWEST_REPLICATES = 200, 100
@@ -66,8 +67,7 @@ def identified(case: Case, level: float, *, per_worker: bool) -> bool:
 
 def unidentified(kind: ClaimKind, model: str, assumptions: tuple[str, ...]) -> Claim:
     """The claim on votes without an item of three."""
-    why = "No item has three votes: how good votes are cannot be told from agreement."
-    return cannot_tell(kind, why, model, assumptions)
+    return cannot_tell(kind, NO_THREE_VOTES, model, assumptions)
 
 
 def cannot_tell(kind: ClaimKind, why: str, model: str, assumptions: tuple[str, ...]) -> Claim:

@@ -30,7 +30,7 @@ from majorant.estimate.fit import Fit
 from majorant.interval import Estimate
 from majorant.theory.crew import ballot_work, crew_margins
 from majorant.votes import IntArray, Votes
-from majorant.wording import ties_cost
+from majorant.wording import named_sentence, ties_cost, workers_too_thin
 
 INDEPENDENT = "votes are independent given the true label"
 VOTES_PER_CLASS = 20  # that the worker behind the typical vote must have given, or workers cannot be told apart
@@ -92,13 +92,11 @@ def typical(votes_j: FloatArray) -> float:
 
 def _too_thin(typical: float) -> Claim:
     """No verdict: confusion matrices of workers with few votes fit noise, and overstate what knowing them gains."""
-    given = "1 vote" if typical == 1 else f"{typical:.0f} votes"
-    why = f"Workers cannot be told apart: the worker behind the typical vote gave only {given}."
     loss = Estimate(None, reason="too few votes per worker")
     return Claim(
         kind="named",
         verdict="undecided",
-        why=why,
+        why=workers_too_thin(typical),
         loss=loss,
         model=MODEL,
         assumptions=ASSUMPTIONS,
@@ -130,7 +128,7 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     return Claim(
         kind="named",
         verdict=verdict,
-        why=_sentence(verdict, untied, share, {**refuted, **refuted_ties}, level, ties),
+        why=named_sentence(verdict, untied, share, sum({**refuted, **refuted_ties}.values()), level, ties),
         by_votes=by_votes,
         untied=untied,
         margin=margin,
@@ -249,22 +247,3 @@ def _refuted_votes(
 def _by_size(votes: Votes, item: IntArray) -> Mapping[int, int]:
     n_votes, n_patterns = np.unique(votes.votes_i[item], return_counts=True)
     return dict(zip(n_votes.tolist(), n_patterns.tolist(), strict=True))
-
-
-def _sentence(
-    verdict: Verdict, untied: Verdict, share: float, refuted: Mapping[int, int], level: float, ties: str
-) -> str:
-    stamp = f"({verdict}, {100 * level:g} %)"
-    if verdict == "supported":
-        apart = ", apart from ties" if ties else ""
-        return f"No rule that knows who voted beats majority vote{apart} {stamp}{ties}."
-    if verdict == "refuted":
-        n_patterns = sum(refuted.values())
-        seen = "one combination of votes" if n_patterns == 1 else f"{n_patterns:,} combinations of votes"
-        good = f"; apart from ties no rule beats it ({untied})" if untied == "supported" else ""
-        return f"Knowing who voted beats majority vote: it decides {seen} otherwise {stamp}{ties}{good}."
-    return (
-        "Whether knowing who voted beats majority vote cannot be told; for the workers of "
-        f"{100 * share:.1f} % of the items majority vote is optimal, apart from ties ({100 * level:g} %, each set of "
-        f"workers by itself){ties}."
-    )

@@ -22,7 +22,6 @@ from majorant.certify.named.bootstrap import (
 from majorant.certify.named.design import FloatArray, as_copies
 from majorant.certify.named.verdicts import (
     RARE_SHARE,
-    anonymous_sentence,
     clearly_negative,
     deviation,
     fresh_to_tell_margin,
@@ -36,7 +35,7 @@ from majorant.tally import Patterns, by_votes, counts, distinct_counts, tied
 from majorant.theory.checks import safe_log
 from majorant.theory.margin import majority_margins
 from majorant.votes import IntArray
-from majorant.wording import ties_cost, too_few_items, too_many_votes
+from majorant.wording import anonymous_by_bootstrap, ties_cost, too_few_items, too_many_votes
 
 MODEL = "independent votes"
 INDEPENDENT = "votes are independent given the true label"
@@ -113,7 +112,7 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     return Claim(
         kind="anonymous",
         verdict=verdict,
-        why=anonymous_sentence(verdict, level, untied=apart, ties=ties_cost(lost.tied_share, tie_loss)),
+        why=anonymous_by_bootstrap(verdict, level, untied=apart, ties=ties_cost(lost.tied_share, tie_loss)),
         by_votes=verdicts,
         untied=apart,
         margin=margin[worst],

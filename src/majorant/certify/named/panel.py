@@ -14,7 +14,6 @@ from majorant.certify.named.claim import ASSUMPTIONS, MODEL, NOT_TESTED
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, leaders, worker_sets
 from majorant.certify.named.verdicts import (
     RARE_SHARE,
-    anonymous_sentence,
     clearly_negative,
     clearly_positive,
     deviation,
@@ -27,7 +26,7 @@ from majorant.errors import ConfigError
 from majorant.theory.checks import safe_log
 from majorant.theory.crew import count_distribution
 from majorant.votes import IntArray
-from majorant.wording import ties_cost
+from majorant.wording import anonymous_by_bootstrap, ties_cost
 
 MOST_CELLS = 20_000  # vote counts, before those that do not add up are left out
 
@@ -112,7 +111,7 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     return Claim(
         kind="anonymous",
         verdict=verdict,
-        why=anonymous_sentence(verdict, level, untied=apart, ties=ties_cost(tied_share, tie_loss)),
+        why=anonymous_by_bootstrap(verdict, level, untied=apart, ties=ties_cost(tied_share, tie_loss)),
         by_votes=verdicts,
         untied=apart,
         margin=float(fit_margin[worst]),

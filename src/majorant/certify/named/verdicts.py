@@ -25,18 +25,6 @@ def weakest_verdict(verdicts: Collection[Verdict]) -> Verdict:
     return "supported" if set(verdicts) == {"supported"} else "undecided"
 
 
-def anonymous_sentence(verdict: Verdict, level: float, *, untied: Verdict | None = None, ties: str = "") -> str:
-    """What an anonymous verdict from a bootstrap says in words; `ties` is what they cost, if there are any."""
-    stamp = f"({verdict}, {100 * level:g} %)"
-    if verdict == "supported":
-        apart = ", apart from ties" if ties else ""
-        return f"Majority vote is as good as any rule that ignores who voted{apart} {stamp}{ties}."
-    if verdict == "refuted":
-        good = f"; apart from ties it is as good as any ({untied})" if untied == "supported" else ""
-        return f"A rule that only counts votes beats majority vote {stamp}{ties}{good}."
-    return f"Whether majority vote is as good as any rule that ignores who voted cannot be told{ties}."
-
-
 def lower_limit(value_b: FloatArray, level: float) -> FloatArray:
     """The bootstrap's lower limit along the first axis; margins of inf are legal.
 

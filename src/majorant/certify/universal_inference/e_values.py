@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from majorant.certify.anonymous.evidence import SPLITS, TRAIN_SHARE
 from majorant.certify.certificate import Claim, Verdict
 from majorant.certify.named.design import WorkerSets, as_copies, worker_sets
-from majorant.certify.named.verdicts import RARE_SHARE, anonymous_sentence
+from majorant.certify.named.verdicts import RARE_SHARE
 from majorant.certify.universal_inference.comparison import (
     LOG_ZERO,
     Comparisons,
@@ -46,6 +46,7 @@ from majorant.certify.universal_inference.search import likeliest, not_optimal
 from majorant.tally import counts
 from majorant.theory.checks import FloatArray
 from majorant.votes import Votes
+from majorant.wording import anonymous_by_bootstrap, named_refuted
 
 PSEUDO = 0.5  # votes of each label and items of each class that training adds: no test item is ruled out
 SIMPLER = (0.0, 0.5, 1.0)  # shares of the way to the simpler model
@@ -279,9 +280,7 @@ def with_e_values(
 
 def _refuted(claim: Claim, level: float) -> Claim:
     """Refuted for all items together; for a number of votes only where there is no other."""
-    why = anonymous_sentence("refuted", level)
-    if claim.kind == "named":
-        why = f"Knowing who voted beats majority vote (refuted, {100 * level:g} %)."
+    why = named_refuted(level) if claim.kind == "named" else anonymous_by_bootstrap("refuted", level)
     by_votes: dict[int, Verdict] = dict(claim.by_votes) if len(claim.by_votes) > 1 else {}
     by_votes = by_votes or dict.fromkeys(claim.by_votes, "refuted")
     return replace(claim, verdict="refuted", why=why, by_votes=by_votes, more_items=None)
