@@ -24,7 +24,7 @@ MOMENTS = {
     "sorting": ("majorant.backend.sorting", "_write", 3),
     "fitting": ("majorant.backend.checkpoint", "save_climb", 4),
     "writing": ("majorant.output", "_fill_table", 3),
-    "the last moment": ("majorant.output", "_give_usual_permissions", ".labels.csv"),
+    "the last moment": ("majorant.atomic", "_keep_permissions", ".labels.csv"),
 }
 RUN = """
 import importlib, os, signal, sys, resource

@@ -20,7 +20,8 @@ from majorant.backend import MemoryBackend
 from majorant.backend.counting import as_patterns, patterns_query, worker_query
 from majorant.backend.spark import session
 from majorant.backend.spark.backend import SparkBackend
-from majorant.backend.spark.files import read_votes
+from majorant.backend.spark.files import read_votes, spark_errors
+from majorant.backend.spark.frames import encode_table
 from majorant.backend.spark.votes import SparkEngine
 from majorant.claims import inquire
 from majorant.claims import inquire as inquire_in_memory
@@ -409,6 +410,41 @@ def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as stop:
         main()
     assert (stop.value.code, "no.csv" in capsys.readouterr().err) == (2, True)
+
+
+def votes_of_text(n, word):
+    return "item,worker,label\n" + "".join(f"i{k // 3:03},w{k % 3},{(word, 'no')[k % 5 // 4]}\n" for k in range(3 * n))
+
+
+def test_files_that_change_while_spark_reads_them_are_refused(spark, tmp_path, monkeypatch):
+    path = tmp_path / "votes.csv"
+    path.write_text(votes_of_text(40, "si"))
+
+    def replaced(*arguments, **named):
+        other = tmp_path / "other.csv"
+        other.write_text(votes_of_text(40, "ja"))
+        other.replace(path)
+        return encode_table(*arguments, **named)
+
+    monkeypatch.setattr("majorant.backend.spark.files.encode_table", replaced)
+    with pytest.raises(DataError, match="changed while Spark worked on them"):
+        read_votes(spark, [str(path)], ReadOptions())
+
+
+@pytest.mark.parametrize("kept", ["all", "none"])
+def test_blocks_that_are_computed_again_from_other_votes_are_refused(spark, tmp_path, kept):
+    """An executor is lost with its blocks, and the file is another by now: of as many bytes, or with no known item."""
+    path = tmp_path / "votes.csv"
+    path.write_text(votes_of_text(40, "si"))
+    votes = read_votes(spark, [str(path)], ReadOptions())
+    expected = votes.engine.map_sum(column_sums())
+    votes.frame.unpersist(blocking=True)
+    np.testing.assert_array_equal(votes.engine.map_sum(column_sums()), expected)
+    votes.frame.unpersist(blocking=True)
+    text = path.read_text()
+    path.write_text(text[::-1].replace("on", "is", 3)[::-1] if kept == "all" else text.replace("w", "x"))
+    with pytest.raises(DataError, match="changed while Spark worked on them"), spark_errors():
+        votes.engine.map_sum(column_sums())
 
 
 TABLE = "item,worker,label,language\na,w,1,de\na,x,2,de\nb,w,2,fr\nb,x,2,fr\nb,x,2,fr\nc,w,,fr\nc,y,,fr\n"

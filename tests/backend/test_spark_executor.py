@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import majorant
@@ -68,6 +70,39 @@ with on_spark.spark_session("local-cluster[2,1,1024]", memory="1g", settings=set
     same = before.sort_by("item").equals(after.sort_by("item"))
     print(json.dumps({"votes": float(found.sum()), "sums": found.tolist() == expected.tolist(), "labels": same}))
 """
+
+
+@pytest.mark.parametrize("size", ["16k", "400k"])
+def test_a_disk_that_is_full_is_a_message_and_leaves_nothing(tmp_path, size):
+    """Spark's temporary files on a file system of their own with little room; the votes before it is full are lost."""
+    try:
+        session.require_spark()
+    except ConfigError as missing:
+        pytest.skip(str(missing))
+    disk, out = tmp_path / "disk", tmp_path / "out"
+    disk.mkdir()
+    mount = f'mount -t tmpfs -o size={size} tmpfs {disk} && exec "$@"'
+    within = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*within, "true"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("this system lets nobody mount a file system of his own")
+    rng = np.random.default_rng(0)
+    rows = [f"item number {n // 3},w{n % 3},{'ny'[rng.integers(2)]}\n" for n in range(60_000)]
+    (tmp_path / "votes.csv").write_text("item,worker,label\n" + "".join(rows))
+    command = [sys.executable, "-m", "majorant", "check", str(tmp_path / "votes.csv"), "--engine", "spark"]
+    source = str(Path(majorant.__file__).parents[1])
+    full = subprocess.run(
+        [*within, *command, "--master", "local[2]", "--out", str(out), "-q"],
+        capture_output=True, text=True, check=False, timeout=900, cwd=tmp_path,
+        env={**os.environ, "SPARK_LOCAL_DIRS": str(disk), "PYTHONPATH": source},
+    )  # fmt: skip
+    assert full.returncode == 2, full.stderr
+    assert "No space left on device" in full.stderr
+    assert "SPARK_LOCAL_DIRS" in full.stderr
+    assert "Traceback" not in full.stderr
+    assert not out.exists() or not list(out.iterdir())
 
 
 def test_an_executor_that_dies_changes_nothing(tmp_path):

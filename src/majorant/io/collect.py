@@ -142,9 +142,15 @@ def encode_part(
 def _refuse_many(coder: Coder, span: Span, role: str, name: str, max_classes: int) -> None:
     values = coder.known if isinstance(coder.known, list) else coder.known.slice(max_classes, 1).to_pylist()
     shown = values[max_classes] if isinstance(coder.known, list) else values[0]
-    raise DataError(
-        f"{span.source}, column {name!r}: more than {max_classes:,} different labels, e.g. {str(shown)[:60]!r}; it is "
-        f"probably not the column of {role} labels. Say which is with {role}='NAME', or allow more with max_classes=."
+    raise too_many_labels(span.source, role, name, max_classes, shown)
+
+
+def too_many_labels(source: str, role: str, name: str, most: int, shown: object) -> DataError:
+    """The refusal of a column that is hardly one of labels."""
+    kind = "labels" if role == "label" else "gold labels"
+    return DataError(
+        f"{source}, column {name!r}: more than {most:,} different labels, e.g. {str(shown)[:60]!r}; it is probably not "
+        f"the column of {kind}. Say which is with {role}='NAME', or allow more with max_classes=."
     )
 
 

@@ -50,20 +50,20 @@ def open_rows(source: Any, how: ReadOptions) -> Iterator[list[Rows]]:
     with ExitStack() as stack:
         if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
             found = find_files(source, stack, allow_network=how.allow_network)
-            before = [_stamp(path) for _, path in found]
+            before = [stamp(path) for _, path in found]
             files = [identify(*f, encoding=how.encoding, format=how.format) for f in found]
             apart = _told_apart(files)
             opened = (_open_file(file, how, stack, one) for file, one in zip(files, apart, strict=True))
             yield [with_partitions(rows, partitions(rows.source) | _file_name(rows, how.choice)) for rows in opened]
-            for (name, path), stamp in zip(found, before, strict=True):
-                if _stamp(path) != stamp:
+            for (name, path), earlier in zip(found, before, strict=True):
+                if stamp(path) != earlier:
                     raise DataError(f"{name} changed while it was read. Run again when nothing writes to it any more.")
         else:
             _refuse_file_settings(how)
             yield [open_frame(source, how.choice)]
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def stamp(path: Path) -> tuple[int, int, int] | None:
     """What changes when a file is written to or replaced; None where it is gone, which readers tell themselves."""
     try:
         found = path.stat()

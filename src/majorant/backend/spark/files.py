@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.backend.spark.frames import encode_table
+from majorant.backend.spark.pack import CHANGED
 from majorant.backend.spark.votes import SparkVotes
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import find_roles
@@ -17,7 +18,7 @@ from majorant.io.files import ENDINGS, PACKINGS
 from majorant.io.formats import recognise_table
 from majorant.io.joined import values_of
 from majorant.io.json_text import LAID_OUT
-from majorant.io.opening import open_rows, open_table
+from majorant.io.opening import open_rows, open_table, stamp
 from majorant.io.options import ReadOptions
 from majorant.io.table import Rows, Table
 from majorant.io.values import voted
@@ -26,12 +27,22 @@ from majorant.io.wide import detect_wide
 PACKED = (*PACKINGS, ".bz2")  # Spark unpacks one more than we do
 TABS = (".tsv", ".tab")
 MOST_STATUSES = 1_000
+NO_SPACE = "No space left on device"
+MORE_SPACE = "It sorts votes in its folder for temporary files: make room there, or name another by SPARK_LOCAL_DIRS."
 HERE_BYTES = 1 << 28  # files up to this size may be laid out by the driver; larger ones are tables that Spark reads
 
 
 def read_votes(spark: Any, files: Sequence[str], options: ReadOptions) -> SparkVotes:
     """The votes of some files: a plain table is read by Spark, all else is laid out by the driver and sent."""
-    options = replace(options, seconds="", threads=None, progress=None)
+    before = [stamp(Path(file)) for file in files]
+    votes = _read(spark, files, replace(options, seconds="", threads=None, progress=None))
+    if [stamp(Path(file)) for file in files] != before:
+        votes.close()
+        raise DataError(CHANGED)
+    return votes
+
+
+def _read(spark: Any, files: Sequence[str], options: ReadOptions) -> SparkVotes:
     if _is_here(files):
         with open_rows(list(files), options) as every:
             plain = all(_is_plain(rows, options) for rows in every)
@@ -159,6 +170,10 @@ def spark_errors() -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
+        if CHANGED in str(error):
+            raise DataError(CHANGED) from None
+        if NO_SPACE in str(error):
+            raise ConfigError(f"Spark gave up: {NO_SPACE}. {MORE_SPACE}") from error
         raise ConfigError(f"Spark gave up: {_first_line(error)}") from error
 
 

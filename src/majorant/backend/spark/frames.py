@@ -16,7 +16,7 @@ from majorant.backend.spark.pack import ARRAYS, COUNTS, FACTS, Packing, Places, 
 from majorant.backend.spark.votes import SparkVotes
 from majorant.errors import ConfigError, DataError
 from majorant.io.build import no_votes
-from majorant.io.collect import Coded, Span
+from majorant.io.collect import Coded, Span, too_many_labels
 from majorant.io.gold import Gold, load_gold, match_gold, one_gold, spellings
 from majorant.io.labels import Labelled, name_labels
 from majorant.io.notes import LISTED, Coverage, make_account
@@ -102,6 +102,7 @@ def encode_table(
     places = Places(
         part_b=np.array(facts["part"], dtype=np.int64),
         item_b=np.concatenate([[0], np.cumsum(facts["items"], dtype=np.int64)]),
+        seal_b=np.array(facts["seal"], dtype=np.int64),
         n_workers=n_workers,
         n_classes=n_classes,
         has_gold=words.gold_map is not None,
@@ -189,10 +190,7 @@ def _distinct(frame: Any, role: str, table: Table, options: ReadOptions) -> list
     values = [row[0] for row in frame.select(role).distinct().limit(most + 2).collect()]
     filled = [value for value in values if is_vote(value, options.no_vote)]
     if len(filled) > most:
-        raise DataError(
-            f"{table.source}, column {name!r}: more than {most:,} different labels, e.g. {filled[0]!r}; it is probably "
-            f"not the column of {role} labels. Say which is with {role}='NAME', or allow more with max_classes=."
-        )
+        raise too_many_labels(table.source, role, name, most, filled[0])
     return [value for value in values if value is not None]
 
 
@@ -283,6 +281,7 @@ def _kept(parted: Any, packing: Packing, folder: str | None) -> Any:
     schema = T.StructType(
         [
             T.StructField("part", T.IntegerType()),
+            T.StructField("seal", T.LongType()),
             *(T.StructField(name, T.LongType()) for name in COUNTS),
             T.StructField("trouble", T.StringType()),
             *(T.StructField(name, T.BinaryType()) for name in ARRAYS),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import warnings
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,14 +19,24 @@ from numpy.typing import NDArray
 
 from majorant.account import Account
 from majorant.backend import Part
+from majorant.errors import DataError
 from majorant.io.notes import LISTED
 from majorant.io.table import arrow_view
 from majorant.kernels import Block
 from majorant.votes import IntArray, Votes
 
+CHANGED = "The votes changed while Spark worked on them. Run again when nothing writes to them any more."
 COUNTS = ("items", "votes", "rows", "merged", "nameless", "bare")
 ARRAYS = ("columns", "offsets", "gold", "by_label", "gold_by_label")
-FACTS = ("part", *COUNTS, "trouble", "by_label", "gold_by_label", "bare_names")  # what the driver is told of a block
+FACTS = (
+    "part",
+    "seal",
+    *COUNTS,
+    "trouble",
+    "by_label",
+    "gold_by_label",
+    "bare_names",
+)  # what the driver is told of a block
 PACKED = ("part", "columns", "offsets", "gold")  # what a pass needs
 
 
@@ -65,12 +76,21 @@ def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
     facts, arrays, items = pack_table(table, packing)
     row: dict[str, Any] = {
         "part": pa.array([part], pa.int32()),
+        "seal": pa.array([sealed(*(arrays[name].tobytes() for name in PACKED[1:]))], pa.int64()),
         **{name: pa.array([facts[name]], pa.int64()) for name in COUNTS},
         "trouble": pa.array([facts["trouble"]], pa.string()),
         **{name: pa.array([arrays[name].tobytes()], pa.binary()) for name in ARRAYS},
         **{name: as_list(names) for name, names in (("bare_names", facts["bare_names"]), ("names", items))},
     }
     yield pa.record_batch(row)
+
+
+def sealed(*content: Any) -> int:
+    """A checksum of a block: one that is computed again, from votes that changed since, has another."""
+    seal = 0
+    for part in content:
+        seal = zlib.crc32(part, seal)
+    return seal
 
 
 def pack_table(table: Any, packing: Packing) -> tuple[dict[str, Any], dict[str, NDArray[Any]], Any]:
@@ -155,6 +175,7 @@ class Places:
 
     part_b: NDArray[np.int64]  # rising
     item_b: NDArray[np.int64]  # where its items begin, and the end
+    seal_b: NDArray[np.int64]  # its checksum
     n_workers: int
     n_classes: int
     has_gold: bool
@@ -166,11 +187,13 @@ def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
 
     packing = Packing(n_workers=places.n_workers, n_classes=places.n_classes, repeats="each")
     for row in range(batch.num_rows):
-        index = int(np.searchsorted(places.part_b, batch.column("part")[row].as_py()))
-        column_n, offsets_i, gold_i = (
-            np.frombuffer(batch.column(name)[row].as_buffer(), dtype)
-            for name, dtype in (("columns", packing.dtype), ("offsets", packing.dtype), ("gold", np.int32))
-        )
+        part = batch.column("part")[row].as_py()
+        index = int(np.searchsorted(places.part_b, part))
+        content = [batch.column(name)[row].as_buffer() for name in PACKED[1:]]
+        if part not in places.part_b or sealed(*content) != places.seal_b[index]:
+            raise DataError(CHANGED)
+        kinds = (packing.dtype, packing.dtype, np.dtype(np.int32))
+        column_n, offsets_i, gold_i = (np.frombuffer(*both) for both in zip(content, kinds, strict=True))
         shape = (len(offsets_i) - 1, places.n_workers * places.n_classes)
         matrix = csr_array((np.ones(len(column_n)), column_n, offsets_i), shape=shape)
         yield Block(

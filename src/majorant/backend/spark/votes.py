@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from majorant.account import Account
-from majorant.backend.spark.pack import PACKED, Places, as_list, blocks_of, mapped, votes_of, without_gold
+from majorant.backend.spark.pack import CHANGED, PACKED, Places, as_list, blocks_of, mapped, votes_of, without_gold
 from majorant.blocks import Rows, add_up
+from majorant.errors import DataError
 from majorant.kernels import Block, FloatArray
 from majorant.merge import take_items
 from majorant.votes import IntArray, Votes
@@ -110,6 +111,8 @@ def _results(frame: Any, n_groups: int | None, places: Places) -> Iterator[Any]:
         grouped = frame.withColumn("run", group).repartition(n_groups, "run").select("run", "part", "total")
         frame = mapped(grouped, _add_runs, SUM)
     table = frame.toArrow()
+    if table.num_rows != (len(places.part_b) if n_groups is None else n_groups):
+        raise DataError(CHANGED)  # a block has no votes left
     order = np.argsort(table.column("part").to_numpy())
     total = table.column("total")
     for row in order.tolist():
