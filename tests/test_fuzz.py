@@ -10,7 +10,6 @@ import pytest
 
 import majorant as mj
 from corpus import FOUND, READERS, fuzz
-from majorant.certify.named.bootstrap import bootstrap
 from majorant.report.figures import workers
 from majorant.report.files import write_result
 from majorant.report.summary import result_summary
@@ -71,6 +70,11 @@ def test_ten_minutes_of_the_campaign():
     command = [sys.executable, "-m", "corpus.fuzz", "--minutes", "10", "--inputs", "20000", "--tables", "300"]
     done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_intervals_hold_their_value_down_to_the_lowest_level():
+    assert fuzz.check_fault(VOTES, 0.501, whole=False) is None
+    assert "level must lie between .5 and 1" in fuzz.check_fault(VOTES, 0.5, whole=False)
 
 
 def test_a_table_goes_through_check_with_its_invariants():
@@ -163,8 +167,9 @@ def test_each_invariant_sees_what_is_wrong(whole_set, name, edit, fault):
 
 def test_in_a_hurry_the_same_is_looked_at(monkeypatch):
     """Small budgets and few figures: names drawn wrongly are seen, budgets are the usual ones again afterwards."""
-    before = bootstrap.__kwdefaults__["n_replicates"]
+    before = [getattr(module, name) for module, name in fuzz.budgeted()]
+    assert {name for _, name in fuzz.budgeted()} == set(fuzz.BUDGETS)
     assert fuzz.check_fault(VOTES, whole=False) is None
-    assert bootstrap.__kwdefaults__["n_replicates"] == before == 200
+    assert [getattr(module, name) for module, name in fuzz.budgeted()] == before
     monkeypatch.setattr(workers, "clipped", lambda name, most: str(name)[:8])
     assert "are not named" in fuzz.check_fault(VOTES, whole=False)

@@ -11,9 +11,11 @@ import tomllib
 import urllib.request
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from corpus import TABLE
+from majorant.database import LOCKED, connect
 from web.serving import serving
 
 ROOT = Path(__file__).parent.parent
@@ -83,6 +85,19 @@ def test_the_page_listens_on_this_machine_alone_and_calls_nobody(tmp_path, monke
         port = int(address.split(":")[2].split("/")[0])
         with socket.socket() as client, pytest.raises(ConnectionRefusedError):
             client.connect(("127.0.0.2", port))
+
+
+def test_every_database_is_opened_in_one_place_and_locked():
+    """One more is opened for an address that the user allowed, and for nothing else."""
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / "majorant").rglob("*.py")}
+    opened = {path.name for path, text in sources.items() if re.search(r"duckdb\.(connect|sql|query|execute)\(", text)}
+    assert opened == {"database.py", "network.py"}
+    with connect(1) as database:
+        for setting in ("autoload_known_extensions = true", "enable_external_access = true", "threads = 2"):
+            with pytest.raises(duckdb.Error, match="locked"):
+                database.execute(f"SET {setting}")
+        settings = {name: database.execute(f"SELECT current_setting('{name}')").fetchall()[0][0] for name in LOCKED}
+    assert {name: str(value).lower() for name, value in settings.items()} == LOCKED
 
 
 def test_every_dependency_is_listed_with_its_licence():

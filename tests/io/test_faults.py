@@ -142,10 +142,20 @@ def test_a_file_name_that_is_not_utf8(tmp_path):
     with gzip.open(path, "wb") as file:
         file.write(TABLE.encode())
     out = tmp_path / "out"
-    done = run("check", os.fsdecode(path), "--out", str(out), "--verbose")
-    assert done.returncode == 0, done.stderr
+    nowhere = {**os.environ, "MPLCONFIGDIR": "/dev/null/nowhere"}  # nor does a cache that cannot be written say a word
+    done = run("check", os.fsdecode(path), "--out", str(out), "--verbose", "--no-log-progress", env=nowhere)
+    assert (done.returncode, done.stderr) == (0, "")
     assert "v\\udce9.csv.gz" in done.stdout
     assert "v\\udce9.csv.gz" in (out / "result.json").read_text()
+
+
+@pytest.mark.parametrize(("role", "kind"), [("label", "labels"), ("gold", "gold labels")])
+def test_a_column_with_too_many_labels_is_named_once(role, kind):
+    table = {"item": range(5), "worker": ["w"] * 5, "label": ["y"] * 5, role: [f"text {n}" for n in range(5)]}
+    with pytest.raises(
+        DataError, match=rf"column '{role}': more than 3 .*, e\.g\. 'text 3'; .* the column of {kind}\. Say"
+    ):
+        mj.read(table, max_classes=3)
 
 
 def test_error_messages_hold_no_control_signs(tmp_path):
