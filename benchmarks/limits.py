@@ -1,6 +1,6 @@
 """What tables that are large in an unusual way cost: processor time and peak of memory of a process of its own.
 
-python benchmarks/limits.py [docs/limits.md]        some minutes; with a file, its table is written anew
+python benchmarks/limits.py [docs/limits.md] [--only JSON]    some minutes; with a file, its rows are written anew
 
 Each case is one that once ran for hours, filled the memory or was refused late.  It goes through `check --out`, or is
 refused with the name of a limit.
@@ -8,6 +8,7 @@ refused with the name of a limit.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
 import json
@@ -23,7 +24,6 @@ import numpy as np
 
 BOUND = 120  # seconds of processor time, and
 ROOM = 4_000_000_000  # bytes, that no case may exceed
-TABLE = re.compile(r"(?<=\n)\| table \|.*?(?=\n\n)", re.DOTALL)
 
 
 def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> Path:
@@ -125,21 +125,25 @@ main()
 
 
 def main() -> None:
-    """Print the table; write it into a page where one is named."""
+    """Print the table, or the rows that are asked for; write them into a page where one is named."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("page", nargs="?", type=Path)
+    parser.add_argument("--only", default="", help="cases whose name has this in it")
+    given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CPU, (30 * 60, 30 * 60))
-    lines = ["| table | ends | processor time | peak of memory |", "|---|---|---|---|"]
-    print("\n".join(lines))
-    failed = []
-    for name, (make, more) in CASES.items():
+    print("| table | ends | processor time | peak of memory |", "|---|---|---|---|", sep="\n")
+    failed, rows = [], {}
+    for name, (make, more) in [(name, case) for name, case in CASES.items() if given.only in name]:
         with tempfile.TemporaryDirectory() as place:
             seconds, peak, ends = measured(make(Path(place)), more, Path(place))
-        lines.append(f"| {name} | {ends} | {seconds:.1f} s | {peak / 1e9:.2f} GB |")
-        print(lines[-1], flush=True)
+        rows[name] = f"| {name} | {ends} | {seconds:.1f} s | {peak / 1e9:.2f} GB |"
+        print(rows[name], flush=True)
         if seconds > BOUND or peak > ROOM:
             failed.append(name)
-    if len(sys.argv) > 1:
-        page = Path(sys.argv[1])
-        page.write_text(TABLE.sub("\n".join(lines), page.read_text(encoding="utf-8")), encoding="utf-8")
+    if given.page is not None:
+        lines = given.page.read_text(encoding="utf-8").split("\n")
+        measured_rows = {line: rows.get(line.split(" | ")[0].removeprefix("| "), line) for line in lines}
+        given.page.write_text("\n".join(measured_rows[line] for line in lines), encoding="utf-8")
     sys.exit(f"Beyond the bound: {', '.join(failed)}" if failed else 0)
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from majorant.backend.spark import session
 from majorant.backend.spark.backend import SparkBackend
 from majorant.backend.spark.files import read_votes, spark_errors
 from majorant.backend.spark.frames import encode_table
+from majorant.backend.spark.pack import Packing, Places, blocks_of, pack
 from majorant.backend.spark.votes import SparkEngine
 from majorant.claims import inquire
 from majorant.claims import inquire as inquire_in_memory
@@ -410,6 +412,21 @@ def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as stop:
         main()
     assert (stop.value.code, "no.csv" in capsys.readouterr().err) == (2, True)
+
+
+def test_a_block_that_is_not_the_one_that_was_packed_is_refused():
+    pytest.importorskip("pyspark")
+    codes = {"item": ["a", "a", "b"], "worker": [0, 1, 0], "label": [0, 1, 1], "gold": [-1, -1, -1]}
+    [batch] = pack(iter([pa.record_batch(codes)]), Packing(n_workers=2, n_classes=2, repeats="error"))
+    seal = batch.column("seal").to_numpy()
+    places = Places(
+        part_b=np.array([0]), item_b=np.array([0, 2]), seal_b=seal, n_workers=2, n_classes=2, has_gold=False
+    )
+    [block] = blocks_of(batch, places)
+    assert block.matrix.toarray().tolist() == [[1, 0, 0, 1], [0, 1, 0, 0]]
+    for other in (replace(places, seal_b=seal + 1), replace(places, part_b=np.array([1]))):
+        with pytest.raises(DataError, match="changed while Spark worked on them"):
+            list(blocks_of(batch, other))
 
 
 def votes_of_text(n, word):
