@@ -185,11 +185,12 @@ def check(
     if labelled is not None:
         labelled.design.refuse_other_votes(votes_digest(backend))
     stage("counting")
-    counts = _counts(backend)
-    if early is not None and backend.whole is None and backend.votes.shape[2] == 2:
+    near = _near(backend)
+    counts = _counts(near)
+    if early is not None and near.whole is None and backend.votes.shape[2] == 2:
         early(anonymous_claim(as_histograms(two_class_histograms(counts.patterns)), level, as_generator(seed)))
     chosen = _choose(
-        backend,
+        near,
         level=level,
         seed=seed,
         method=method,
@@ -406,6 +407,13 @@ def measure_agreement(backend: Backend, *, level: float = 0.95, seed: int) -> Ag
     """How well workers agree, wherever the votes lie; Cohen's kappa, of pairs of workers, perhaps on a sample."""
     votes = sample(backend, rng=as_generator(seed)) if backend.whole is None else backend.whole
     return agreement_from(backend.patterns(), votes, resampling(seed, level=level))
+
+
+def _near(backend: Backend) -> Backend:
+    """The votes in memory, where that takes less time than going to them again and again."""
+    if backend.whole is not None or backend.votes.n_votes > backend.at_hand:
+        return backend
+    return MemoryBackend(backend.take(np.arange(backend.votes.shape[0])))
 
 
 def _counts(backend: Backend) -> Counts:

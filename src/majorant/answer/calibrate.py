@@ -30,6 +30,7 @@ from majorant.votes import IntArray, Votes
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
 ECHO_ENTRIES = 100_000  # votes times classes of the items from which the echo is learned
 MOST_ENTRIES = 4_000_000  # and of those from which the temperature is
+MOST_TEMPERED = 50_000  # items; of more, every so manyth: two numbers are learned from them
 LIKELY_CASES, RARE = 2, 0.05
 LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_SLIP = 0.1, 20.0, 0.5
 FIRST_SLIP = 0.02
@@ -105,7 +106,9 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
         learned = _learn_from_gold(votes, fit)
     else:
         lesson = _learn(votes, fit, refit, as_generator(rng))
-        learned, source, echo = Temper(*temper(lesson.score_sk, lesson.believed_sk)), "votes", lesson.echo
+        some = slice(None, None, len(lesson.score_sk) // MOST_TEMPERED + 1)
+        learned = Temper(*temper(lesson.score_sk[some], lesson.believed_sk[some]))
+        source, echo = "votes", lesson.echo
     calibrated = as_calibrated(learned, votes, fit)
     judged = reliability(votes, calibrated)
     return Labels(fit=calibrated, temper=learned, reliability=judged, source=source, echo=echo, change_i=change_i)

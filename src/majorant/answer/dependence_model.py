@@ -81,7 +81,7 @@ class ModelAverage(NamedTuple):
 class _Step(NamedTuple):
     posterior_ik: FloatArray
     evidence_i: FloatArray
-    first_nk: FloatArray  # the probability that the vote is first-hand given the class
+    first_nk: FloatArray | None  # the probability that the vote is first-hand given the class; None where all are
 
 
 def vote_arrays(votes: Votes, like: VoteArrays | None = None) -> VoteArrays:
@@ -177,7 +177,9 @@ def _converge(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, 
     for _ in range(STEPS):
         step = _e_step(arrays, params, shape, echo, None)
         weighted_ik = step.posterior_ik * weight_i[:, None]
-        seen_nk = weighted_ik[arrays.votes.item_n] * step.first_nk
+        seen_nk = weighted_ik.take(arrays.votes.item_n, axis=0)
+        if step.first_nk is not None:
+            seen_nk *= step.first_nk
         params = _m_step(arrays, weighted_ik, seen_nk, params)
         if before_ik is not None and np.abs(step.posterior_ik - before_ik).mean() < CONVERGED:
             break
@@ -189,15 +191,16 @@ def _converge(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, 
 def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, seen_nk: FloatArray | None) -> _Step:
     """With `seen_nk`, what each vote has added to its worker's matrix, that is taken off again."""
     votes = arrays.votes
-    if seen_nk is None:
-        own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], TINY)
-        own_nk = _of_votes(arrays, own_jkl)
-    else:
+    own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], TINY)
+    if seen_nk is not None:
         vote_nk, total_nk = _of_votes(arrays, params.votes_jkl), params.total_jk[votes.worker_n]
         own_nk = np.maximum((vote_nk - seen_nk) / (total_nk - seen_nk), TINY)
+    elif shape != "none":
+        own_nk = _of_votes(arrays, own_jkl)
+    first_nk: FloatArray | None
     if shape == "none":
         log_nk = np.log(own_nk) if seen_nk is not None else _of_votes(arrays, np.log(own_jkl))
-        log_ik, first_nk = np.add.reduceat(log_nk, votes.offsets_i[:-1], axis=0), np.ones(own_nk.shape)
+        log_ik, first_nk = np.add.reduceat(log_nk, votes.offsets_i[:-1], axis=0), None
     elif shape == "common_cause":
         log_ik, first_nk = _common_cause(arrays, own_nk, params.crowd_kl, echo)
     elif shape == "difficulty":

@@ -72,7 +72,7 @@ def _pairs(votes: Votes, accuracy_j: FloatArray) -> tuple[Pairs, int]:
     """The pairs worth a close look, and how many have enough common items."""
     parts, n_tested = [np.empty((4, 0), dtype=np.int64)], 0
     others = len(votes.labels) - 1
-    for found in pair_counts(votes):
+    for found in pair_counts(votes, min_items=COMMON_ITEMS):
         enough = found.items_p >= COMMON_ITEMS
         n_tested += int(enough.sum())
         right_a, right_b = accuracy_j[found.worker_a_p], accuracy_j[found.worker_b_p]

@@ -137,6 +137,7 @@ class Backend(ABC):
     place: ClassVar[str] = "here"  # in the sentence "it does not run ..."
     keeps_items: ClassVar[bool] = True  # whether a fit may keep something of every item in one place
     teaches: ClassVar[bool] = True  # whether blocks carry the gold labels, for methods that learn from them
+    at_hand: ClassVar[int] = 0  # votes, up to which `check` takes all of them into memory
     votes: NamedVotes  # what is known of them without looking at each
 
     @property

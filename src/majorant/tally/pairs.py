@@ -54,12 +54,13 @@ def partner_votes(votes: Votes) -> NDArray[np.int64]:
     return np.bincount(votes.worker_n, weights=shared_n, minlength=len(votes.workers)).astype(np.int64)
 
 
-def pair_counts(votes: Votes, *, chunk_entries: int = ENTRIES_PER_CHUNK) -> Iterator[PairCounts]:
+def pair_counts(votes: Votes, *, chunk_entries: int = ENTRIES_PER_CHUNK, min_items: int = 1) -> Iterator[PairCounts]:
     """The tables of all pairs of workers with an item in common, chunk by chunk; a worker is never his own pair.
 
     Each chunk is one product of sparse matrices.  Its result holds at most `chunk_entries` entries, or those of one
     worker: no more than his `partner_votes`, nor than K * K * J.  At about 100 bytes an entry that bounds the memory,
-    beside 50 bytes a vote for the matrices.  Time grows with the sum of `partner_votes`.
+    beside 50 bytes a vote for the matrices.  Time grows with the sum of `partner_votes`.  Chunks without a pair of
+    workers with `min_items` items in common are passed over.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 1], items="ab", workers="wx", labels="ny")
     >>> [pairs] = pair_counts(votes)
@@ -74,8 +75,17 @@ def pair_counts(votes: Votes, *, chunk_entries: int = ENTRIES_PER_CHUNK) -> Iter
     entries_j = np.minimum(partner_votes(votes), n_classes * n_classes * n_workers)
     for start, stop in _chunks(entries_j, chunk_entries):
         items_ab = voted_ji[start:stop] @ voted_ij
+        if min_items > 1 and not _any_pair(items_ab, start, min_items):
+            continue
         said_cd = said_ci[start * n_classes : stop * n_classes] @ said_ic
         yield _pairs(items_ab, said_cd, start, n_classes)
+
+
+def _any_pair(items_ab: csr_array[Any], start: int, min_items: int) -> bool:
+    """Whether two workers, not one and himself, have so many items in common."""
+    enough = np.flatnonzero(items_ab.data >= min_items)
+    row_e = np.searchsorted(items_ab.indptr, enough, side="right") - 1
+    return bool((items_ab.indices[enough] != row_e + start).any())
 
 
 def _incidence(votes: Votes, column_n: IntArray, n_columns: int) -> csr_array[Any]:

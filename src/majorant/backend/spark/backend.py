@@ -85,6 +85,7 @@ class SparkBackend(Backend):
     place: ClassVar[str] = "on Spark"
     keeps_items: ClassVar[bool] = False
     teaches: ClassVar[bool] = False
+    at_hand: ClassVar[int] = 2_000_000  # a pass over the blocks costs what millions of votes cost in memory
 
     @property
     def has_gold(self) -> bool:
