@@ -359,19 +359,28 @@ def _votes_cannot_tell(answer: Any) -> str:
     return f"None yet: votes alone cannot tell which of the two is right where they differ; {reason}."
 
 
+def in_command(name: str) -> str:
+    """A file as a command names it, in any shell.
+
+    >>> in_command("votes.csv"), in_command("my votes.csv")
+    ('votes.csv', '"my votes.csv"')
+    """
+    return f'"{name}"' if any(map(str.isspace, name)) else name
+
+
 def next_command(answer: Any, source: str) -> str:
     """The command to run now, empty where there is nothing to ask."""
-    ask, file = answer.ask, source or "votes.csv"
+    ask, file = answer.ask, in_command(source or "votes.csv")
     if ask is None:
         return ""
     if ask.design is not None:
-        return more_command(file, ask.labels, ask.design)
+        return more_command(source, ask.labels, ask.design)
     return f"majorant ask {file} --n {ask.first}"
 
 
 def more_command(source: str, labels: int, design: str) -> str:
     """The command that asks for further labels of a design."""
-    return f"majorant ask {source or 'votes.csv'} --more {labels} --design {design}"
+    return f"majorant ask {in_command(source or 'votes.csv')} --more {labels} --design {in_command(design)}"
 
 
 def next_move(answer: Any, command: str) -> str:
@@ -605,7 +614,7 @@ def ask_lines(
         f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them."
     )
     if question == "learn":
-        check = f"majorant ask {votes} --correct --design {files[-1]} --out to_judge.csv"
+        check = f"majorant ask {votes} --correct --design {in_command(files[-1])} --out to_judge.csv"
         in_tool = f"Label them from the top in your tool and export them as {files[0]}."
     else:
         check = judge_command(files, votes)
@@ -616,24 +625,22 @@ def ask_lines(
 
 def more_lines(added: int, files: Sequence[str], votes: str) -> list[str]:
     """What was added to a file of items to label, and what to do with it."""
-    if not added:
-        return ["No item is left to ask about."]
     wrote = f"Wrote    {one_of(files)}: {count(added, 'further item')}; labels that stand in the file stay."
-    return [wrote, label_next(files[0], judge_command(files, votes))]
+    return [wrote if added else "No item is left to ask about.", label_next(files[0], judge_command(files, votes))]
 
 
 def judge_command(files: Sequence[str], votes: str) -> str:
     """The command that judges labels: of the file that was filled in, or of what a tool exports."""
     if files[0].endswith(".csv"):
-        return f"majorant check {votes} --gold-file {files[0]}"
-    return f"majorant check {votes} --gold-file EXPORT --design {files[-1]}"
+        return f"majorant check {votes} --gold-file {in_command(files[0])}"
+    return f"majorant check {votes} --gold-file EXPORT --design {in_command(files[-1])}"
 
 
 def label_next(file: str, check: str) -> str:
     """The command to label items with, and the one that judges the labels."""
     if not file.endswith(".csv"):
         return f"Next     {check}"
-    return f"Next     majorant label {file}   or fill in the file; then {check}"
+    return f"Next     majorant label {in_command(file)}   or fill in the file; then {check}"
 
 
 def label_line(number: int, n_items: int, shown: dict[str, str], keys: dict[str, str]) -> list[str]:

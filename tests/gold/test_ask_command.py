@@ -78,6 +78,16 @@ def test_a_tool_is_told_how_its_export_comes_back(run, truth):
     assert "--correct --design learn.design.json" in out.splitlines()[-1]
 
 
+def test_commands_name_files_with_spaces_as_a_shell_takes_them(run, truth, tmp_path):
+    (tmp_path / "votes.csv").rename(tmp_path / "my votes.csv")
+    _, out, _ = run("ask", "my votes.csv", *BETWEEN, "--n", 4, "--out", "to label.csv")
+    assert out.splitlines()[-1].endswith('majorant check "my votes.csv" --gold-file "to label.csv"')
+    _, out, _ = run("ask", "my votes.csv", "--more", 500, "--design", "to label.design.json")
+    _, out, _ = run("ask", "my votes.csv", "--more", 1, "--design", "to label.design.json")
+    assert out.splitlines()[-2:][0] == "No item is left to ask about."
+    assert out.splitlines()[-1].startswith('Next     majorant label "to label.csv"')
+
+
 def test_where_rules_hardly_differ_nothing_is_asked(run, truth, tmp_path):
     code, out, _ = run("ask", "votes.csv", "--between", "majority", "wawa", "--tolerance", 0.9)
     assert code == 0

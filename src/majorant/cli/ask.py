@@ -239,7 +239,7 @@ def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
             f"{file} is not there to add items to: name it with --out, or your labelling tool with --tool."
         )
     columns = _columns(source, longer.items[before:], options)
-    written = []
+    written = [file, recognised.path]
     if len(longer.items) > before:
         written = longer.write_more(file, before, design=recognised.path, format=options["tool"], columns=columns)
     facts = {**_facts(longer, written, source), "added": len(longer.items) - before}
@@ -267,6 +267,8 @@ def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> d
 
 
 def _facts(design: Design, written: Sequence[Path], source: Source) -> dict[str, Any]:
+    from majorant.wording import in_command
+
     outcome = design.evaluate({})
     return {
         "question": design.question.kind,
@@ -279,5 +281,5 @@ def _facts(design: Design, written: Sequence[Path], source: Source) -> dict[str,
         "asked": len(design.items),
         "labels": [str(label) for label in design.labels],
         "files": [str(path) for path in written],
-        "votes": " ".join(source.file),
+        "votes": " ".join(map(in_command, source.file)),
     }

@@ -29,7 +29,7 @@ def label(file: str, design: str | None, go_on: bool) -> None:
     """
     from majorant.gold.design import recognise
     from majorant.io.tasks import KEYS, table_rows
-    from majorant.wording import label_line, outcome_sentence
+    from majorant.wording import in_command, label_line, outcome_sentence
 
     path = Path(file)
     found = recognise(path, design=design) if path.is_file() else None
@@ -54,7 +54,7 @@ def label(file: str, design: str | None, go_on: bool) -> None:
         else:
             click.echo(f"No class has the key {key!r}.")
         outcome = _judged(found.design, path)
-    click.echo(f"{outcome_sentence(outcome)}\nNext     majorant check VOTES --gold-file {file}")
+    click.echo(f"{outcome_sentence(outcome)}\nNext     majorant check VOTES --gold-file {in_command(file)}")
 
 
 def _judged(design: Design, path: Path) -> Outcome:
