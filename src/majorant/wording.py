@@ -769,6 +769,9 @@ def too_few_items(n_items: int, n_classes: int) -> str:
 
 # --- claims
 
+NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"
+NEGLIGIBLE = 0.0005  # accuracy: less than a tenth of a point
+NEEDS = {"anonymous": "fresh item", "named": "fresh item", "gold": "fresh gold item"}  # which, by themselves, decide
 NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
 SETTLES = (
     "some items are hard or workers share errors; enough gold labels, more votes per item or a method that models "
@@ -926,6 +929,117 @@ def failed_condition(assumption: str, p_value: float) -> str:
 def of_a_sample(n_sampled: int, n_items: int) -> str:
     """That a claim rests on some of the items."""
     return f"from a random sample of {n_sampled:,} of the {n_items:,} items, which holds enough votes"
+
+
+def certificate_sentence(certificate: Any) -> str:
+    """What a manager reads: is majority as good as a rule can be, and what would knowing who voted gain."""
+    sentences = [_without_names(certificate), _gold_so_far(certificate)]
+    if certificate.named is not None:
+        sentences.append(_with_names(certificate.named, certificate.level))
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _without_names(certificate: Any) -> str:
+    """The claim that decides, gold first: it assumes least."""
+    claim = certificate.standing
+    if claim.verdict in ("void", "unidentified"):
+        return str(claim.why)  # what stands in the way, in one sentence
+    by_gold = "By the gold labels, m" if claim.kind == "gold" else "M"
+    allowing = ", allowing for item difficulty" if claim.model == "item difficulty" else ""
+    level = certificate.level if claim.level is None else claim.level
+    verdict = f"({claim.verdict}, {level_percent(level)}{allowing})"
+    if claim.verdict in ("proved", "supported"):
+        apart = ", apart from ties" if claim.tied_share else ""
+        sentence = (
+            f"{by_gold}ajority vote is as good as any rule that ignores who voted{apart} {verdict}{_draw_loses(claim)}."
+        )
+    elif claim.verdict == "refuted":
+        good = f"; apart from ties it is as good as any ({claim.untied})" if claim.untied in GOOD else ""
+        sentence = (
+            f"{by_gold}ajority vote is not the best rule for these votes: the best rule that ignores who voted would "
+            f"gain {_about_points(claim)} {verdict}{_draw_loses(claim)}{good}."
+        )
+    else:
+        sentence = (
+            "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted "
+            f"{verdict}{_still_at_stake(claim)}."
+        )
+    return under(claim.conditions, sentence)
+
+
+def _draw_loses(claim: Any) -> str:
+    """What a fair draw on ties loses, if votes are tied."""
+    if not claim.tied_share or claim.tie_loss.value is None:
+        return ""
+    loses = _about_points(claim, ties=True)
+    return f"; {percent(claim.tied_share)} of the items are tied, and a fair draw on them loses {loses}"
+
+
+def _gold_so_far(certificate: Any) -> str:
+    """What gold labels leave open where votes alone say nothing."""
+    gold = certificate.gold
+    if gold is None or gold.verdict != "undecided" or certificate.anonymous.verdict not in ("void", "unidentified"):
+        return ""
+    return f"The gold labels cannot yet tell either{_still_at_stake(gold)}."
+
+
+def _with_names(claim: Any, level: float) -> str:
+    if claim.verdict in ("proved", "supported"):
+        return f"{NAMED}, knowing who voted would not help either ({claim.verdict}, {100 * level:g} %)."
+    if claim.loss.value is None:
+        return ""
+    condition = "If votes were independent" if claim.verdict == "void" else NAMED
+    return f"{condition}, knowing who voted would gain {_about_points(claim)}."
+
+
+def _about_points(claim: Any, *, ties: bool = False) -> str:
+    """About 2.9 points [2.4, 3.4]."""
+    loss = claim.tie_loss if ties else claim.loss
+    if loss.value is None:
+        return "something"
+    if loss.value < NEGLIGIBLE and (loss.high is None or loss.high < NEGLIGIBLE):
+        return "less than 0.1 points"
+    ends = "" if loss.low is None or loss.high is None else f" [{points(loss.low)}, {points(loss.high)}]"
+    return f"about {points(loss.value)} points{ends}"
+
+
+def _still_at_stake(claim: Any) -> str:
+    high = claim.loss.high
+    most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE else "less than 0.1"
+    stake = f"; {most} points are at stake" if most else ""
+    more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} alone would tell"
+    return stake + more
+
+
+def right_sentence(shares: Mapping[str, str], n_gold: int | None) -> str:
+    """How often each rule is right, by gold or, said to be that, by the model.
+
+    >>> right_sentence({"majority vote": "80.0 %", "ebcc": "82.0 %"}, 50)
+    'By gold (50 items; a tie is a fair draw) majority vote is right on 80.0 %, ebcc on 82.0 % of the items.'
+    """
+    by = "By the model (agreement with what this crowd would say with unlimited votes)"
+    if n_gold is not None:
+        by = f"By gold ({count(n_gold, 'item')}; a tie is a fair draw)"
+    first, *others = shares
+    rest = "".join(f", {name} on {shares[name]}" for name in others)
+    return f"{by} {first} is right on {shares[first]}{rest} of the items."
+
+
+def would_decide(number: int, what: str, more: str, condition: str) -> str:
+    """How many further items would settle whether majority vote is optimal."""
+    return f"About {count(number, what)}{more} would decide whether majority vote is optimal{condition}."
+
+
+def plug_in_sentence(verdict: Any) -> str:
+    """What a plug-in verdict says; no level stands behind it."""
+    against = [str(n_votes) for n_votes, one in sorted(verdict.by_votes.items()) if one.verdict != "optimal"]
+    answer = "is" if not against else "is not"
+    votes = "1 vote" if against == ["1"] else f"{listed(against)} votes"
+    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {votes}"
+    return (
+        f"At the {verdict.method} estimate majority vote {answer} the best rule that ignores who voted{where} "
+        "(plug-in, no level)."
+    )
 
 
 # --- the page of majorant serve

@@ -10,22 +10,7 @@ from majorant.certify.certificate import Certificate, Claim
 from majorant.certify.labels_loss import LabelsLoss
 from majorant.certify.plug_in import PlugIn
 from majorant.report.theory import finite
-from majorant.wording import (
-    breakdown_text,
-    count,
-    level_percent,
-    listed,
-    not_tested_sentence,
-    percent,
-    points,
-    under,
-    whose,
-)
-
-GOOD = ("proved", "supported")
-NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"
-NEGLIGIBLE = 0.0005  # accuracy: less than a tenth of a point
-NEEDS = {"anonymous": "fresh item", "named": "fresh item", "gold": "fresh gold item"}  # which, by themselves, decide
+from majorant.wording import breakdown_text, certificate_sentence, not_tested_sentence, plug_in_sentence, whose
 
 
 def certificate_summary(certificate: Certificate) -> dict[str, Any]:
@@ -85,91 +70,10 @@ def loss_facts(claim: Claim, *, ties: bool = False) -> dict[str, Any]:
     return asdict(loss) if loss.value is None else {**asdict(loss), "reason": loss.reason or whose(claim)}
 
 
-def certificate_sentence(certificate: Certificate) -> str:
-    """What a manager reads: is majority as good as a rule can be, and what would knowing who voted gain."""
-    sentences = [_without_names(certificate), _gold_so_far(certificate)]
-    if certificate.named is not None:
-        sentences.append(_with_names(certificate.named, certificate.level))
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _without_names(certificate: Certificate) -> str:
-    """The claim that decides, gold first: it assumes least."""
-    claim = certificate.standing
-    if claim.verdict in ("void", "unidentified"):
-        return claim.why  # what stands in the way, in one sentence
-    by_gold = "By the gold labels, m" if claim.kind == "gold" else "M"
-    allowing = ", allowing for item difficulty" if claim.model == "item difficulty" else ""
-    level = certificate.level if claim.level is None else claim.level
-    verdict = f"({claim.verdict}, {level_percent(level)}{allowing})"
-    if claim.verdict in ("proved", "supported"):
-        apart = ", apart from ties" if claim.tied_share else ""
-        sentence = (
-            f"{by_gold}ajority vote is as good as any rule that ignores who voted{apart} {verdict}{_ties(claim)}."
-        )
-    elif claim.verdict == "refuted":
-        good = f"; apart from ties it is as good as any ({claim.untied})" if claim.untied in GOOD else ""
-        sentence = (
-            f"{by_gold}ajority vote is not the best rule for these votes: the best rule that ignores who voted would "
-            f"gain {_about(claim)} {verdict}{_ties(claim)}{good}."
-        )
-    else:
-        sentence = (
-            "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted "
-            f"{verdict}{_at_stake(claim)}."
-        )
-    return under(claim.conditions, sentence)
-
-
-def _ties(claim: Claim) -> str:
-    """What a fair draw on ties loses, if votes are tied."""
-    if not claim.tied_share or claim.tie_loss.value is None:
-        return ""
-    return (
-        f"; {percent(claim.tied_share)} of the items are tied, and a fair draw on them loses {_about(claim, ties=True)}"
-    )
-
-
-def _gold_so_far(certificate: Certificate) -> str:
-    """What gold labels leave open where votes alone say nothing."""
-    gold = certificate.gold
-    if gold is None or gold.verdict != "undecided" or certificate.anonymous.verdict not in ("void", "unidentified"):
-        return ""
-    return f"The gold labels cannot yet tell either{_at_stake(gold)}."
-
-
-def _with_names(claim: Claim, level: float) -> str:
-    if claim.verdict in ("proved", "supported"):
-        return f"{NAMED}, knowing who voted would not help either ({claim.verdict}, {100 * level:g} %)."
-    if claim.loss.value is None:
-        return ""
-    condition = "If votes were independent" if claim.verdict == "void" else NAMED
-    return f"{condition}, knowing who voted would gain {_about(claim)}."
-
-
-def _about(claim: Claim, *, ties: bool = False) -> str:
-    """About 2.9 points [2.4, 3.4]."""
-    loss = claim.tie_loss if ties else claim.loss
-    if loss.value is None:
-        return "something"
-    if loss.value < NEGLIGIBLE and (loss.high is None or loss.high < NEGLIGIBLE):
-        return "less than 0.1 points"
-    ends = "" if loss.low is None or loss.high is None else f" [{points(loss.low)}, {points(loss.high)}]"
-    return f"about {points(loss.value)} points{ends}"
-
-
-def _at_stake(claim: Claim) -> str:
-    high = claim.loss.high
-    most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE else "less than 0.1"
-    stake = f"; {most} points are at stake" if most else ""
-    more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} alone would tell"
-    return stake + more
-
-
 def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
     """The facts of a plug-in verdict."""
     return {
-        "sentence": _plug_in_sentence(verdict),
+        "sentence": plug_in_sentence(verdict),
         "method": verdict.method,
         "level": None,
         "note": verdict.note,
@@ -194,17 +98,6 @@ def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
             for n_votes, one in sorted(verdict.by_votes.items())
         ],
     }
-
-
-def _plug_in_sentence(verdict: PlugIn) -> str:
-    against = [str(n_votes) for n_votes, one in sorted(verdict.by_votes.items()) if one.verdict != "optimal"]
-    answer = "is" if not against else "is not"
-    votes = "1 vote" if against == ["1"] else f"{listed(against)} votes"
-    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {votes}"
-    return (
-        f"At the {verdict.method} estimate majority vote {answer} the best rule that ignores who voted{where} "
-        "(plug-in, no level)."
-    )
 
 
 def labels_loss_summary(found: LabelsLoss, source: str) -> dict[str, Any]:

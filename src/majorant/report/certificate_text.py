@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from majorant.certify.certificate import ALIKE
-from majorant.report.certificate_summary import NEEDS
 from majorant.report.dependence_text import dependence_lines
 from majorant.report.text import columns, printable
-from majorant.wording import count, level_percent, listed, percent, points
+from majorant.wording import NEEDS, count, level_percent, listed, percent, points
 
 TITLES = {
     "anonymous": "Rules that ignore who voted",

@@ -20,7 +20,7 @@ from majorant.report.text import (
     votes_lines,
     with_ends,
 )
-from majorant.wording import count, judges_sentence, percent, points
+from majorant.wording import count, judges_sentence, percent, points, right_sentence
 
 LEAD = "         "
 JUDGE_LOGS = ("Inspect", "promptfoo", "DeepEval", "lm-eval", "Ragas")  # how their formats are described
@@ -127,15 +127,11 @@ def _accuracy(summary: dict[str, Any]) -> list[str]:
     majority, other = accuracy["majority"], accuracy["other"]
     if majority["value"] is None:
         return []
-    if accuracy["source"] == "gold":
-        n_items = summary["gold"]["n_items"]
-        text = f"By gold ({count(n_items, 'item')}; a tie is a fair draw) majority vote is right on"
-    else:
-        text = "By the model (agreement with what this crowd would say with unlimited votes) majority vote is right on"
-    text += f" {with_ends(majority, percent)}"
+    n_gold = summary["gold"]["n_items"] if accuracy["source"] == "gold" else None
+    shown = {"majority vote": with_ends(majority, percent)}
     if answer["other"] != "majority" and other["value"] is not None:
-        text += f", {answer['other']} on {with_ends(other, percent)}"
-    return _wrapped("Right", f"{text} of the items.")
+        shown[answer["other"]] = with_ends(other, percent)
+    return _wrapped("Right", right_sentence(shown, n_gold))
 
 
 def _workers(workers: dict[str, Any]) -> list[str]:

@@ -15,10 +15,11 @@ from majorant.answer.choice import Alternative, Decision
 from majorant.answer.review import Reviewed, review_table
 from majorant.gold.question import Outcome as ExpertOutcome
 from majorant.pipeline import Result
-from majorant.report.certificate_summary import certificate_sentence, loss_facts
+from majorant.report.certificate_summary import loss_facts
 from majorant.report.plain import number, plain
 from majorant.slices import Slice
 from majorant.votes import IntArray, Votes
+from majorant.wording import certificate_sentence
 
 MOST_REVIEWED = 20
 MOST_SIGNS = 300  # of an item's text

@@ -8,7 +8,7 @@ from typing import Any
 from majorant.plan import DOUBTS, INDEPENDENT, Plan
 from majorant.report.plain import plain
 from majorant.report.text import columns, shown, with_ends
-from majorant.wording import count, one_of, percent
+from majorant.wording import count, one_of, percent, would_decide
 
 ADVICE = {
     "enough": "The votes you have are enough.",
@@ -70,8 +70,7 @@ def plan_text(summary: dict[str, Any]) -> str:
     ]
     condition = f", if {one_of(summary['doubts'])}" if summary["doubts"] else ""
     decide = [
-        f"About {count(number, what)}{more} would decide whether majority vote is optimal"
-        f"{condition if what == 'gold item' else ''}."
+        would_decide(number, what, more, condition if what == "gold item" else "")
         for number, what, more in wants
         if number is not None
     ]
