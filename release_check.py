@@ -18,6 +18,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parent
+UNSETTLED = "settle it before the first release"  # stands beside addresses that nobody has reserved yet
 TRY = """
 import majorant as mj
 from majorant.testing import assert_answer
@@ -52,6 +53,8 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 try_wheel(name, wheel, pins, Path(folder))
     print(f"Ready to publish: {', '.join(Path(path).name for path in built)}")
+    if UNSETTLED in (ROOT / "pyproject.toml").read_text(encoding="utf-8"):
+        print("But the addresses in pyproject.toml, CITATION.cff and mkdocs.yml are guesses: settle them first.")
 
 
 def lowest() -> list[str]:

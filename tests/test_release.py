@@ -17,6 +17,9 @@ def test_versions_and_addresses_agree():
     cited = (ROOT / "CITATION.cff").read_text()
     assert f"repository-code: {project['urls']['Source']}\n" in cited
     assert f"license: {project['license']}\n" in cited
+    site = (ROOT / "mkdocs.yml").read_text()
+    assert f"site_url: {project['urls']['Documentation']}\n" in site
+    assert f"repository: {project['urls']['Source']}\n" in site
 
 
 def test_the_lowest_versions_are_exact():

@@ -19,11 +19,21 @@ def batches(sql: str, threads: int | None) -> Iterator[Any]:
     """The result of a query as Arrow record batches, streamed."""
     connection = connect(threads)
     try:
-        relation = connection.sql(sql)
+        relation = _query(connection, sql)
         reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch  # before DuckDB 1.5
         yield from reader(BATCH_ROWS)
     finally:
         connection.close()
+
+
+def _query(connection: Any, sql: str) -> Any:
+    """The query; a path that is no Unicode is DuckDB's own error, as it is from DuckDB 1.5 on."""
+    import duckdb
+
+    try:
+        return connection.sql(sql)
+    except UnicodeEncodeError as error:
+        raise duckdb.InvalidInputException(str(error)) from error
 
 
 def literal(text: str) -> str:
