@@ -82,8 +82,12 @@ def resampled_coefficients(drawn: Units, n_boot: int, rng: np.random.Generator) 
 def with_interval(value: float, resampled_b: FloatArray, level: float) -> Estimate:
     """The percentile interval, or the reason why the resamples give none.
 
+    Resamples of few items lean to one side; where they leave out the value, the interval is stretched to it.
+
     >>> with_interval(2., np.linspace(0, 4, 101), level=.5)
     Estimate(value=2.0, low=1.0, high=3.0, reason='')
+    >>> with_interval(3.5, np.linspace(0, 4, 101), level=.5)
+    Estimate(value=3.5, low=1.0, high=3.5, reason='')
     """
     defined_b = resampled_b[~np.isnan(resampled_b)]
     missing = len(resampled_b) - len(defined_b)
@@ -91,4 +95,4 @@ def with_interval(value: float, resampled_b: FloatArray, level: float) -> Estima
         reason = f"no interval: {missing} of {len(resampled_b)} resamples of the items leave the coefficient undefined"
         return Estimate(value, reason=reason)
     low, high = np.quantile(defined_b, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(value, float(low), float(high))
+    return Estimate(value, min(float(low), value), max(float(high), value))
