@@ -95,12 +95,17 @@ class Result:
     reviewed: Reviewed  # where a look pays most
     plan: Plan | None  # None where there is nothing to plan from
     slices: Records[Slice]  # one verdict each
-    map: tuple[MapPanel, ...]  # where majority vote is optimal, and where these votes lie
     path: Path  # the questions that led to the verdict
     comparison: Records[Alternative]  # all methods side by side, if asked for
     gold: GoldAccuracy | None  # how often majority vote is right, where the truth is known
     level: float
     tolerance: float
+    seed: int
+
+    @property
+    def map(self) -> tuple[MapPanel, ...]:
+        """Where majority vote is optimal, and where these votes lie; worked out when it is asked for."""
+        return data_map(self.votes, self.inquiry.fit, self.inquiry.design.kind, level=self.level, rng=self.seed)
 
     @property
     def certificate(self) -> Certificate:
@@ -226,12 +231,12 @@ def check(
         removal=removal(votes, labels.fit, workers, chosen.refit) if item_p is None else None,
         plan=_plan(votes, inquiry.certificate, target, level),
         slices=certify_slices(backend, level=level, rng=seed),
-        map=data_map(votes, inquiry.fit, inquiry.design.kind, level=level, rng=seed),
         path=decision_path(inquiry.certificate),
         comparison=compare(votes, level=level, rng=seed) if compare_all else Records(),
         gold=gold,
         level=level,
         tolerance=tolerance,
+        seed=seed,
     )
 
 

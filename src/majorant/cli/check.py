@@ -152,7 +152,8 @@ def _check(
         log = {"quiet": options["quiet"], "logged": options["log_progress"]}
         with stages_of_check(**log, bar=backend.whole is not None) as stage:
             result = check(backend, labelled=labelled, stage=stage, early=None if options["quiet"] else _early, **how)
-        summary = result_summary(result, command=command_line(), seed=how["rng"])
+        shown = out is not None or any(options[name] for name in ("report", "digest", "as_json"))
+        summary = result_summary(result, command=command_line(), seed=how["rng"], with_map=shown)
         export, more = options["export"], dict[Path, Any]()
         if out is not None and export is not None:
             table, labels = labels_of(result), list(result.fit.label_values)

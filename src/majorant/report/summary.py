@@ -38,8 +38,10 @@ PAIRS_SHOWN = 10
 ABOUT = ("threshold", "order", "several")  # notes that say what all claims are about
 
 
-def result_summary(result: Result, *, command: str | None = None, seed: int | None = None) -> dict[str, Any]:
-    """The facts of a check, and how they were come by."""
+def result_summary(
+    result: Result, *, command: str | None = None, seed: int | None = None, with_map: bool = True
+) -> dict[str, Any]:
+    """The facts of a check, and how they were come by; without the map, which only pages and files show."""
     backend, outcome = result.backend, result.outcome
     moved = {"labels_changed": outcome.changed, "ties_settled": outcome.settled}
     switched = result.answer.rule == result.answer.other
@@ -76,7 +78,7 @@ def result_summary(result: Result, *, command: str | None = None, seed: int | No
         },
         "review": review_summary(result.reviewed),
         "plan": None if result.plan is None else plan_summary(result.plan),
-        "map": map_summary(result.map),
+        "map": map_summary(result.map if with_map else ()),
         "path": path_summary(result.path),
         "slices": [slice_summary(one) for one in result.slices],
         "comparison": [alternative_summary(one) for one in result.comparison],
