@@ -23,6 +23,7 @@ MERGE_FROM_ITEMS = 4_096  # below this a pass costs less than looking for equal 
 LONGEST_LEAP = 1e4  # beyond this a leap is mostly rounding
 SETTLED = 0.01  # acceleration waits until no parameter moves by more, so that it cannot jump to another optimum
 SCOUT_STEPS = 10  # of several starts, the most promising after so many steps is followed further
+FIRST_STEPS, FINALISTS = 3, 2  # where some of the items choose the start, so many are followed beyond so few steps
 PATIENCE = 100  # a start that lies behind is given up if so many times the present pace would not catch up
 HIGHER = 1e-6  # a rise by less, relative to the objective, is none
 
@@ -181,8 +182,10 @@ def run_starts(
 
 
 def most_promising(model: TableModel[P], prepared: Prepared, starts: Iterable[P]) -> P:
-    """Where the start that is highest after a few steps leads to."""
-    scouted = [_go_on(model, prepared, None, start, SCOUT_STEPS, None) for start in starts]
+    """Where the start leads to that is highest after a few steps; most are given up after fewer."""
+    scouted = [_go_on(model, prepared, None, start, FIRST_STEPS, None) for start in starts]
+    scouted = sorted(scouted, key=lambda one: -one.trace[-1])[:FINALISTS]
+    scouted = [_go_on(model, prepared, one, one.params, SCOUT_STEPS - FIRST_STEPS, None) for one in scouted]
     best = max(scouted, key=lambda one: one.trace[-1])
     return _go_on(model, prepared, best, best.params, model.max_iter, None).params
 
