@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from majorant.io.excel import open_excel
 from majorant.io.faults import named_faults
 from majorant.io.files import File, find_files, identify, partitions, with_partitions
 from majorant.io.formats import cvat, inspect_log, recognise, recognise_table
+from majorant.io.formats.base import Format
 from majorant.io.formats.logs import Apart, told_apart
 from majorant.io.frames import open_frame
 from majorant.io.joined import join_items, joined_note, judged_subject, with_answers
@@ -117,21 +118,43 @@ def _header(file: File) -> Mapping[str, Any] | None:
 def _open_file(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:
     if how.delimiter is not None and file.format != "csv":
         raise ConfigError(f"delimiter= is for delimited text, and {file.name} holds {file.format}. Leave it out.")
-    if file.format == "csv":
-        delimiter = how.delimiter or ("\t" if how.format == "tsv" else None)
-        return open_delimited(file, how.choice, stack, delimiter=delimiter, threads=how.threads)
-    if file.format == "parquet":
-        return open_parquet(file, threads=how.threads)
-    if file.format == "excel":
-        return open_excel(file, how.sheet)
-    more: dict[str, Any] = {"threads": how.threads, "apart": apart, "several": how.several}
-    if file.format == "json":
-        return open_json(file, how.choice, stack, **more)
-    if file.format == "eval":
-        log = inspect_log.document(file.path, file.name)
-        recognise(list(log), log, file.name)
-        return open_votes(file, inspect_log.LOG, [log], how.choice, stack, **more)
-    return open_votes(file, cvat.IMAGES, _cvat_images(file), how.choice, stack, **more)
+    return READERS[file.format](file, how, stack, apart)
+
+
+def _open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:  # noqa: ARG001
+    delimiter = how.delimiter or ("\t" if how.format == "tsv" else None)
+    return open_delimited(file, how.choice, stack, delimiter=delimiter, threads=how.threads)
+
+
+def _open_json(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:
+    return open_json(file, how.choice, stack, threads=how.threads, apart=apart, several=how.several)
+
+
+def _open_inspect(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:
+    log = inspect_log.document(file.path, file.name)
+    return _open_votes(inspect_log.LOG, [log], file, how, stack, apart)
+
+
+def _open_cvat(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:
+    return _open_votes(cvat.IMAGES, _cvat_images(file), file, how, stack, apart)
+
+
+def _open_votes(
+    format: Format, records: list[dict[str, Any]], file: File, how: ReadOptions, stack: ExitStack, apart: Apart
+) -> Rows:
+    recognise(list(records[0]), records[0], file.name)
+    how_read: dict[str, Any] = {"threads": how.threads, "apart": apart, "several": how.several}
+    return open_votes(file, format, records, how.choice, stack, **how_read)
+
+
+READERS: Mapping[str, Callable[[File, ReadOptions, ExitStack, Apart], Rows]] = {  # by what `identify` calls a file
+    "csv": _open_delimited,
+    "parquet": lambda file, how, stack, apart: open_parquet(file, threads=how.threads),  # noqa: ARG005
+    "excel": lambda file, how, stack, apart: open_excel(file, how.sheet),  # noqa: ARG005
+    "json": _open_json,
+    "eval": _open_inspect,
+    "cvat": _open_cvat,
+}
 
 
 def _cvat_images(file: File) -> list[dict[str, Any]]:
@@ -148,7 +171,6 @@ def _cvat_images(file: File) -> list[dict[str, Any]]:
         raise DataError(f"{file.name} is a CVAT export that breaks off ({error}). Export it again.") from None
     if not found:
         raise DataError(f"{file.name} is a CVAT export without images. Export the job as CVAT for images.")
-    recognise(list(found[0]), found[0], file.name)
     return found
 
 
