@@ -5,7 +5,8 @@ two formats: a CSV file without header (worker, item, label, gold, and seconds i
 with label.csv (item, worker, label) and truth.csv (item, truth).  `benchmarks/advice.py simulated FILE [SEEDS [KIND]]`
 takes crowds of many kinds instead, among them workers who are alike, and prints what the labels that `check` writes
 gain over majority vote, and what each member of the combination does, the mean over seeds and its standard error; FILE
-keeps a row per crowd and seed, so that the run can go on where it was stopped.  Our choice is the rule that is compared
+keeps a row per crowd and seed, so that the run can go on where it was stopped; with `choices` for `simulated` the
+advice is left out, which takes most of the time.  Our choice is the rule that is compared
 with majority vote (the combination); the advice is to write its labels, or majority's.
 Gold labels are hidden from all methods, and used for the accuracy alone; a tie counts as a fair draw.
 """
@@ -32,12 +33,12 @@ from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.io import read
-from majorant.kernels import FloatArray
 from majorant.pipeline import AUTO, aggregate
 from majorant.votes import Votes
 
 COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}
-ADVICE, CHOICE, SIMULATED = "advice", "our choice", "simulated"
+ADVICE, CHOICE = "advice", "our choice"
+SIMULATED, WITHOUT_ADVICE = "simulated", "choices"
 MODELS = ("one-coin", "hierarchical", "ebcc")
 GAINS = (ADVICE, CHOICE, *MODELS)
 MOST_COLUMNS = 20  # data sets in one table
@@ -73,7 +74,10 @@ def accuracies(votes: Votes) -> tuple[str, dict[str, float]]:
     for method in ESTIMATORS:
         try:
             fits |= {} if unsuited(method, blind) else {method: fit_method(method, blind, 0)}
-        except (ConfigError, NotIdentified) as error:  # the data do not bear it: too little overlap
+        except (
+            ConfigError,
+            NotIdentified,
+        ) as error:  # the data do not bear it: too little overlap
             print(f"  {method}: {error}", file=sys.stderr)
     decision = decide(blind, fits["majority"], rng=0)
     found = {name: gold_accuracy(votes, fit, level=0.95) for name, fit in {**fits, CHOICE: decision.fit}.items()}
@@ -89,10 +93,11 @@ def data_sets(folder: Path) -> Iterator[tuple[str, Votes]]:
             print(f"  {name} left out: {error}", file=sys.stderr)
 
 
-def simulated(file: Path, n_seeds: int, kind: str = "") -> None:
+def simulated(file: Path, n_seeds: int, kind: str = "", *, advice: bool = True) -> None:
     """What the advice, the choice and each member of the combination gain over majority vote, crowd by crowd.
 
     `kind` is a part of the names of the crowds that are wanted.  Rows that stand in the file are not computed again.
+    Without `advice`, which certifies every crowd, it is many times as fast.
     """
     done = {(row["seed"], row["crowd"]) for row in _rows(file)}
     with file.open("a", newline="", encoding="utf-8") as out:
@@ -102,7 +107,7 @@ def simulated(file: Path, n_seeds: int, kind: str = "") -> None:
         for seed in range(n_seeds):
             for name, votes in chain(alike_crowds(seed), crowds(seed)):
                 if kind in name and (str(seed), name) not in done:
-                    writer.writerow({"seed": seed, "crowd": name, **gains(votes)})
+                    writer.writerow({"seed": seed, "crowd": name, **gains(votes, advice=advice)})
                     out.flush()
     print("\n".join(table(_rows(file))))
 
@@ -114,11 +119,12 @@ def _rows(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def gains(votes: Votes) -> dict[str, float]:
+def gains(votes: Votes, *, advice: bool) -> dict[str, float]:
     """Points over majority vote by the labels of the advice, the choice and each model."""
     blind = replace(votes, gold_i=None)
     majority, made = fit_method("majority", blind, 0), combination(blind, 0)
-    fits = {ADVICE: aggregate(MemoryBackend(blind), AUTO), CHOICE: majority if made is None else made.fit}
+    fits = {ADVICE: aggregate(MemoryBackend(blind), AUTO)} if advice else {}
+    fits[CHOICE] = majority if made is None else made.fit
     known = {} if made is None else made.fits
     fits |= {method: known.get(method) or fit_method(method, blind, 0) for method in MODELS}
     right = {name: found.value for name, fit in fits.items() if (found := gold_accuracy(votes, fit, level=0.95))}
@@ -129,38 +135,46 @@ def gains(votes: Votes) -> dict[str, float]:
 
 def table(rows: list[dict[str, str]]) -> list[str]:
     """A line of Markdown for each crowd, and for all whose workers are alike, or not: mean and worst."""
-    by_crowd: dict[str, list[list[float]]] = {}
+    gain: dict[str, dict[str, list[float]]] = {}
     for row in rows:
-        by_crowd.setdefault(row["crowd"], []).append([float(row[name]) for name in GAINS])
+        for name in GAINS:
+            gain.setdefault(row["crowd"], {}).setdefault(name, []).extend([float(row[name])] if row[name] else [])
     lines = [
-        f"| points over majority vote | seeds | {' | '.join(GAINS)} | error of the advice | error of our choice |",
-        "|---|---:" + "|---:" * (len(GAINS) + 2) + "|",
+        f"| points over majority vote | {' | '.join(GAINS)} |",
+        "|---" + "|---:" * len(GAINS) + "|",
     ]
-    means: dict[bool, list[FloatArray]] = {}
-    for name, values in by_crowd.items():
-        gain_sm, many = np.array(values), len(values) > 1
-        means.setdefault("alike" in name, []).append(gain_sm.mean(axis=0))
-        errors = [f"{gain_sm[:, m].std(ddof=1) / np.sqrt(len(values)):.2f}" if many else "" for m in range(2)]
-        lines.append(f"| {name} | {len(values)} | {_cells(gain_sm.mean(axis=0))} | {' | '.join(errors)} |")
+    lines += [f"| {crowd} | {' | '.join(_cell(values) for values in of.values())} |" for crowd, of in gain.items()]
     for what, pick in (("mean", np.mean), ("worst", np.min)):
-        for crowd, alike in (("workers alike, or nearly", True), ("unequal workers", False)):
-            if alike in means:
-                lines.append(f"| **{crowd}, {what}** | | {_cells(pick(means[alike], axis=0))} | | |")
+        for kind, alike in (
+            ("workers alike, or nearly", True),
+            ("unequal workers", False),
+        ):
+            some = [of for crowd, of in gain.items() if ("alike" in crowd) == alike]
+            means = [[np.mean(of[name]) for of in some if of[name]] for name in GAINS]
+            lines.append(f"| **{kind}, {what}** | {' | '.join(f'{pick(m):.2f}' if m else '' for m in means)} |")
     return lines
 
 
-def _cells(points: FloatArray) -> str:
-    return " | ".join(f"{one:.2f}" for one in points + 0.0)
+def _cell(values: list[float]) -> str:
+    """The mean over seeds, its standard error, and how many they are."""
+    if not values:
+        return ""
+    error = f" ± {np.std(values, ddof=1) / np.sqrt(len(values)):.2f}" if len(values) > 1 else ""
+    return f"{np.mean(values) + 0.0:.2f}{error} ({len(values)})"
 
 
 def main() -> None:
     where = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MAJORANT_DATA")
     if not where:
         sys.exit("Name the folder of the data sets, or set MAJORANT_DATA to it.")
-    if where == SIMULATED:
+    if where in (SIMULATED, WITHOUT_ADVICE):
         if len(sys.argv) < 3:
             sys.exit("Name the file that keeps the rows.")
-        simulated(Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 5, " ".join(sys.argv[4:]))
+        n_seeds, kind = (
+            int(sys.argv[3]) if len(sys.argv) > 3 else 5,
+            " ".join(sys.argv[4:]),
+        )
+        simulated(Path(sys.argv[2]), n_seeds, kind, advice=where == SIMULATED)
         return
     regret: dict[str, dict[str, float]] = {}  # by data set and method
     for name, votes in data_sets(Path(where)):
