@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent
 UNSETTLED = "settle it before the first release"  # stands beside addresses that nobody has reserved yet
 TRY = """
 import majorant as mj
+from majorant.estimate import ESTIMATORS
 from majorant.testing import assert_answer
 votes, truth = mj.simulate([.7, .3], [[.8, .2], [.3, .7]], n_items=300, n_votes=3)
 import duckdb, json, pathlib
@@ -29,6 +30,8 @@ rows = [{"item": int(i), "worker": int(j), "label": int(l)} for i, j, l in votes
 pathlib.Path("votes.json").write_text(json.dumps(rows))
 duckdb.sql("copy (from read_json_auto('votes.json')) to 'votes.parquet'")
 assert mj.read("votes.json").shape == mj.read("votes.parquet").shape == votes.shape
+for method in ESTIMATORS:
+    mj.aggregate(votes, method)
 result = mj.check("votes.parquet")
 assert mj.report(result, "report.html").stat().st_size > 100_000
 assert_answer(votes, "keep", "ask", "switch")

@@ -162,7 +162,7 @@ FRAMES = {
     "pyarrow": pa.table,
     "pyarrow in chunks": lambda columns: pa.concat_tables([pa.table(columns).slice(k, 1) for k in range(4)]),
     "pyarrow reader": lambda columns: pa.table(columns).to_reader(),
-    "duckdb": lambda columns: duckdb.connect().from_arrow(pa.table(columns)),
+    "duckdb": lambda columns: duckdb.from_arrow(pa.table(columns)),
     "dict of lists": dict,
     "dict of arrays": lambda columns: {key: np.array(values) for key, values in columns.items()},
     "dict of series": lambda columns: {key: pd.Series(values) for key, values in columns.items()},

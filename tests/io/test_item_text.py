@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -57,7 +58,7 @@ def test_frames_are_looked_at_again(make):
 
 def test_the_text_goes_with_some_of_the_items_into_the_review_and_not_with_masked_ones():
     votes = mj.read(TABLE)
-    assert take_items(votes, [1]).text is votes.text
+    assert take_items(votes, np.array([1])).text is votes.text
     listed = review(votes, ESTIMATORS["majority"]().fit(votes))
     assert listed.table()["text"][0] == "A?"
     assert mask(votes).text is None

@@ -68,7 +68,7 @@ def agreement(name: str, votes: Votes, weight_i: FloatArray) -> Agreement:
     sign_ij, voted_ij = item_worker(votes, signs(votes)), item_worker(votes, np.ones(votes.n_votes))
     sign_ij.data /= voted_ij.data
     voted_ij.data[:] = 1.0
-    weighted_ji = [matrix.T.tocsr() * weight_i for matrix in (sign_ij, voted_ij)]
+    weighted_ji = [csr_array(matrix.T.tocsr() * weight_i) for matrix in (sign_ij, voted_ij)]
     parts = []
     for start in range(0, len(votes.workers), WORKERS_PER_CHUNK):
         rows = slice(start, start + WORKERS_PER_CHUNK)
