@@ -44,7 +44,7 @@ MAY_IMPORT = {
     "agreement": "io tally votes",
     "simulate": "votes account theory",
     "estimate": "theory io votes tally blocks kernels merge atomic",
-    "certify": "theory tally estimate.fit votes merge",
+    "certify": "theory tally estimate.fit estimate.squarem votes merge",
     "gold": "blocks io kernels hash_sampling merge output backend tally estimate votes",
     "hash_sampling": "votes",
     "answer": "certify gold estimate io hash_sampling tally votes theory kernels blocks merge backend",

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.blocks import ITEMS_PER_BLOCK, Engine, every_nth, in_memory
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
+from majorant.estimate.squarem import squarem, whole_norm
 from majorant.estimate.tables import Counts, Tables, Totals, count_totals, expect, posterior, share_counts
 from majorant.kernels import Block, FloatArray
 from majorant.merge import Merged, merge_equal_items
@@ -302,13 +303,9 @@ def _largest_change(old: tuple[Any, ...], new: tuple[Any, ...]) -> float:
 
 def _leap(first: P, second: P, third: P, *, positive: bool) -> P | None:
     """The SQUAREM step from three successive points, or None where it is none or leaves the range allowed."""
-    rise = [b - a for a, b in zip(first, second, strict=True)]
-    bend = [c - b - r for b, c, r in zip(second, third, rise, strict=True)]
-    size = np.sqrt(sum(float((r * r).sum()) for r in rise)), np.sqrt(sum(float((v * v).sum()) for v in bend))
-    length = min(size[0] / size[1], LONGEST_LEAP) if size[1] > 0 else 0.0
-    if not length > 1.0:
+    leap, lengths = squarem(first, second, third, whole_norm, LONGEST_LEAP)
+    if not max(lengths) > 1.0:
         return None
-    leap = [a + 2 * length * r + length**2 * v for a, r, v in zip(first, rise, bend, strict=True)]
     if positive:
         if any((x <= 0).any() for x in leap):
             return None

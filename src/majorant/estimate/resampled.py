@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.errors import ConfigError
 from majorant.estimate.chord import MOST_PARAMETERS, Chord, chord, settle
 from majorant.estimate.fit import Fit, Refits
+from majorant.estimate.squarem import squarem
 from majorant.estimate.weightings import Params, Said, Weighting, columns, em_step, said, some, weighting
 from majorant.kernels import FloatArray
 from majorant.threads import in_order, thread_count
@@ -122,12 +123,12 @@ def _settle(said: Said, weighting: Weighting, start: Params, smoothing: float) -
 def _leap(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
     """The SQUAREM step from three successive points; the last of them where it leaves the range of probabilities."""
     old, first, second = three
-    rise = [b - a for a, b in zip(old, first, strict=True)]
-    bend = [c - b - r for b, c, r in zip(first, second, rise, strict=True)]
     n = len(plain_b)
-    rise_b, bend_b = (np.sqrt(sum((part**2).reshape(-1, n).sum(axis=0) for part in one)) for one in (rise, bend))
-    length_b = np.clip(rise_b / np.maximum(bend_b, np.finfo(float).tiny), 1.0, LONGEST_LEAP)
-    leap = [a + 2 * length_b * r + length_b**2 * v for a, r, v in zip(old, rise, bend, strict=True)]
+
+    def norm(parts: Sequence[FloatArray]) -> list[FloatArray]:
+        return [np.sqrt(sum((part**2).reshape(-1, n).sum(axis=0) for part in parts))] * len(parts)
+
+    leap, _ = squarem(old, first, second, norm, LONGEST_LEAP)
     outside_b = plain_b | np.any([(part <= 0).reshape(-1, n).any(axis=0) for part in leap], axis=0)
     return Params(*(np.where(outside_b, c, part) for c, part in zip(second, leap, strict=True)))
 
@@ -147,17 +148,13 @@ def _leap_by(
     three: Sequence[FloatArray], plain_b: NDArray[np.bool_], together: tuple[int, ...], *, row: int
 ) -> FloatArray:
     old, first, second = three
-    rise = first - old
-    bend = second - first
-    bend -= rise
-    rise_1, bend_1 = (np.sqrt((part**2).sum(axis=together, keepdims=True)) for part in (rise, bend))
-    length = np.clip(rise_1 / np.maximum(bend_1, np.finfo(float).tiny), 1.0, LONGEST_LEAP)
-    bend *= length**2
-    rise *= 2 * length
-    bend += rise
-    bend += old
-    outside = plain_b | (bend <= 0).any(axis=row, keepdims=True)
-    return np.where(outside, second, bend)
+
+    def norm(parts: Sequence[FloatArray]) -> list[FloatArray]:
+        return [np.sqrt((part**2).sum(axis=together, keepdims=True)) for part in parts]
+
+    [leap], _ = squarem([old], [first], [second], norm, LONGEST_LEAP)
+    outside = plain_b | (leap <= 0).any(axis=row, keepdims=True)
+    return np.where(outside, second, leap)
 
 
 def _information(weighting: Weighting, start: Params) -> FloatArray:

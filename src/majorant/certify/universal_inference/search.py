@@ -11,6 +11,7 @@ and takes shares as ever; lambda is the root of a falling function.  Proof: docs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from majorant.certify.universal_inference.comparison import (
     logarithm,
     margins,
 )
+from majorant.estimate.squarem import squarem
 from majorant.theory.checks import FloatArray
 
 MAX_CYCLES = 200
@@ -217,19 +219,13 @@ def _choose(first_b: NDArray[np.bool_], one: Models, two: Models) -> Models:
 
 def _leap(old: Models, first: Models, second: Models) -> Models:
     """Along the last two steps in logarithms, as far as their change suggests; lengths in the metric of shares."""
-    rise = [b - a for a, b in zip(old, first, strict=True)]
-    bend = [c - b - r for b, c, r in zip(first, second, rise, strict=True)]
-    n = len(old.log_prior_bk)
-    weight = [np.exp(part) for part in second]
-    rise_b, bend_b = (
-        np.sqrt(sum((w * part**2).reshape(n, -1).sum(axis=1) for w, part in zip(weight, one, strict=True)))
-        for one in (rise, bend)
-    )
-    length_b = np.clip(rise_b / np.maximum(bend_b, TINY), 1.0, LONGEST_LEAP)
-    prior, table = (
-        a + 2 * length_b.reshape(-1, *[1] * (a.ndim - 1)) * r + length_b.reshape(-1, *[1] * (a.ndim - 1)) ** 2 * v
-        for a, r, v in zip(old, rise, bend, strict=True)
-    )
+    n, weight = len(old.log_prior_bk), [np.exp(part) for part in second]
+
+    def norm(parts: Sequence[FloatArray]) -> list[FloatArray]:
+        size_b = np.sqrt(sum((w * part**2).reshape(n, -1).sum(axis=1) for w, part in zip(weight, parts, strict=True)))
+        return [size_b.reshape(-1, *[1] * (part.ndim - 1)) for part in parts]
+
+    (prior, table), _ = squarem(old, first, second, norm, LONGEST_LEAP)
     return Models(np.minimum(prior, 0), np.minimum(table, 0))
 
 

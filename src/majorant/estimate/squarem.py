@@ -1,0 +1,48 @@
+"""SQUAREM: from three successive points of a fixed-point iteration, a leap along them as far as their change suggests.
+
+Varadhan and Roland, Scandinavian Journal of Statistics 35 (2008), scheme S3: with the step r = x1 - x0 and the
+curvature v = (x2 - x1) - r, the leap is x0 + 2 a r + a^2 v with a = |r| / |v|; a = 1 is x2 itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from majorant.kernels import FloatArray
+
+Parts = Sequence[FloatArray]
+Norm = Callable[[Parts], Sequence[Any]]  # for each part a length that broadcasts to it: one for all, or one per problem
+TINY = np.finfo(float).tiny
+
+
+def whole_norm(parts: Parts) -> list[float]:
+    """One length of all parts together."""
+    return [float(np.sqrt(sum(float((part * part).sum()) for part in parts)))] * len(parts)
+
+
+def squarem(old: Parts, first: Parts, second: Parts, norm: Norm, longest: float) -> tuple[list[FloatArray], list[Any]]:
+    """Where the leap ends, part by part, and the lengths a, between 1 and `longest`.
+
+    >>> ends, lengths = squarem([np.array([0.])], [np.array([.5])], [np.array([.75])], whole_norm, 100.)
+    >>> [end.tolist() for end in ends], [float(length) for length in lengths]
+    ([[1.0]], [2.0])
+    """
+    step = [np.asarray(b - a) for a, b in zip(old, first, strict=True)]
+    curvature = [np.asarray(c - b) for b, c in zip(first, second, strict=True)]
+    for v, r in zip(curvature, step, strict=True):
+        v -= r  # in place: these may be large
+    lengths = [_length(r, v, longest) for r, v in zip(norm(step), norm(curvature), strict=True)]
+    for a, r, v, length in zip(old, step, curvature, lengths, strict=True):
+        v *= length**2
+        r *= 2 * length
+        v += r
+        v += a
+    return curvature, lengths
+
+
+def _length(step: Any, curvature: Any, longest: float) -> Any:
+    """No leap where steps no longer change."""
+    return np.where(curvature > 0, np.clip(step / np.maximum(curvature, TINY), 1.0, longest), 1.0)
