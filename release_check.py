@@ -30,8 +30,9 @@ rows = [{"item": int(i), "worker": int(j), "label": int(l)} for i, j, l in votes
 pathlib.Path("votes.json").write_text(json.dumps(rows))
 duckdb.sql("copy (from read_json_auto('votes.json')) to 'votes.parquet'")
 assert mj.read("votes.json").shape == mj.read("votes.parquet").shape == votes.shape
-for method in ESTIMATORS:
-    mj.aggregate(votes, method)
+some_gold = mj.simulate([.7, .3], [[.8, .2], [.3, .7]], n_items=300, n_votes=3, gold=.3).votes
+for method in ESTIMATORS.keys() - {"map"}:  # which takes matrices that are known
+    mj.aggregate(some_gold, method)
 result = mj.check("votes.parquet")
 assert mj.report(result, "report.html").stat().st_size > 100_000
 assert_answer(votes, "keep", "ask", "switch")
