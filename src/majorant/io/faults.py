@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import json
 import os
 import zipfile
 import zlib
@@ -80,6 +81,8 @@ def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
 def _is_of_input(error: Exception) -> bool:
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return False  # of a file that is written: whoever writes it says so
+    if isinstance(error, json.JSONDecodeError):  # in a cell
+        return True
     if type(error) is LookupError:  # an encoding that a file names, and nobody knows
         return True
     if isinstance(error, (OSError, EOFError, UnicodeError, OverflowError, csv.Error, zlib.error, zipfile.BadZipFile)):

@@ -305,7 +305,7 @@ def _archive(name: str, path: Path, raw: bytes) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
             members = set(archive.namelist())
-    except (zipfile.BadZipFile, OSError):
+    except (zipfile.BadZipFile, OSError, NotImplementedError):  # the last: a version of ZIP that nobody wrote
         raise DataError(
             f"{name} is an Excel workbook or a ZIP archive that is damaged or cut off. Copy the file again, or save "
             "the sheet as CSV."

@@ -60,9 +60,9 @@ def open_json(
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
-    first = next(_objects(path, packing, shape, threads))
+    first = next(_records(file, path, packing, shape, threads))
     if found := recognise(names, first, file.name):
-        records = _objects(path, packing, shape, threads)
+        records = _records(file, path, packing, shape, threads)
         return open_votes(file, found, records, choice, stack, threads=threads, apart=apart, several=several)
     return _rows(file, path, packing, shape, names, threads)
 
@@ -139,6 +139,14 @@ def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[st
         return tuple(key for key, _ in connection.sql(sql).fetchall())
     finally:
         connection.close()
+
+
+def _records(file: File, path: Path, packing: str, shape: str, threads: int | None) -> Iterator[dict[str, Any]]:
+    """The objects; DuckDB takes a comma after the last value, which Python and the standard do not."""
+    try:
+        yield from _objects(path, packing, shape, threads)
+    except json.JSONDecodeError as error:
+        raise _diagnose(file, shape, f"{error}.") from None
 
 
 def _objects(path: Path, packing: str, shape: str, threads: int | None) -> Iterator[dict[str, Any]]:

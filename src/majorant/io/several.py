@@ -85,7 +85,12 @@ def _vocabulary(rows: Rows, roles: dict[str, int]) -> list[Any]:
     found: dict[Any, None] = {}
     for (column,) in rows.stream([roles["label"]], 0):
         for cell in set(values_of(column)) if rows.kind != "typed" else values_of(column):
-            found.update(dict.fromkeys(labels_in(_decoded(cell, rows.kind)) or ()))
+            labels = labels_in(_decoded(cell, rows.kind)) or ()
+            if odd := [label for label in labels if isinstance(label, (dict, list))]:
+                raise DataError(
+                    f"{rows.source}: {str(odd[0])[:60]} among the labels of an item is no label. Give text or numbers."
+                )
+            found.update(dict.fromkeys(labels))
         if len(found) > MOST_LABELS:
             raise DataError(f"{rows.source}: more than {MOST_LABELS:,} different labels. Say which column with label=.")
     return sort_labels(found)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from decimal import Decimal
+from numbers import Complex, Real
 from typing import Any
 
 from majorant.account import Note
@@ -150,7 +151,7 @@ def sort_labels(values: Iterable[Hashable]) -> list[Any]:
 
     def order(value: Any) -> tuple[int, str, Any]:
         kind = kind_key(value)[0]
-        rank = KIND_ORDER.get(kind, 3)
+        rank = 3 if isinstance(value, Complex) and not isinstance(value, Real) else KIND_ORDER.get(kind, 3)
         return rank, "" if rank < 3 else kind, value if rank < 3 else str(value)
 
     return sorted(values, key=order)

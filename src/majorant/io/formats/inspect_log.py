@@ -55,14 +55,21 @@ def header(log: Record) -> dict[str, Any]:
 def _scorers(log: Record) -> list[str]:
     """The scorers by the names that the samples' scores have; where no sample has one, as the log announces them."""
     scored = [name for sample in log.get("samples") or () for name in _scores(sample, log)]
-    announced = [score["name"] for score in (log.get("results") or {}).get("scores") or ()]
+    announced = [score["name"] for score in _named(log.get("results"), "scores")]
     return list(dict.fromkeys(scored)) or list(dict.fromkeys([*announced, *_numbered(log)]))
+
+
+def _named(part: Any, key: str) -> list[Record]:
+    """What a part of the log lists by name; entries without one are passed over."""
+    listed = part.get(key) if isinstance(part, dict) else None
+    known = listed if isinstance(listed, list) else []
+    return [one for one in known if isinstance(one, dict) and isinstance(one.get("name"), str)]
 
 
 def _numbered(log: Record) -> dict[str, Record]:
     """The announced scorers; the second of the same name is called NAME1 in the scores, as Inspect does it."""
     found: dict[str, Record] = {}
-    for one in (log.get("eval") or {}).get("scorers") or ():
+    for one in _named(log.get("eval"), "scorers"):
         name = base = one["name"].rsplit("/", 1)[-1]  # without the package
         number = 0
         while name in found:
