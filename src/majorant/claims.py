@@ -46,7 +46,7 @@ ENOUGH = 1.5  # times the votes that it takes to tell workers apart, which a sam
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inquiry:
+class Certification:
     """A certificate, and what it was made from."""
 
     certificate: Certificate
@@ -55,7 +55,7 @@ class Inquiry:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Material:
+class ClaimInputs:
     """What claims are made from, small whatever the number of votes: wherever the votes lie, it can be gathered."""
 
     histograms: Mapping[int, IntArray] | None  # of all items, two classes
@@ -77,15 +77,15 @@ def certify(
     >>> certify(votes).anonymous.verdict
     'proved'
     """
-    return inquire(as_backend(votes, **reading), level=level, rng=rng).certificate
+    return certification(as_backend(votes, **reading), level=level, rng=rng).certificate
 
 
-def inquire(votes: Votes | Countable, *, level: float = 0.95, rng: int | np.random.Generator) -> Inquiry:
+def certification(votes: Votes | Countable, *, level: float = 0.95, rng: int | np.random.Generator) -> Certification:
     """The certificate of votes wherever they lie, together with the design of the data and the named fit."""
     as_level(level)
     generator = as_generator(rng)
     backend = MemoryBackend(votes) if isinstance(votes, Votes) else votes
-    return inquire_from(gather(backend, rng=generator), level=level, rng=generator)
+    return certification_from(claim_inputs(backend, rng=generator), level=level, rng=generator)
 
 
 class Counts(NamedTuple):
@@ -95,16 +95,16 @@ class Counts(NamedTuple):
     votes_jl: NDArray[np.int64]
 
 
-def gather(backend: Countable, *, rng: np.random.Generator, counts: Counts | None = None) -> Material:
+def claim_inputs(backend: Countable, *, rng: np.random.Generator, counts: Counts | None = None) -> ClaimInputs:
     """What the claims look at: counts of all items, and a random sample of the items where there are very many."""
     n_items, _, n_classes = backend.votes.shape
     item_p = sample_codes(backend, backend.votes_by_worker() if counts is None else counts.votes_jl, rng=rng)
     patterns = None
     if n_classes == 2:
         patterns = backend.patterns() if counts is None else counts.patterns
-    return Material(
+    return ClaimInputs(
         histograms=None if patterns is None else two_class_histograms(patterns),
-        sample=taken(backend, item_p),
+        sample=votes_of_items(backend, item_p),
         item_p=item_p,
         n_items=n_items,
         gold=_gold(backend),
@@ -113,7 +113,7 @@ def gather(backend: Countable, *, rng: np.random.Generator, counts: Counts | Non
 
 def sample(backend: Countable, *, rng: np.random.Generator) -> Votes:
     """The votes that claims about workers look at, in memory."""
-    return taken(backend, sample_codes(backend, backend.votes_by_worker(), rng=rng))
+    return votes_of_items(backend, sample_codes(backend, backend.votes_by_worker(), rng=rng))
 
 
 def sample_codes(backend: Countable, votes_jl: NDArray[np.int64], *, rng: np.random.Generator) -> IntArray | None:
@@ -127,7 +127,7 @@ def sample_codes(backend: Countable, votes_jl: NDArray[np.int64], *, rng: np.ran
     return None if share >= 1 else backend.draw(share, int(rng.integers(2**32)))
 
 
-def taken(backend: Countable, item_p: IntArray | None) -> Votes:
+def votes_of_items(backend: Countable, item_p: IntArray | None) -> Votes:
     """The votes of the items with these codes, None for all, in memory."""
     if item_p is None:
         return backend.take(np.arange(backend.votes.shape[0])) if backend.whole is None else backend.whole
@@ -158,9 +158,9 @@ def sampled_share(n_votes: int, n_classes: int, typical: float) -> float:
     return max(wanted / n_votes, min(1.0, ENOUGH * VOTES_PER_CLASS * n_classes / max(typical, 1.0)))
 
 
-def inquire_from(material: Material, *, level: float, rng: np.random.Generator) -> Inquiry:
+def certification_from(inputs: ClaimInputs, *, level: float, rng: np.random.Generator) -> Certification:
     """The certificate from what was gathered, wherever the votes lie."""
-    case, shape = _case(material.sample), design(material.sample)
+    case, shape = _case(inputs.sample), design(inputs.sample)
     panel = case if shape.kind == "panel" else None
     shared_errors = None
     if panel is not None:
@@ -169,21 +169,21 @@ def inquire_from(material: Material, *, level: float, rng: np.random.Generator) 
             case = panel = replace(panel, replicates=bootstrap(panel, rng=rng))  # one for both claims
     gate = None if shared_errors is None else shared_errors.gate
     # A headline takes gold where that decides, else the anonymous claim: they share the error, and hold at the level.
-    each = level if material.gold is None else (1 + level) / 2
-    anonymous = _anonymous(material, panel, gate, each, rng)
-    alike = workers_differ(material.sample, rng=rng.spawn(1)[0], level=ALIKE_LEVEL)
-    named = None if case is None else _named(material, case, anonymous, alike, gate, level, rng)
+    each = level if inputs.gold is None else (1 + level) / 2
+    anonymous = _anonymous(inputs, panel, gate, each, rng)
+    alike = workers_differ(inputs.sample, rng=rng.spawn(1)[0], level=ALIKE_LEVEL)
+    named = None if case is None else _named(inputs, case, anonymous, alike, gate, level, rng)
     anonymous = replace(anonymous, level=level, why=at_level(anonymous.why, each, level))
     if anonymous.model != MODEL:
         anonymous = weakened(anonymous, alike, DRAWN_ANEW)
     gold = None
-    if material.gold is not None:
-        gold = replace(claim_from_cells(material.gold, material.sample.labels, level=each), level=level)
+    if inputs.gold is not None:
+        gold = replace(claim_from_cells(inputs.gold, inputs.sample.labels, level=each), level=level)
     why = " ".join([anonymous.why, *([named.why] if named is not None else [])])
     certificate = Certificate(
         level=level, why=why, anonymous=anonymous, named=named, gold=gold, dependence=shared_errors, design=shape
     )
-    return Inquiry(certificate, shape, None if case is None else case.fit)
+    return Certification(certificate, shape, None if case is None else case.fit)
 
 
 def _case(votes: Votes) -> Case | None:
@@ -201,34 +201,34 @@ def _case(votes: Votes) -> Case | None:
 
 
 def _anonymous(
-    material: Material,
+    inputs: ClaimInputs,
     panel: Case | None,
     gate: AssumptionTest | None,
     level: float,
     rng: np.random.Generator,
 ) -> Claim:
     """The claim about rules that ignore who voted: from counts for a crowd, from the named model for a panel."""
-    sample = material.sample
+    sample = inputs.sample
     if len(sample.labels) < 2:
         return Claim(kind="anonymous", verdict="unidentified", why=ONE_LABEL)
     if panel is not None:
         try:
             claim = panel_claim(panel, level=level, rng=rng)
             claim = with_e_values(claim, panel.votes, level=level, rng=rng.spawn(1)[0], copies=panel.copies)
-            return _gated(_of_sample(claim, material), gate)
+            return _gated(_of_sample(claim, inputs), gate)
         except ConfigError:  # too many ways for the votes to fall: treat the panel as a crowd
             pass
-    if material.histograms is not None:
-        return anonymous_claim(as_histograms(material.histograms), level, rng)
+    if inputs.histograms is not None:
+        return anonymous_claim(as_histograms(inputs.histograms), level, rng)
     shared = SharedConfusion().fit(sample)
     case = Case(votes=sample, fit=shared, refit=partial(refit_dawid_skene, sample))
     claim = multiclass_claim(case, level=level, rng=rng)
     claim = with_e_values(claim, sample, level=level, rng=rng.spawn(1)[0])
-    return _gated(_of_sample(claim, material), count_gate(sample, align(shared)))
+    return _gated(_of_sample(claim, inputs), count_gate(sample, align(shared)))
 
 
 def _named(
-    material: Material,
+    inputs: ClaimInputs,
     case: Case,
     anonymous: Claim,
     alike: AssumptionTest,
@@ -243,15 +243,15 @@ def _named(
     claim = replace(claim, gates=(*claim.gates, alike), level=level)
     if gate is None and anonymous.gates:
         gate = anonymous.gates[0]  # of a crowd: independence as the counts show it
-    return _gated(_of_sample(claim, material), gate)
+    return _gated(_of_sample(claim, inputs), gate)
 
 
-def _of_sample(claim: Claim, material: Material) -> Claim:
+def _of_sample(claim: Claim, inputs: ClaimInputs) -> Claim:
     """The claim, which says so where it rests on a sample of the items."""
-    n_sampled = len(material.sample.items)
-    if n_sampled == material.n_items:
+    n_sampled = len(inputs.sample.items)
+    if n_sampled == inputs.n_items:
         return claim
-    return replace(claim, assumptions=(*claim.assumptions, of_a_sample(n_sampled, material.n_items)))
+    return replace(claim, assumptions=(*claim.assumptions, of_a_sample(n_sampled, inputs.n_items)))
 
 
 def _gated(claim: Claim, gate: AssumptionTest | None) -> Claim:

@@ -32,7 +32,16 @@ from majorant.answer.workers import Workers, assess_workers
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
 from majorant.certify.certificate import Certificate, Claim
-from majorant.claims import Counts, Inquiry, Material, gather, inquire_from, sample, sample_codes, taken
+from majorant.claims import (
+    Certification,
+    ClaimInputs,
+    Counts,
+    certification_from,
+    claim_inputs,
+    sample,
+    sample_codes,
+    votes_of_items,
+)
 from majorant.errors import DataError
 from majorant.estimate import Fit, estimator_named, method_named
 from majorant.gold.corrected import CORRECTED, CorrectedRule, corrected_fit
@@ -82,7 +91,7 @@ class Result:
     tally: Tally
     counts: Counts
     agreement: Agreement
-    inquiry: Inquiry
+    certification: Certification
     majority: Fit
     answer: Answer  # keep, switch or ask
     decision: Decision  # the rule that was compared with majority vote
@@ -105,12 +114,14 @@ class Result:
     @property
     def map(self) -> tuple[MapPanel, ...]:
         """Where majority vote is optimal, and where these votes lie; worked out when it is asked for."""
-        return data_map(self.votes, self.inquiry.fit, self.inquiry.design.kind, level=self.level, rng=self.seed)
+        return data_map(
+            self.votes, self.certification.fit, self.certification.design.kind, level=self.level, rng=self.seed
+        )
 
     @property
     def certificate(self) -> Certificate:
         """Whether majority vote is the best rule."""
-        return self.inquiry.certificate
+        return self.certification.certificate
 
     @property
     def rule(self) -> str:
@@ -204,7 +215,7 @@ def check(
         labelled=labelled,
         stage=stage,
     )
-    votes, item_p, inquiry, answer = chosen.votes, chosen.item_p, chosen.inquiry, chosen.answer
+    votes, item_p, certification, answer = chosen.votes, chosen.item_p, chosen.certification, chosen.answer
     stage("judging")
     labels = calibrate(votes, chosen.rule_here, rng=seed, refit=chosen.refit)
     here = backend if item_p is not None else MemoryBackend(votes)  # where the fits are
@@ -218,7 +229,7 @@ def check(
         tally=count(votes),
         counts=counts,
         agreement=agreement_from(counts.patterns, votes, resampling(seed, level=level)),
-        inquiry=inquiry,
+        certification=certification,
         majority=chosen.majority,
         decision=chosen.decision,
         answer=answer,
@@ -229,9 +240,9 @@ def check(
         workers=workers,
         reviewed=_reviewed(backend, chosen, labels, workers),
         removal=removal(votes, labels.fit, workers, chosen.refit) if item_p is None else None,
-        plan=_plan(votes, inquiry.certificate, target, level),
+        plan=_plan(votes, certification.certificate, target, level),
         slices=certify_slices(backend, level=level, rng=seed),
-        path=decision_path(inquiry.certificate),
+        path=decision_path(certification.certificate),
         comparison=compare(votes, level=level, rng=seed) if compare_all else Records(),
         gold=gold,
         level=level,
@@ -246,7 +257,7 @@ class _Chosen:
 
     votes: Votes  # from which the rules were learned
     item_p: IntArray | None  # the codes of their items, None where they are all
-    inquiry: Inquiry
+    certification: Certification
     majority: Fit  # of `votes`
     decision: Decision  # the rule that was compared with majority vote
     other: Fit  # that rule on all items
@@ -271,9 +282,9 @@ def _choose(
     expert = None if labelled is None else labelled.outcome
     generator = as_generator(seed)
     stage("testing")
-    material = gather(backend, rng=generator, counts=counts)
-    inquiry = inquire_from(material, level=level, rng=generator)
-    votes, item_p = _learned_from(backend, material)
+    inputs = claim_inputs(backend, rng=generator, counts=counts)
+    certification = certification_from(inputs, level=level, rng=generator)
+    votes, item_p = _learned_from(backend, inputs)
     stage("comparing")
     majority = aggregate(votes, MAJORITY)
     rival = _rival(expert) if method is None and expert is not None else method
@@ -293,7 +304,7 @@ def _choose(
     apart, expected = difference(backend, other), expected_gain(majority, *decision.expectation)
     gold = gold_lead(backend, other, apart, alpha=(1 - level) / decision.n_rivals)
     rules = {MAJORITY: everywhere, other.method: other}
-    model = model_of(inquiry.certificate, expected, apart.stake)
+    model = model_of(certification.certificate, expected, apart.stake)
     found = weigh(
         other=other.method,
         apart=apart,
@@ -312,7 +323,7 @@ def _choose(
     return _Chosen(
         votes=votes,
         item_p=item_p,
-        inquiry=inquiry,
+        certification=certification,
         majority=majority,
         decision=decision,
         other=other,
@@ -377,9 +388,9 @@ def _rival(expert: ExpertOutcome) -> str | None:
     return expert.leader if expert.leader != MAJORITY else expert.rules[-1]
 
 
-def _learned_from(backend: Backend, material: Material) -> tuple[Votes, IntArray | None]:
+def _learned_from(backend: Backend, inputs: ClaimInputs) -> tuple[Votes, IntArray | None]:
     """The votes from which the rule is learned, and the codes of their items, None where they are all."""
-    return (material.sample, material.item_p) if backend.whole is None else (backend.whole, None)
+    return (inputs.sample, inputs.item_p) if backend.whole is None else (backend.whole, None)
 
 
 def _reviewed(backend: Backend, chosen: _Chosen, labels: Labels, workers: Workers) -> Reviewed:
@@ -405,7 +416,7 @@ def judge_workers(backend: Backend, fit: Fit, *, level: float = 0.95, seed: int)
     item_p = (
         None if backend.whole is not None else sample_codes(backend, backend.votes_by_worker(), rng=as_generator(seed))
     )
-    return assess_workers(backend, fit, taken(backend, item_p), item_p, level=level)
+    return assess_workers(backend, fit, votes_of_items(backend, item_p), item_p, level=level)
 
 
 def measure_agreement(backend: Backend, *, level: float = 0.95, seed: int) -> Agreement:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from majorant.account import Account
 from majorant.backend import Backend, Countable, MemoryBackend, Part, as_backend
 from majorant.certify.certificate import Certificate
-from majorant.claims import inquire
+from majorant.claims import certification
 from majorant.interval import as_level
 from majorant.limits import refuse_beyond
 from majorant.merge import take_items
@@ -82,7 +82,7 @@ def certify_slices(votes: Any, *, level: float = 0.95, rng: int | np.random.Gene
             value=value,
             n_items=part.votes.shape[0],
             n_votes=part.votes.n_votes,
-            certificate=inquire(part, level=shared, rng=seed).certificate,
+            certificate=certification(part, level=shared, rng=seed).certificate,
         )
         for value, part in parts
     )

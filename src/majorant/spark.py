@@ -24,7 +24,7 @@ from majorant.backend.spark.frames import Columns, encode
 from majorant.backend.spark.session import spark_session
 from majorant.backend.spark.votes import SparkVotes
 from majorant.certify.certificate import Certificate
-from majorant.claims import inquire, sample_codes, taken
+from majorant.claims import certification, sample_codes, votes_of_items
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator, Fit
 from majorant.estimate.fit import Ties
@@ -89,7 +89,7 @@ def certify(
     votes: Any, columns: Columns | None = None, *, level: float = 0.95, rng: int | np.random.Generator, **settings: Any
 ) -> Certificate:
     """Is majority vote optimal for these votes?  Every claim that they can bear, at one level."""
-    return inquire(SparkBackend(as_votes(votes, columns, settings)), level=level, rng=rng).certificate
+    return certification(SparkBackend(as_votes(votes, columns, settings)), level=level, rng=rng).certificate
 
 
 def aggregate(
@@ -129,7 +129,7 @@ def workers(
     known = as_votes(votes, columns, settings)
     fit, backend = aggregate(known, method, rng=0).fit, SparkBackend(known)
     item_p = sample_codes(backend, backend.votes_by_worker(), rng=np.random.default_rng(0))
-    judged = assess_workers(backend, fit, taken(backend, item_p), item_p, level=level)
+    judged = assess_workers(backend, fit, votes_of_items(backend, item_p), item_p, level=level)
     table = worker_table(known.workers, fit, judged)
     arrays = {name: pa.array(values, from_pandas=True) for name, values in table.items()}
     return known.frame.sparkSession.createDataFrame(pa.table(arrays))

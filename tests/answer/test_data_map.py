@@ -9,7 +9,7 @@ from scipy.stats import chi2
 from majorant.answer.map import _noise_limit, _optimal_accuracies, _optimal_noise, data_map
 from majorant.certify.anonymous.likelihood import flatten, log_likelihood
 from majorant.certify.anonymous.profile import accuracies_model, noise_model, outline
-from majorant.claims import inquire
+from majorant.claims import certification
 from majorant.simulate import one_coin_crew, simulate
 from majorant.tally import histograms
 from majorant.theory import majority_margin
@@ -95,7 +95,7 @@ def test_a_panel_lies_at_the_mean_of_its_judges_with_a_region_that_shrinks():
     for n_items in (300, 3000):
         crew = one_coin_crew([0.9, 0.8, 0.75, 0.7, 0.6], n_classes=2)
         votes, _ = simulate([0.5, 0.5], crew, n_items=n_items, n_votes=5, rng=0)
-        found = inquire(votes, rng=0)
+        found = certification(votes, rng=0)
         assert found.design.kind == "panel"
         _, panel = data_map(votes, found.fit, "panel", level=0.95, rng=0)
         assert polygon(panel.region).contains_point(panel.point)
@@ -106,7 +106,7 @@ def test_a_panel_lies_at_the_mean_of_its_judges_with_a_region_that_shrinks():
 
 def test_more_classes_get_one_plane_and_too_few_votes_none():
     votes, _ = simulate([0.5, 0.3, 0.2], np.full((3, 3), 0.15) + 0.55 * np.eye(3), n_items=300, n_votes=5, rng=0)
-    panel, *rest = data_map(votes, inquire(votes, rng=0).fit, "crowd", level=0.95, rng=0)
+    panel, *rest = data_map(votes, certification(votes, rng=0).fit, "crowd", level=0.95, rng=0)
     assert not rest
     assert panel.region is None
     assert panel.point == pytest.approx((0.5, 0.3), abs=0.1)

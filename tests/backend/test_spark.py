@@ -25,8 +25,7 @@ from majorant.backend.spark.files import read_votes, spark_errors
 from majorant.backend.spark.frames import encode_table
 from majorant.backend.spark.pack import Packing, Places, blocks_of, pack
 from majorant.backend.spark.votes import SparkEngine
-from majorant.claims import inquire
-from majorant.claims import inquire as inquire_in_memory
+from majorant.claims import certification
 from majorant.cli import main
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
@@ -176,7 +175,7 @@ def test_methods_that_cannot_run_there_are_named(votes):
 
 @pytest.mark.long
 def test_the_certificate_is_that_in_memory(one_block, votes, local):
-    expected, found = inquire_in_memory(local, rng=0), inquire(SparkBackend(one_block), rng=0)
+    expected, found = certification(local, rng=0), certification(SparkBackend(one_block), rng=0)
     assert found.certificate.why == expected.certificate.why
     for name in ("anonymous", "named"):
         ours, theirs = getattr(found.certificate, name), getattr(expected.certificate, name)
@@ -198,7 +197,7 @@ def test_the_certificate_of_a_sample_is_that_in_memory(votes, local, monkeypatch
     """The same items in the same order, whatever the blocks; here workers and votes are in one order as well."""
     sample_items(monkeypatch)
     expected, found = (
-        one.certificate for one in (inquire_in_memory(local, rng=0), inquire(SparkBackend(votes), rng=0))
+        one.certificate for one in (certification(local, rng=0), certification(SparkBackend(votes), rng=0))
     )
     assert any("random sample" in text for text in expected.named.assumptions)
     assert found.why == expected.why

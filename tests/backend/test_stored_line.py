@@ -17,7 +17,7 @@ from majorant.agreement import agreement
 from majorant.answer.workers import assess_workers
 from majorant.backend.files import FileBackend
 from majorant.backend.prepare import prepare
-from majorant.claims import inquire
+from majorant.claims import certification
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
@@ -73,10 +73,10 @@ def test_the_certificate_is_that_of_the_votes_in_memory(pair, monkeypatch, most_
     kept, votes = pair
     if most_votes == 8000:  # a sample of the items, the same in both
         sample_items(monkeypatch)
-    found = inquire(kept, level=0.9, rng=3).certificate
+    found = certification(kept, level=0.9, rng=3).certificate
     assert found.gold is not None
     assert any("random sample" in text for text in found.named.assumptions) == (most_votes == 8000)
-    assert_same(found, inquire(votes, level=0.9, rng=3).certificate)
+    assert_same(found, certification(votes, level=0.9, rng=3).certificate)
 
 
 def test_agreement_is_that_of_the_votes_in_memory(pair, monkeypatch):

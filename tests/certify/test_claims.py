@@ -12,7 +12,7 @@ from majorant import claims
 from majorant.agreement import agreement
 from majorant.backend import MemoryBackend
 from majorant.certify.named.dependence import dependence
-from majorant.claims import certify, gather, inquire, sampled_share
+from majorant.claims import certification, certify, claim_inputs, sampled_share
 from majorant.cli import main
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
@@ -30,7 +30,7 @@ ALIKE = [[0.85, 0.15], [0.15, 0.85]]
 
 def test_a_crowd_of_equals_is_certified_from_its_counts():
     votes, _ = simulate([0.5, 0.5], ALIKE, 3_000, 5, n_workers=60, rng=0)
-    found = inquire(votes, rng=0)
+    found = certification(votes, rng=0)
     assert found.design.kind == "crowd"
     told = certificate_text(certificate_summary(found.certificate))
     assert "\nDesign   A crowd: 3,000 different sets of workers labelled 3,000 items." in told
@@ -44,7 +44,7 @@ def test_a_crowd_of_equals_is_certified_from_its_counts():
 
 def test_an_unequal_panel_is_judged_by_its_workers():
     votes, _ = simulate([0.5, 0.5], coins([0.95, 0.75, 0.7, 0.65, 0.6], 2), 4_000, 5, rng=1)
-    found = inquire(votes, rng=0)
+    found = certification(votes, rng=0)
     assert found.design.kind == "panel"
     assert "\nDesign   A panel: 1 set" in certificate_text(certificate_summary(found.certificate))
     assert found.certificate.dependence.gate.passed
@@ -173,11 +173,11 @@ def test_very_many_votes_are_judged_by_a_sample_of_their_items_and_say_so(monkey
     votes, _ = simulate([0.5, 0.5], coins([0.95, *[0.65] * 19], 2), 3_000, 5, rng=1)
     whole = certify(votes, rng=0)
     monkeypatch.setattr(claims, "MOST_VOTES", 30_000)
-    material = gather(MemoryBackend(votes), rng=np.random.default_rng(0))
-    n_sampled = len(material.sample.items)
+    inputs = claim_inputs(MemoryBackend(votes), rng=np.random.default_rng(0))
+    n_sampled = len(inputs.sample.items)
     assert n_sampled == pytest.approx(1_500, abs=100)
-    assert sum(items.sum() for items in material.histograms.values()) == 3_000  # counts are of all items
-    assert set(material.sample.items) <= set(votes.items)
+    assert sum(items.sum() for items in inputs.histograms.values()) == 3_000  # counts are of all items
+    assert set(inputs.sample.items) <= set(votes.items)
     sampled = certify(votes, rng=0)
     assert any(f"{n_sampled:,} of the 3,000 items" in text for text in sampled.named.assumptions)
     assert sampled.anonymous.margin == whole.anonymous.margin
@@ -196,7 +196,7 @@ def test_the_sample_does_not_depend_on_the_order_of_the_rows(monkeypatch):
     monkeypatch.setattr(claims, "MOST_VOTES", 30_000)
     order = np.random.default_rng(5).permutation(3_000)
     here, there = (
-        gather(MemoryBackend(some), rng=np.random.default_rng(0)) for some in (votes, take_items(votes, order))
+        claim_inputs(MemoryBackend(some), rng=np.random.default_rng(0)) for some in (votes, take_items(votes, order))
     )
     assert here.sample.items == there.sample.items
     assert (here.sample.label_n == there.sample.label_n).all()

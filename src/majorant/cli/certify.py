@@ -72,10 +72,10 @@ def certify(
         say_notes(votes.account, quiet=quiet)
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
     with engine.backend(Job(source=source)) as backend:
-        from majorant.claims import inquire
+        from majorant.claims import certification
 
         with at_work("certifying", quiet=quiet or backend.whole is None):
-            certificate = inquire(backend, level=level, rng=seed).certificate
+            certificate = certification(backend, level=level, rng=seed).certificate
         code = _exit_code(certificate, claim)
     say_notes(backend.votes.account, quiet=quiet or as_json)
     _show(backend, certificate, as_json=as_json, labels=labels)

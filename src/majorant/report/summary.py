@@ -74,7 +74,7 @@ def result_summary(
             **workers_summary(backend.votes.workers, result.workers, result.worker_fit.method),
             "removal": None if result.removal is None else asdict(result.removal),
             "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
-            "dependence": dependence_summary(result.inquiry.certificate.dependence),
+            "dependence": dependence_summary(result.certification.certificate.dependence),
         },
         "review": review_summary(result.reviewed),
         "plan": None if result.plan is None else plan_summary(result.plan),
