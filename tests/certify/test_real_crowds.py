@@ -27,5 +27,6 @@ def test_knowing_who_voted_gains_on_sp():
     votes = load("SP")
     claim = named_claim(case_of(votes, DawidSkene().fit(votes)), level=0.95, rng=0)
     assert claim.verdict == "refuted"
-    assert 0.015 < claim.loss.low < claim.loss.value < claim.loss.high < 0.035
+    assert 0.015 < claim.loss.low < claim.loss.value < claim.loss.high
+    assert claim.loss.value - claim.tie_loss.value < 0.035  # apart from ties, which count since a fair draw breaks them
     assert claim.items_certified < 0.05
