@@ -207,7 +207,7 @@ def test_labels_that_are_the_same_promise_the_same():
     same = (result.labels.fit.codes() == result.majority.codes()).all()
     assert same  # five good votes: no rule decides otherwise
     assert result.accuracy("majority") == result.accuracy(result.decision.method)
-    other = check(crowd("one expert"), rng=0)
+    other = check(crowd("adversaries"), rng=0)
     assert other.accuracy("majority").value < other.accuracy("combination").value - 0.01
 
 

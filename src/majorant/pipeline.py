@@ -63,7 +63,7 @@ from majorant.votes import IntArray, Votes
 from majorant.wording import NO_ACCURACY
 
 AUTO = "auto"
-WORKER_METHOD = "hierarchical"  # who is good, where the chosen rule has no matrix for each worker
+WORKER_METHOD = "hierarchical"  # by which workers are judged, unless the caller names another that knows each
 STAGES = ("counting", "testing", "comparing", "judging", "measuring")  # of `check`, in their order
 Stage = Callable[[str], None]
 
@@ -219,7 +219,7 @@ def check(
     stage("judging")
     labels = calibrate(votes, chosen.rule_here, rng=seed, refit=chosen.refit)
     here = backend if item_p is not None else MemoryBackend(votes)  # where the fits are
-    known = _worker_fit(here, chosen.other, seed)
+    known = _worker_fit(here, chosen, method, seed)
     workers = assess_workers(here, known, votes, item_p, level=level)
     gold = gold_accuracy(votes, chosen.majority, level=level)
     stage("measuring")
@@ -261,6 +261,7 @@ class _Chosen:
     majority: Fit  # of `votes`
     decision: Decision  # the rule that was compared with majority vote
     other: Fit  # that rule on all items
+    members: Mapping[str, Fit]  # of the combination, on all items
     fit: Fit  # the rule whose labels are written, on all items
     rule_here: Fit  # the same on `votes`
     refit: Callable[[Votes], Fit]
@@ -291,9 +292,9 @@ def _choose(
     decision = decide(votes, majority, level=level, rng=seed, method=rival)
     refit: Callable[[Votes], Fit] = partial(fit_rule, decision.method, seed=seed, starts=decision.members)
     if item_p is None:  # all votes are in memory by now, wherever they came from
-        backend, other, everywhere = MemoryBackend(votes), decision.fit, majority
+        backend, other, everywhere, members = MemoryBackend(votes), decision.fit, majority, decision.members
     else:
-        other, everywhere = _fit_elsewhere(backend, decision, votes, seed), backend.fit(MAJORITY, seed)
+        (other, members), everywhere = _fit_elsewhere(backend, decision, votes, seed), backend.fit(MAJORITY, seed)
     if labelled is not None and method is None and _adopts(labelled):
         refit, other = partial(_corrected, labelled.design), _frozen_correction(backend, labelled.design)
         decision = with_fit(decision, majority, other if item_p is None else fit_of_items(backend, other, item_p))
@@ -327,6 +328,7 @@ def _choose(
         majority=majority,
         decision=decision,
         other=other,
+        members=members,
         fit=everywhere if keep else other,
         rule_here=majority if keep else decision.fit,
         refit=partial(fit_rule, MAJORITY, seed=seed) if keep else refit,
@@ -401,14 +403,12 @@ def _reviewed(backend: Backend, chosen: _Chosen, labels: Labels, workers: Worker
     return review_all(backend, chosen.fit, labels.temper, good=workers.good_j, crowd=crowd)
 
 
-def _fit_elsewhere(backend: Backend, decision: Decision, sample: Votes, seed: int) -> Fit:
-    """The rule that was chosen on a sample, or the combination where that rule needs all votes in memory."""
+def _fit_elsewhere(backend: Backend, decision: Decision, sample: Votes, seed: int) -> tuple[Fit, Mapping[str, Fit]]:
+    """The rule that was chosen on a sample, or the combination and its members where it needs all votes in memory."""
     start = seed_of_fits(as_generator(seed))
-    return (
-        backend.fit(decision.method, start)
-        if decision.method in backend.methods
-        else combined_fit(backend, sample, start)
-    )
+    if decision.method in backend.methods:
+        return backend.fit(decision.method, start), {}
+    return combined_fit(backend, sample, start)
 
 
 def judge_workers(backend: Backend, fit: Fit, *, level: float = 0.95, seed: int) -> Workers:
@@ -436,10 +436,15 @@ def _counts(backend: Backend) -> Counts:
     return Counts(backend.patterns(), backend.votes_by_worker())
 
 
-def _worker_fit(backend: Backend, chosen: Fit, seed: int) -> Fit:
-    """The fit by which workers are judged: the chosen one if it knows each of them, else a model that does."""
-    each = chosen.confusion is not None and chosen.confusion.ndim == 3
-    return chosen if each else backend.fit(WORKER_METHOD, seed)
+def _worker_fit(backend: Backend, chosen: _Chosen, method: str | None, seed: int) -> Fit:
+    """The fit by which workers are judged, as `majorant workers` does: one method, or the one that was asked for.
+
+    A method that has no matrix for each worker cannot judge them.
+    """
+    asked = chosen.other.confusion
+    if method is not None and asked is not None and asked.ndim == 3:
+        return chosen.other
+    return chosen.members.get(WORKER_METHOD) or backend.fit(WORKER_METHOD, seed)
 
 
 def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -> Plan | None:
@@ -466,7 +471,7 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     if method != COMBINATION:
         return backend.fit(method, seed)
     known = sample(backend, rng=as_generator(seed)) if backend.whole is None else backend.whole
-    return combined_fit(backend, known, seed)
+    return combined_fit(backend, known, seed)[0]
 
 
 def member_fits(backend: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:

@@ -57,7 +57,7 @@ def test_what_counts_show_is_turned_over():
     made = combination(votes, 0)
     assert set(made.fits) == {"hierarchical", "majority"}
     assert gain(made, votes, truth) > 5
-    np.testing.assert_allclose(combined_fit(MemoryBackend(votes), votes, 0).posterior, made.fit.posterior, atol=1e-9)
+    np.testing.assert_allclose(combined_fit(MemoryBackend(votes), votes, 0)[0].posterior, made.fit.posterior, atol=1e-9)
 
 
 def test_ties_and_shown_majorities_follow_the_mean_and_all_else_the_shares():

@@ -79,7 +79,7 @@ def test_the_items_to_look_at(sites):
 def test_the_combination_of_models(sites):
     stored, memory = sites
     made = combination(memory.votes, 0)
-    found = combined_fit(stored, memory.votes, 0)
+    found, _ = combined_fit(stored, memory.votes, 0)
     np.testing.assert_allclose(found.posterior, made.fit.posterior, atol=1e-7)  # ebcc's loop, in another order
     np.testing.assert_allclose(found.confusion, made.fit.confusion, atol=1e-7)
 

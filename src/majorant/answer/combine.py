@@ -81,8 +81,8 @@ def members_for(votes: Votes) -> tuple[str, ...]:
     return () if members == (SHARES,) else members
 
 
-def combined_fit(backend: Backend, sample: Votes, seed: int) -> Fit:
-    """The combined fit of votes that lie elsewhere; a sample of them says which members they can bear."""
+def combined_fit(backend: Backend, sample: Votes, seed: int) -> tuple[Fit, Mapping[str, Fit]]:
+    """The combined fit of votes that lie elsewhere, and its members; a sample says which the votes can bear."""
     members = members_for(sample)
     if not members:
         raise ConfigError(f"{COMBINATION} cannot be used on these votes: {unsuited(MEMBERS[0], sample)}.")
@@ -91,7 +91,7 @@ def combined_fit(backend: Backend, sample: Votes, seed: int) -> Fit:
     mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()})
     rows = {method: fit.posterior for method, fit in fits.items()}
     model = _of_counts(members, partial(backend.fit, ALIKE, seed), backend.patterns)
-    return replace(mean, posterior=backend.rows(partial(_mean_row, rows, model)))
+    return replace(mean, posterior=backend.rows(partial(_mean_row, rows, model))), fits
 
 
 def _mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: Block) -> FloatArray:
