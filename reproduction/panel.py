@@ -7,7 +7,6 @@ certifying cost the same for a hundred items as for a million.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -81,12 +80,11 @@ def _votes() -> Votes:
 def _ebcc(votes: Votes, weight_p: FloatArray) -> Fit:
     """EBCC with one imaginary item per class and at most 500 steps, as the paper's script has it.
 
-    Ours imagines as many items as there are, by the vote shares: three steps of it give a start, whose imaginary items
-    are then replaced.  The usual tolerance would stop too near to that start.
+    Ours imagines as many items as there are, by the vote shares: three steps of it give a start.  The usual tolerance
+    would stop too near to that start.
     """
     first = EBCC(restarts=0, max_iter=3).fit(votes, weights=weight_p, rng=0)
-    flat = replace(first, learned={**first.learned, "base_k": np.ones(2)})
-    return EBCC(restarts=0, max_iter=500, tol=1e-5).fit(votes, weights=weight_p, rng=0, start=flat)
+    return EBCC(items=1.0, restarts=0, max_iter=500, tol=1e-5).fit(votes, weights=weight_p, rng=0, start=first)
 
 
 METHODS: dict[str, Callable[[Votes, FloatArray], Fit]] = {

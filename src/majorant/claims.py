@@ -73,7 +73,7 @@ def certify(
     `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
 
     >>> from majorant.simulate import simulate
-    >>> votes, _ = simulate([.5, .5], [[.85, .15], [.15, .85]], n_items=3000, n_votes=5, rng=0)
+    >>> votes, _ = simulate([.5, .5], [[.85, .15], [.15, .85]], n_items=3000, n_votes=5, rng=1)
     >>> certify(votes).anonymous.verdict
     'proved'
     """

@@ -40,8 +40,8 @@ class EBCC(Estimator):
 
     Workers who stumble over the same subtype err together, so their votes are not independent given the class.
     `right` and `wrong` are imaginary votes on and off the diagonal, `concentration` imaginary items over the subtypes
-    of a class; those of the classes are the vote shares summed over items.  The objective is the evidence lower
-    bound; of `restarts` drawn starts the highest bound wins.
+    of a class; those of the classes are `items` each, or the vote shares summed over items.  The objective is the
+    evidence lower bound; of `restarts` drawn starts the highest bound wins.
 
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 1, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
@@ -60,6 +60,7 @@ class EBCC(Estimator):
     concentration: float = 0.1
     right: float = 4.0
     wrong: float = 1.0
+    items: float | None = None
     restarts: int = 5
     max_iter: int = 1_000
     tol: float = 1e-3
@@ -124,10 +125,15 @@ class EBCC(Estimator):
             yield self.m_step(expect(prepared.engine, tables, prepared.totals), base)
 
     def _scouted(
-        self, start: Fit | None, votes: Votes, prepared: Prepared, base_k: FloatArray, rng: np.random.Generator
+        self,
+        start: Fit | None,
+        votes: Votes,
+        prepared: Prepared,
+        few: Prepared | None,
+        base_k: FloatArray,
+        rng: np.random.Generator,
     ) -> Iterator[SubtypeParams]:
-        """The first start; the drawn ones, or of many votes the one that does best on some of the items."""
-        few = thinned(prepared, SCOUTED_VOTES) if self.restarts > 1 else None
+        """The first start; the drawn ones, or of many votes the one that does best on a `few` of the items."""
         starts = self.starts(start_counts(start, votes, prepared), base_k, prepared, rng)
         if few is None:
             yield from starts
@@ -152,9 +158,13 @@ class EBCC(Estimator):
         prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
         earlier = learned_of(start, self.name, votes, *SubtypeParams._fields)
         base_k = np.maximum(share_counts(prepared.engine, prepared.totals).items_g, LEAST_ITEMS)
+        if self.items is not None:
+            base_k = np.full(len(votes.labels), self.items)
         starts: Iterable[SubtypeParams]
         if earlier is None:
-            starts = self._scouted(start, votes, prepared, base_k, as_generator(rng))
+            alone = weights is None and self.restarts > 1  # an item with a weight stands for many: none is left out
+            few = thinned(prepared, SCOUTED_VOTES) if alone else None
+            starts = self._scouted(start, votes, prepared, few, base_k, as_generator(rng))
         else:
             starts = [SubtypeParams(*earlier)._replace(base_k=base_k)]
         solution = run_starts(self, prepared, starts, progress)

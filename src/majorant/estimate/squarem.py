@@ -36,11 +36,11 @@ def squarem(old: Parts, first: Parts, second: Parts, norm: Norm, longest: float)
         v -= r  # in place: these may be large
     lengths = [_length(r, v, longest) for r, v in zip(norm(step), norm(curvature), strict=True)]
     for a, r, v, length in zip(old, step, curvature, lengths, strict=True):
-        v *= length**2
         r *= 2 * length
-        v += r
-        v += a
-    return curvature, lengths
+        r += a
+        v *= length**2
+        r += v
+    return step, lengths
 
 
 def _length(step: Any, curvature: Any, longest: float) -> Any:
