@@ -83,7 +83,17 @@ def crowd(kind: str) -> Votes:
 MODELS = ("correlated judges", "hard items", "rare class", "20 classes")
 
 
-@pytest.mark.parametrize("kind", ["all alike", "one expert", "spammers", "adversaries", *MODELS])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "all alike",
+        "one expert",
+        "spammers",
+        "adversaries",
+        *MODELS[:-1],
+        pytest.param(MODELS[-1], marks=pytest.mark.long),
+    ],
+)
 def test_every_kind_of_crowd_gets_a_whole_answer(kind):
     result = check(crowd(kind), rng=0)
     summary = result_summary(result)

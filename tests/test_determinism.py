@@ -93,7 +93,11 @@ def repeated_votes():
 
 
 @pytest.mark.parametrize(
-    "shape", [two_classes_with_gold, four_classes_with_ties, pytest.param(repeated_votes, marks=pytest.mark.long)]
+    "shape",
+    [
+        two_classes_with_gold,
+        *(pytest.param(shape, marks=pytest.mark.long) for shape in (four_classes_with_ties, repeated_votes)),
+    ],
 )
 @pytest.mark.parametrize("where", [[], ["--memory", "1GB"]], ids=["memory", "files"])
 def test_shapes_in_any_order_wherever_they_are_worked_on(run, tmp_path, monkeypatch, shape, where):

@@ -13,7 +13,7 @@ def pages_with_examples():
 
 
 def page_case(page):
-    slow = page.parent.name == "tutorials" and page.name in ("crowd.md", "judges.md", "labelling.md")
+    slow = page.parent.name == "tutorials" or page.name in ("report.md", "ci.md", "several.md")
     return pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.long] if slow else [])
 
 

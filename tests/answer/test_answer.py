@@ -184,6 +184,7 @@ def test_the_lead_of_a_few_gold_items_stays_within_what_is_at_stake():
     assert found.low <= found.value <= found.high
 
 
+@pytest.mark.long
 def test_gold_of_a_sample_holds_the_lead_at_its_level():
     misses, runs = 0, 300
     for seed in range(runs):

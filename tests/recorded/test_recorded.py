@@ -72,7 +72,13 @@ def test_numbers_are_those_recorded(room, name):
     assert not changed, f"if that is on purpose: python -m tests.recorded {' '.join(changed)}"
 
 
-@pytest.mark.parametrize("name", ["panel of 4", "crowd of 1 to 5", "three classes, crowd of 4"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "panel of 4",
+        *(pytest.param(one, marks=pytest.mark.long) for one in ("crowd of 1 to 5", "three classes, crowd of 4")),
+    ],
+)
 def test_votes_in_files_give_the_numbers_that_they_give_in_memory(run, tmp_path, name):
     write_table(tmp_path / "votes.csv", votes_table(votes_of(name)))
     in_memory, in_files = (

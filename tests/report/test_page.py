@@ -115,7 +115,7 @@ def test_nothing_is_loaded_and_only_the_one_script_may_run(page):
     ]
 
 
-@pytest.mark.parametrize("name", ["hostile", "two_items"])
+@pytest.mark.parametrize("name", [pytest.param("hostile", marks=pytest.mark.long), "two_items"])
 def test_the_page_can_be_made_again_from_itself_and_from_the_file(name):
     html = render(summary(name))
     reader = Reader()
@@ -136,6 +136,7 @@ def test_hostile_names_come_out_inert_and_clipped():
     assert all(name[:120] not in outside for name in HOSTILE if len(name) > 200)
 
 
+@pytest.mark.long
 def test_a_million_votes_make_a_page_of_the_same_size():
     grown = copy.deepcopy(summary("crowd"))
     one = grown["workers"]["rows"][0]

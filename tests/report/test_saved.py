@@ -36,6 +36,7 @@ def folder(tmp_path_factory):
     return place
 
 
+@pytest.mark.long
 def test_out_and_report_write_the_same_page(folder):
     page = (folder / "page.html").read_bytes()
     assert page == (folder / "out" / "report.html").read_bytes()

@@ -19,7 +19,7 @@ from majorant.report.workers_summary import dependence_summary
 from majorant.simulate import one_coin_crew, simulate
 from majorant.wording import breakdown_text
 
-QUICK_SETS, SLOW_SETS = ("SP_amt", "CF"), ("CF_amt", "SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "D-Product")
+QUICK_SETS, SLOW_SETS = ("SP_amt",), ("CF", "CF_amt", "SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "D-Product")
 QUICK_DESIGNS, DESIGNS = 4, 50
 CONDITION = re.compile(r"\bif\b|\bby (the )?(gold|expert)|assum", re.IGNORECASE)
 NUMBER = r"([0-9][0-9.,]*|-[0-9.]+)"

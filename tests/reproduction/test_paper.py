@@ -82,7 +82,7 @@ def test_two_category_condition_is_exact_when_steps_are_equal(n_a, n_b):
     assert np.mean(margin_b > 0) > 0.05
 
 
-@pytest.mark.parametrize(("n_a", "n_b"), [(1, 2), (2, 3)])
+@pytest.mark.parametrize(("n_a", "n_b"), [(1, 2), pytest.param(2, 3, marks=pytest.mark.long)])
 def test_two_category_sums_from_zero_give_the_rates_of_both_rules(n_a, n_b):
     prior_bk, _, a_bkl = two_class_draws(50 + n_a, DRAWS // 2)
     b_bkl = two_class_draws(60 + n_b, DRAWS // 2, low=0.51)[2]

@@ -311,6 +311,7 @@ def test_labels_decide_in_the_page_as_on_the_command_line(server, checked, termi
     assert "1 of them was given with the votes in sight" in told  # the second was taken back, and given without
 
 
+@pytest.mark.long
 def test_two_files_stand_side_by_side_and_a_file_of_gold_labels_counts(server, terminal, tmp_path):
     (content, truth), (other, _) = table(n_items=60), table(n_items=40, seed=6)
     answer = parts(server, "/files", ("file", "one.csv", content), ("file", "two.csv", other))
