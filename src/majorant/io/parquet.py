@@ -98,7 +98,7 @@ def _column(column: Any) -> Column:
     if not pa.types.is_dictionary(column.type):
         return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     array = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.unify_dictionaries().chunks)
-    array.dictionary.validate(full=True)  # Arrow takes any bytes for UTF-8
+    array.validate(full=True)  # Arrow takes any bytes for UTF-8, and codes beyond the dictionary
     code_n = dictionary_codes(array)
     rise_n = np.diff(np.maximum.accumulate(code_n), prepend=np.int32(-1))
     if rise_n.max(initial=0) <= 1 and rise_n.sum() == len(array.dictionary):
