@@ -1,7 +1,6 @@
 """What happens when a run on stored votes is killed, interrupted, or runs out of disk or memory."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from majorant.backend.prepare import locked, prepare
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
 from majorant.io.options import ReadOptions
+from needs import small_disk
 
 MEMORY = 1_000_000_000
 # Where a run is cut off: (module, function, at which of its calls, or at what).  The last three come after sorting.
@@ -157,13 +157,7 @@ def test_a_disk_that_is_really_full_is_a_message(place, tmp_path, size):
     """A file system of its own with little room, for the sorted votes alone."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = f'mount -t tmpfs -o size={size} tmpfs {disk} && exec "$@"'
-    within = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]
-    if (
-        shutil.which("unshare") is None
-        or subprocess.run([*within, "true"], capture_output=True, check=False).returncode
-    ):
-        pytest.skip("this system lets nobody mount a file system of his own")
+    within = small_disk(disk, size)
     path, _ = place
     out = path.parent / "labels.csv"
     full = run(path, "--out", out, "--work", disk, within=within)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import majorant
 from majorant.backend.spark import session
 from majorant.errors import ConfigError
+from needs import small_disk
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("spark")]
 
@@ -81,13 +81,7 @@ def test_a_disk_that_is_full_is_a_message_and_leaves_nothing(tmp_path, size):
         pytest.skip(str(missing))
     disk, out = tmp_path / "disk", tmp_path / "out"
     disk.mkdir()
-    mount = f'mount -t tmpfs -o size={size} tmpfs {disk} && exec "$@"'
-    within = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]
-    if (
-        shutil.which("unshare") is None
-        or subprocess.run([*within, "true"], capture_output=True, check=False).returncode
-    ):
-        pytest.skip("this system lets nobody mount a file system of his own")
+    within = small_disk(disk, size)
     rng = np.random.default_rng(0)
     rows = [f"item number {n // 3},w{n % 3},{'ny'[rng.integers(2)]}\n" for n in range(60_000)]
     (tmp_path / "votes.csv").write_text("item,worker,label\n" + "".join(rows))
