@@ -1,6 +1,7 @@
 """Files replaced as a set: whatever call fails, and wherever the process is killed, nothing is lost."""
 
 import errno
+import fcntl
 import json
 import os
 import re
@@ -239,6 +240,15 @@ def test_only_our_own_leftovers_are_removed(tmp_path):
     write_files({tmp_path / "d.txt": "y"})
     assert mine not in state(tmp_path)
     assert len(state(tmp_path)) == 4
+
+
+def test_what_a_living_run_has_just_written_keeps_no_second_name(tmp_path):
+    target = tmp_path / "a.txt"
+    target.write_text("first")
+    with target.open() as first:  # the run that wrote it holds its lock until it ends
+        fcntl.flock(first, fcntl.LOCK_EX)
+        write_files({target: "second"})
+    assert state(tmp_path) == {"a.txt": b"second"}
 
 
 def test_two_runs_at_once_leave_one_set(tmp_path):

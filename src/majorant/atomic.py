@@ -190,6 +190,9 @@ def _swap(pieces: list[_Piece]) -> None:
     except BaseException:
         _put_back(pieces)
         raise
+    for piece in pieces:  # the run that wrote this former content may live and hold its lock, so it is no leftover
+        with contextlib.suppress(OSError):
+            piece.second.unlink(missing_ok=True)
     for folder in folders:
         _remove_leftovers(folder, ("old",))
 
