@@ -38,7 +38,7 @@ async function look(size, colorScheme) {
   }
   Object.assign(seen, await tab.evaluate(measure));
   seen.outside = seen.requests.filter((url) => url !== address);
-  if ((size === "desktop") === (colorScheme === "light")) {  // each size and each scheme once
+  if (process.env.EVERY_SIGHT || (size === "desktop") === (colorScheme === "light")) {  // each size and each scheme once
     await tab.evaluate(axe);
     const faults = await tab.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
     seen.faults = faults.violations

@@ -22,8 +22,8 @@ TALLEST = 8000  # pixels, 1280 wide
 SIGHTS = [(size, scheme) for size in ("desktop", "phone") for scheme in ("light", "dark")]
 
 
-def look(name, folder):
-    """What the browser saw of a sample, four times."""
+def look(name, folder, every=""):
+    """What the browser saw of a sample, four times; axe looks at each size and scheme once, or at `every` sight."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine; make browser installs it as root on Debian")
     if shutil.which("node") is None or not MODULES.is_dir():
@@ -32,6 +32,7 @@ def look(name, folder):
     (folder / "models.json").write_text(json.dumps(models()))
     done = subprocess.run(
         ["node", HERE / "browser.mjs", MODULES.parent, CHROMIUM, page, folder / "models.json"],
+        env={**os.environ, "EVERY_SIGHT": every},
         capture_output=True,
         text=True,
         timeout=300,
@@ -49,7 +50,8 @@ def look(name, folder):
     ],
 )
 def seen(request, tmp_path_factory):
-    return request.param, look(request.param, tmp_path_factory.mktemp("browser"))
+    every = "" if request.param == "hostile" else "1"
+    return request.param, look(request.param, tmp_path_factory.mktemp("browser"), every)
 
 
 @pytest.mark.parametrize("sight", SIGHTS, ids="-".join)

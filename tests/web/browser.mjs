@@ -28,7 +28,7 @@ async function look(name) {
     seen.sights.push(sight);
     if (screenshots) await tab.screenshot({ path: join(screenshots, `${sight}.png`), fullPage: true });
     if (await tab.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)) seen.wide.push(sight);
-    if ((size === "desktop") !== (colorScheme === "light")) continue;  // each size and each scheme once
+    if (!process.env.EVERY_SIGHT && (size === "desktop") !== (colorScheme === "light")) continue;  // each size and each scheme once
     await tab.evaluate(axe);
     const found = await tab.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
     for (const fault of found.violations) if (["serious", "critical"].includes(fault.impact))

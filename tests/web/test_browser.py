@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -32,8 +33,8 @@ def write_votes(folder):
     return folder / "odd.csv", folder / "truth.json"
 
 
-@pytest.fixture(scope="module")
-def seen(tmp_path_factory):
+@pytest.fixture(scope="module", params=["", pytest.param("1", marks=pytest.mark.long)], ids=["some", "every"])
+def seen(request, tmp_path_factory):
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine; make browser installs it as root on Debian")
     if shutil.which("node") is None or not MODULES.is_dir():
@@ -43,6 +44,7 @@ def seen(tmp_path_factory):
     with serving() as address:
         done = subprocess.run(
             ["node", HERE / "browser.mjs", MODULES.parent, CHROMIUM, folder / "profile", address, votes, truth],
+            env={**os.environ, "EVERY_SIGHT": request.param},
             capture_output=True,
             text=True,
             timeout=280,

@@ -27,6 +27,7 @@ from majorant.web import runs as keeping
 from majorant.web.app import application
 from majorant.web.runs import Runs
 from majorant.web.server import serve
+from majorant.wording import question_words
 
 TOKEN = "k" * 32
 LIMIT = 200_000
@@ -342,25 +343,26 @@ def test_two_files_stand_side_by_side_and_a_file_of_gold_labels_counts(server, t
 
 
 @pytest.mark.long
-def test_another_question_is_answered_in_the_page_as_on_the_command_line(server, tmp_path):
+@pytest.mark.parametrize("question", ["accuracy", "close-calls"])
+def test_another_question_is_answered_in_the_page_as_on_the_command_line(server, tmp_path, question):
     content, truth = table(n_items=60, seed=7)
     id = send(server, "odd.csv", content)
     page(server, f"/files/{id}/columns", do="check", **COLUMNS)
     settle(server, id)
     shown = page(server, f"/files/{id}").text
-    assert "How often are the labels of majority right?" in shown
+    assert question_words(question, ("majority",)) in shown
     assert page(server, f"/files/{id}/label/begin", question="nonsense").status == 200
-    page(server, f"/files/{id}/label/begin", question="accuracy")
+    page(server, f"/files/{id}/label/begin", question=question)
     settle(server, id)
     shown = page(server, f"/files/{id}/label").text
-    assert "How often are the labels of majority right?" in shown
+    assert question_words(question, ("majority",)) in shown
     for _ in range(8):
         draw, item = re.search(r'name="draw" value="(\d+)"', shown)[1], re.search(r"item <bdi>(\w+)</bdi>", shown)[1]
         shown = page(server, f"/files/{id}/label", draw=draw, label=truth[item]).text
     page(server, f"/files/{id}/label", do="finish")
     settle(server, id)
     ours = page(server, f"/files/{id}/download/result.json").text
-    assert json.loads(ours)["answer"]["expert"]["kind"] == "accuracy"
+    assert json.loads(ours)["answer"]["expert"]["kind"] == question
     for name in ("to_label.csv", "to_label.design.json"):
         (tmp_path / name).write_text(page(server, f"/files/{id}/download/{name}").text)
     (tmp_path / "odd.csv").write_bytes(content)
