@@ -10,6 +10,7 @@ import time
 import tomllib
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlencode
 
 import duckdb
 import pytest
@@ -69,17 +70,22 @@ def test_the_page_listens_on_this_machine_alone_and_calls_nobody(tmp_path, monke
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "first"), *filter(None, sys.path)]))
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
-    def get(address):
-        with opener.open(address) as answer:
+    def get(address, form=None):
+        with opener.open(address, None if form is None else urlencode(form).encode()) as answer:
             return answer.read().decode()
 
-    with serving(str(tmp_path / "votes.csv")) as address:
-        file = re.search(r"files/[\w-]+", get(address))[0]
+    def wait(address):
         until = time.monotonic() + 120
-        while json.loads(get(f"{address}{file}/state"))["busy"]:  # it is looked at in a process of its own
+        while json.loads(get(f"{address}/state"))["busy"]:  # it is looked at in a process of its own
             assert time.monotonic() < until
             time.sleep(0.1)
-        assert "votes.csv" in get(address + file)
+
+    with serving(str(tmp_path / "votes.csv")) as address:
+        file = address + re.search(r"files/[\w-]+", get(address))[0]
+        wait(file)
+        get(f"{file}/columns", {"do": "check", "item": "item", "worker": "worker", "label": "label"})
+        wait(file)
+        assert json.loads(get(f"{file}/download/result.json"))["answer"]
         [bound] = [json.loads(line) for line in heard.read_text().splitlines()]
         assert bound == ["socket.bind", "('127.0.0.1', 0)"]
         port = int(address.split(":")[2].split("/")[0])
