@@ -8,9 +8,9 @@ from majorant.answer.flags import holm
 from majorant.answer.removal import removal, without_workers
 from majorant.answer.workers import assess_workers, vote_weights
 from majorant.estimate.dawid_skene import DawidSkene
-from majorant.estimate.iwmv import IWMV
 from majorant.estimate.majority import Majority
 from majorant.estimate.one_coin import OneCoin
+from majorant.estimate.weighted_votes import IWMV
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
 from majorant.votes import Votes
 

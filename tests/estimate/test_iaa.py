@@ -5,8 +5,7 @@ import pytest
 
 from crowds import random_votes
 from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate.iaa import IAA, corrected_prior, shared_confusion
-from majorant.estimate.projection import project_simplex, project_symmetric
+from majorant.estimate.iaa import IAA, corrected_prior, project_simplex, project_symmetric, shared_confusion
 from majorant.simulate import simulate
 from majorant.votes import Votes
 

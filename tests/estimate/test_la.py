@@ -7,8 +7,7 @@ import oracles.streaming as oracle
 from crowds import informed_votes, random_votes
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, load_state, save_state, update
-from majorant.estimate.la_one_pass import LaOnePass
-from majorant.estimate.la_two_pass import LaTwoPass
+from majorant.estimate.la import LaOnePass, LaTwoPass
 from majorant.merge import take_items
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes

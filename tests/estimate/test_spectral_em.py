@@ -7,8 +7,7 @@ from crowds import random_votes
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.em import prepare
-from majorant.estimate.spectral_em import SpectralEm, _turned, spectral_start
-from majorant.estimate.tensor import Moments, view_means
+from majorant.estimate.spectral_em import Moments, SpectralEm, _turned, spectral_start, view_means
 from majorant.simulate import simulate
 from majorant.votes import Votes
 

@@ -6,9 +6,7 @@ import pytest
 from crowds import informed_votes, random_votes
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
-from majorant.estimate.iwmv import IWMV
-from majorant.estimate.wawa import Wawa
-from majorant.estimate.zero_based_skill import ZeroBasedSkill
+from majorant.estimate.weighted_votes import IWMV, Wawa, ZeroBasedSkill
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 

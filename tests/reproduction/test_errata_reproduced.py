@@ -7,8 +7,8 @@ from majorant.estimate.bwa import BWA
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.glad import GLAD
 from majorant.estimate.iaa import IAA
-from majorant.estimate.iwmv import IWMV
 from majorant.estimate.majority import Majority
+from majorant.estimate.weighted_votes import IWMV
 from majorant.simulate import simulate
 from oracles import paper as oracle
 from real import load

@@ -17,10 +17,8 @@ from majorant.estimate.glad import GLAD
 from majorant.estimate.hierarchical import Hierarchical
 from majorant.estimate.iaa import IAA
 from majorant.estimate.ibcc import IBCC
-from majorant.estimate.iwmv import IWMV
 from majorant.estimate.kos import KOS
-from majorant.estimate.la_one_pass import LaOnePass
-from majorant.estimate.la_two_pass import LaTwoPass
+from majorant.estimate.la import LaOnePass, LaTwoPass
 from majorant.estimate.mace import MACE
 from majorant.estimate.majority import Majority
 from majorant.estimate.one_coin import OneCoin
@@ -30,9 +28,8 @@ from majorant.estimate.spectral import Spectral
 from majorant.estimate.spectral_em import SpectralEm
 from majorant.estimate.state_file import load_state, save_state
 from majorant.estimate.triplet import Triplet
-from majorant.estimate.wawa import Wawa
 from majorant.estimate.weighted_majority import WeightedMajority
-from majorant.estimate.zero_based_skill import ZeroBasedSkill
+from majorant.estimate.weighted_votes import IWMV, Wawa, ZeroBasedSkill
 
 METHODS: tuple[type[Estimator], ...] = (
     GivenMap,

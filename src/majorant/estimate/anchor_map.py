@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from majorant.blocks import Engine
 from majorant.estimate.anchors import block_gold, gold_counts, prepare_gold, without_gold
 from majorant.estimate.confusion import confusion_tables
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.estimate.tables import Counts, Tables, posterior
 from majorant.estimate.weighted import item_rows
 from majorant.kernels import Block, FloatArray, gather, shares, softmax_rows
 from majorant.theory.checks import safe_log
-from majorant.votes import IntArray, Votes, names_of
+from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -62,14 +62,12 @@ class AnchorMap(Estimator):
             return self._without_own_gold(block, block_gold(block, votes), tables, counts)
 
         posterior_ik, _ = item_rows(prepared, rows)
-        return Fit(
-            method=self.name,
+        return fit_of(
+            self.name,
+            votes,
             posterior=posterior_ik,
             prior=prior_k,
             confusion=confusion_jkl[0] if self.shared else confusion_jkl,
-            votes_i=votes.votes_i,
-            label_values=votes.labels,
-            names=names_of(votes),
         )
 
     def _without_own_gold(self, block: Block, gold_i: IntArray, tables: Tables, counts: Counts) -> FloatArray:

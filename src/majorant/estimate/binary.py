@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate.confusion import coin_confusions, confusion_tables
 from majorant.estimate.em import prepare
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.tables import posterior
 from majorant.estimate.weighted import item_rows
 from majorant.kernels import FloatArray, shares
-from majorant.votes import IntArray, Votes, names_of
+from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -123,15 +123,13 @@ def theta_fit(name: str, votes: Votes, weights: ArrayLike | None, theta_j: Float
     confusion_jkl = coin_confusions((1 + theta_j) / 2, 2)
     tables = confusion_tables(confusion_jkl, np.full(2, 0.5))
     posterior_ik, prior_k = item_rows(prepared, lambda block: posterior(block, tables))
-    return Fit(
-        method=name,
+    return fit_of(
+        name,
+        votes,
         posterior=posterior_ik,
         prior=prior_k,
         confusion=confusion_jkl,
         skill=theta_j,
-        votes_i=votes.votes_i,
-        label_values=votes.labels,
-        names=names_of(votes),
         **facts,
     )
 

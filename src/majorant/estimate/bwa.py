@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
+from majorant.estimate.base import EmModel
 from majorant.estimate.confusion import learned_of
-from majorant.estimate.em import Prepared, Progress, climb, prepare
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.em import Prepared, Progress, climb
+from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.tables import Totals, vote_shares
 from majorant.kernels import Block, FloatArray, gather, scatter, shares, weighted_sum
-from majorant.votes import Votes, names_of
+from majorant.votes import Votes
 
 LEAST_SPREAD = 1e-3  # unanimous votes have no spread at all, and no worker is that precise
 
@@ -37,7 +36,7 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BWA(Estimator):
+class BWA(EmModel):
     """One class against the rest: a vote is 0 or 1, Gaussian around the item's score with the worker's precision.
 
     Scores have a Gaussian prior of precision `pull` around their mean, precisions a Gamma prior worth `votes`
@@ -52,28 +51,12 @@ class BWA(Estimator):
 
     name: ClassVar[str] = "bwa"
     vote_shares: ClassVar[bool] = True
-    monotone: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = True
 
     votes: float = 15.0
     pull: float = 1.0
-    max_iter: int = 1_000
-    tol: float = 1e-6
-    accelerate: bool = True
-    clamp_gold: bool = False
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
-        """Scores as shares, and precisions in `learned`; `start` continues from an earlier fit of this method."""
-        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+    def fit_prepared(self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None) -> Fit:
+        """Scores as shares, and precisions in `learned`; only a fit of this method can be continued."""
         base_c, begin = self._start(prepared)
         earlier = learned_of(start, self.name, votes, *PrecisionParams._fields)
 
@@ -84,18 +67,14 @@ class BWA(Estimator):
 
         solution = climb(step, begin if earlier is None else PrecisionParams(*earlier), self, progress)
         n_classes = len(votes.labels)
-        return Fit(
-            method=self.name,
+        return fit_of(
+            self.name,
+            votes,
             posterior=prepared.rows(lambda block: shares(_each_class(self._scores(block, solution.params), n_classes))),
             prior=shares(_each_class(solution.params.mean_c[None], n_classes))[0],
-            votes_i=votes.votes_i,
-            label_values=votes.labels,
-            names=names_of(votes),
             skill=solution.params.precision_jc.mean(axis=1),
             learned=solution.params._asdict(),
-            trace=solution.trace,
-            converged=solution.converged,
-            n_iter=solution.n_iter,
+            **solution.steps,
         )
 
     def _start(self, prepared: Prepared) -> tuple[FloatArray, PrecisionParams]:

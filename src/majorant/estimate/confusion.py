@@ -1,7 +1,8 @@
-"""Confusion matrices as parameters: tables, M step and prior, and where a fit starts."""
+"""Confusion matrices as parameters: the model of them, and where a fit starts."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,27 @@ class ConfusionParams(NamedTuple):
     prior_k: FloatArray
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConfusionModel:
+    """Votes follow confusion matrices, with `smoothing` imaginary ones in each cell and each class."""
+
+    smoothing: float = 0.01
+
+    def tables(self, params: ConfusionParams) -> Tables:
+        """Log-probabilities of each vote under each class."""
+        return confusion_tables(*params)
+
+    def m_step(self, counts: Counts, params: ConfusionParams | None) -> ConfusionParams:  # noqa: ARG002
+        """Shares of the expected votes, smoothed."""
+        return ConfusionParams(shares(counts.votes_jgl + self.smoothing), shares(counts.items_g + self.smoothing))
+
+    def log_prior(self, params: ConfusionParams) -> float:
+        """The log-density of the Dirichlet prior, up to a constant."""
+        if self.smoothing == 0:
+            return 0.0
+        return self.smoothing * (sum_of_logs(params.confusion_jkl) + sum_of_logs(params.prior_k))
+
+
 def confusion_tables(confusion_jkl: FloatArray, prior_k: FloatArray) -> Tables:
     """Log-probabilities of each vote under each class, and of the classes."""
     return Tables(vote_rows(safe_log(confusion_jkl)), safe_log(prior_k))
@@ -39,18 +61,6 @@ def coin_confusions(accuracy_j: FloatArray, n_classes: int) -> FloatArray:
         return np.ones((len(accuracy_j), 1, 1))
     wrong_j = (1 - accuracy_j) / (n_classes - 1)
     return wrong_j[:, None, None] + (accuracy_j - wrong_j)[:, None, None] * np.eye(n_classes)
-
-
-def smoothed_confusions(counts: Counts, smoothing: float) -> ConfusionParams:
-    """Shares of the expected votes, with `smoothing` imaginary ones in each cell and each class."""
-    return ConfusionParams(shares(counts.votes_jgl + smoothing), shares(counts.items_g + smoothing))
-
-
-def smoothing_log_prior(params: ConfusionParams, smoothing: float) -> float:
-    """The log-density, up to a constant, of the Dirichlet prior behind `smoothing`."""
-    if smoothing == 0:
-        return 0.0
-    return smoothing * (sum_of_logs(params.confusion_jkl) + sum_of_logs(params.prior_k))
 
 
 def start_counts(start: Fit | None, votes: Votes, prepared: Prepared) -> Counts:

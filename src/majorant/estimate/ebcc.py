@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from majorant.blocks import Engine
+from majorant.estimate.base import DrawnEmModel
 from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
-from majorant.estimate.em import Prepared, Progress, most_promising, prepare, run_starts, thinned
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.em import Prepared, Progress, most_promising, run_starts, thinned
+from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.tables import Counts, Tables, expect, posterior, share_counts
 from majorant.kernels import Block, FloatArray, shares
-from majorant.randomness import as_generator
 from majorant.theory.checks import safe_log
-from majorant.votes import Votes, names_of
+from majorant.votes import Votes
 
 SCOUTED_VOTES = 30_000  # of more, some items tell which of the drawn starts is the most promising
 LEAST_ITEMS = 0.01  # imaginary items of a class that nobody voted for
@@ -35,7 +34,7 @@ class SubtypeParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EBCC(Estimator):
+class EBCC(DrawnEmModel):
     """An item is of a class and, within it, of one of `subtypes`; workers have a row of habits for each; VB.
 
     Workers who stumble over the same subtype err together, so their votes are not independent given the class.
@@ -51,10 +50,6 @@ class EBCC(Estimator):
 
     name: ClassVar[str] = "ebcc"
     tables_per_worker: ClassVar[int] = 10  # one for each subtype of a class
-    stochastic: ClassVar[bool] = True
-    monotone: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = True
 
     subtypes: int = 10
     concentration: float = 0.1
@@ -62,10 +57,7 @@ class EBCC(Estimator):
     wrong: float = 1.0
     items: float | None = None
     restarts: int = 5
-    max_iter: int = 1_000
     tol: float = 1e-3
-    accelerate: bool = True
-    clamp_gold: bool = False
 
     def tables(self, params: SubtypeParams) -> Tables:
         """Expected log-probabilities under each subtype of each class."""
@@ -144,27 +136,21 @@ class EBCC(Estimator):
         next(drawn)
         yield most_promising(self, few, drawn)._replace(base_k=base_k)
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        rng: int | np.random.Generator,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
+    def fit_prepared(
+        self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None, rng: np.random.Generator
     ) -> Fit:
-        """Posterior of classes and, in `learned["subtypes"]`, of subtypes (I, K, M); `start`: an earlier fit."""
-        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+        """Posterior of classes and, in `learned["subtypes"]`, of subtypes (I, K, M)."""
         earlier = learned_of(start, self.name, votes, *SubtypeParams._fields)
         base_k = np.maximum(share_counts(prepared.engine, prepared.totals).items_g, LEAST_ITEMS)
         if self.items is not None:
             base_k = np.full(len(votes.labels), self.items)
         starts: Iterable[SubtypeParams]
         if earlier is None:
-            alone = weights is None and self.restarts > 1  # an item with a weight stands for many: none is left out
+            alone = (
+                not prepared.weighted and self.restarts > 1
+            )  # an item with a weight stands for many: none is left out
             few = thinned(prepared, SCOUTED_VOTES) if alone else None
-            starts = self._scouted(start, votes, prepared, few, base_k, as_generator(rng))
+            starts = self._scouted(start, votes, prepared, few, base_k, rng)
         else:
             starts = [SubtypeParams(*earlier)._replace(base_k=base_k)]
         solution = run_starts(self, prepared, starts, progress)
@@ -175,16 +161,12 @@ class EBCC(Estimator):
             return posterior(block, tables).reshape(-1, n_classes, n_subtypes)
 
         share_km = shares(params.subtypes_km)
-        return Fit(
-            method=self.name,
+        return fit_of(
+            self.name,
+            votes,
             posterior=prepared.rows(lambda block: np.asarray(subtypes(block).sum(axis=2))),
             prior=shares(params.items_k),
-            votes_i=votes.votes_i,
-            label_values=votes.labels,
-            names=names_of(votes),
             confusion=np.einsum("jkml,km->jkl", shares(params.votes_jkml), share_km),
             learned={"subtypes": prepared.rows(subtypes), **params._asdict()},
-            trace=solution.trace,
-            converged=solution.converged,
-            n_iter=solution.n_iter,
+            **solution.steps,
         )

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.blocks import ITEMS_PER_BLOCK, Engine, every_nth, in_memory
 from majorant.errors import ConfigError
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.squarem import squarem, whole_norm
 from majorant.estimate.tables import Counts, Tables, Totals, count_totals, expect, posterior, share_counts
 from majorant.kernels import Block, FloatArray
 from majorant.merge import Merged, merge_equal_items
-from majorant.votes import Votes, names_of
+from majorant.votes import Votes
 
 P = TypeVar("P", bound=tuple[Any, ...])
 Progress = Callable[[int, float], None]  # step, objective
@@ -75,6 +75,11 @@ class Solution(Generic[P]):
     converged: bool
     n_iter: int
 
+    @property
+    def steps(self) -> dict[str, Any]:
+        """What a Fit says of the loop."""
+        return {"trace": self.trace, "converged": self.converged, "n_iter": self.n_iter}
+
 
 class Climb(NamedTuple):
     """All that the loop goes on from."""
@@ -107,6 +112,7 @@ class Prepared(NamedTuple):
     engine: Engine
     totals: Totals
     pattern_i: NDArray[np.int32] | None
+    weighted: bool = False  # by the caller
 
     def posterior(self, tables: Tables) -> FloatArray:
         """The probability of each latent class for each of the user's items."""
@@ -137,10 +143,10 @@ def prepare(
     merged = merge_equal_items(votes) if merge and len(votes.items) >= MERGE_FROM_ITEMS else None
     if merged is None:
         engine = in_memory(votes, weights=weights, clamp_gold=clamp_gold, usual_items=usual_items)
-        return Prepared(engine, count_totals(engine), None)
-    weights = _pattern_weights(merged, weights)
-    engine = in_memory(merged.votes, weights=weights, clamp_gold=clamp_gold, usual_items=usual_items)
-    return Prepared(engine, count_totals(engine), merged.pattern_i)
+        return Prepared(engine, count_totals(engine), None, weights is not None)
+    weight_p = _pattern_weights(merged, weights)
+    engine = in_memory(merged.votes, weights=weight_p, clamp_gold=clamp_gold, usual_items=usual_items)
+    return Prepared(engine, count_totals(engine), merged.pattern_i, weights is not None)
 
 
 def run_em(
@@ -274,17 +280,8 @@ def table_fit(
     model: Any, votes: Votes, prepared: Prepared, solution: Solution[Any], tables: Tables | None = None, **learned: Any
 ) -> Fit:
     """The Fit of a table model whose latent classes are the user's classes; `tables`, if labels need others."""
-    return Fit(
-        method=model.name,
-        posterior=prepared.posterior(tables or model.tables(solution.params)),
-        votes_i=votes.votes_i,
-        label_values=votes.labels,
-        names=names_of(votes),
-        trace=solution.trace,
-        converged=solution.converged,
-        n_iter=solution.n_iter,
-        **learned,
-    )
+    posterior_ik = prepared.posterior(tables or model.tables(solution.params))
+    return fit_of(model.name, votes, posterior=posterior_ik, **solution.steps, **learned)
 
 
 def _pattern_weights(merged: Merged, weights: ArrayLike | None) -> FloatArray:

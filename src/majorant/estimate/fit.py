@@ -17,7 +17,7 @@ from majorant.io import as_votes
 from majorant.kernels import FloatArray
 from majorant.randomness import as_generator
 from majorant.tabular import Named, Names, Tabular, some_names
-from majorant.votes import IntArray
+from majorant.votes import IntArray, Votes, names_of
 
 if TYPE_CHECKING:
     from majorant.estimate.online import State
@@ -179,6 +179,11 @@ class Fit(Tabular):
                 "fit it to all votes, old and new, with start=."
             )
         return self.online(self.posterior)
+
+
+def fit_of(method: str, votes: Votes, **facts: Any) -> Fit:
+    """A fit to these votes, with their names, by what was found: posterior, prior, and whatever else."""
+    return Fit(method=method, votes_i=votes.votes_i, label_values=votes.labels, names=names_of(votes), **facts)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

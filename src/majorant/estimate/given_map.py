@@ -12,11 +12,11 @@ from majorant.blocks import Engine
 from majorant.errors import ConfigError
 from majorant.estimate.confusion import confusion_tables
 from majorant.estimate.em import prepare
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.estimate.weighted import class_prior
 from majorant.kernels import FloatArray
 from majorant.theory.checks import as_confusion, as_crew
-from majorant.votes import Votes, names_of
+from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,14 +46,12 @@ class GivenMap(Estimator):
         confusion = self._matrices(n_workers, n_classes)
         prepared = prepare(votes, engine, weights, clamp_gold=False)
         each_jkl = np.broadcast_to(confusion, (n_workers, n_classes, n_classes))
-        return Fit(
-            method=self.name,
+        return fit_of(
+            self.name,
+            votes,
             posterior=prepared.posterior(confusion_tables(each_jkl, prior_k)),
             prior=prior_k,
             confusion=confusion,
-            votes_i=votes.votes_i,
-            label_values=votes.labels,
-            names=names_of(votes),
         )
 
     def _matrices(self, n_workers: int, n_classes: int) -> FloatArray:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine, add_up
+from majorant.estimate.base import EmModel
 from majorant.estimate.confusion import learned_of
 from majorant.estimate.em import Prepared, Progress, climb, prepare
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.tables import sum_of_logs
 from majorant.kernels import Block, FloatArray, softmax_rows, weighted_sum
-from majorant.votes import IntArray, Votes, names_of
+from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,7 +41,7 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GLAD(Estimator):
+class GLAD(EmModel):
     """A vote is right with probability sigmoid(ability_j * exp(ease_i)), and wrong evenly; classes are equally likely.
 
     Abilities and log-eases have normal priors around `mean` with variance 1.  EM in which each step maximises a
@@ -56,27 +57,15 @@ class GLAD(Estimator):
 
     name: ClassVar[str] = "glad"
     keeps_items: ClassVar[str] = "difficulty"
-    monotone: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = True
 
     mean: float = 1.0
-    max_iter: int = 1_000
-    tol: float = 1e-6
-    accelerate: bool = True
-    clamp_gold: bool = False
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
-        """Abilities, eases and posterior; `start` continues from an earlier fit of this method."""
-        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold, usual_items=USUAL_ITEMS)
+    def prepare(self, votes: Votes, engine: Engine | None, weights: ArrayLike | None) -> Prepared:
+        """The votes in small blocks."""
+        return prepare(votes, engine, weights, clamp_gold=self.clamp_gold, usual_items=USUAL_ITEMS)
+
+    def fit_prepared(self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None) -> Fit:
+        """Abilities, eases and posterior; only a fit of this method can be continued."""
 
         def step(params: AbilityParams) -> tuple[float, AbilityParams]:
             return self._step(prepared, params)
@@ -84,18 +73,14 @@ class GLAD(Estimator):
         solution = climb(step, self._start(start, votes, prepared), self, progress, positive=False)
         params = solution.params
         ease_i = params.ease_i if prepared.pattern_i is None else params.ease_i[prepared.pattern_i]
-        return Fit(
-            method=self.name,
+        return fit_of(
+            self.name,
+            votes,
             posterior=prepared.rows(lambda block: _posterior(block, _ballots(block, params), params)[0]),
             prior=np.full(len(votes.labels), 1 / len(votes.labels)),
-            votes_i=votes.votes_i,
-            label_values=votes.labels,
-            names=names_of(votes),
             skill=params.ability_j,
             learned={"ability": params.ability_j, "ease": ease_i},
-            trace=solution.trace,
-            converged=solution.converged,
-            n_iter=solution.n_iter,
+            **solution.steps,
         )
 
     def _start(self, start: Fit | None, votes: Votes, prepared: Prepared) -> AbilityParams:

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
+from majorant.estimate.base import EmModel
 from majorant.estimate.confusion import confusion_tables, learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
-from majorant.estimate.em import Prepared, Progress, Solution, Steps, prepare, run_em, table_fit
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.em import Prepared, Progress, Solution, Steps, run_em, table_fit
+from majorant.estimate.fit import Fit
 from majorant.estimate.tables import Counts, Tables, posterior
 from majorant.kernels import Block, FloatArray, scatter, shares
 from majorant.votes import Votes
@@ -39,7 +38,7 @@ class CrowdParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hierarchical(Estimator):
+class Hierarchical(EmModel):
     """Dawid-Skene whose worker rows are drawn around the crowd's, as near as the data say; empirical Bayes.
 
     Row k of worker j is drawn from Dirichlet(strength_k * mean_jk); mean_jk is row k of the crowd's matrix with the
@@ -61,9 +60,6 @@ class Hierarchical(Estimator):
 
     name: ClassVar[str] = "hierarchical"
     tables_per_worker: ClassVar[int] = 1
-    monotone: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = True
 
     spread: float | None = None  # None: learned from the votes
     tied: bool = False
@@ -72,10 +68,7 @@ class Hierarchical(Estimator):
     right: float = 16.0
     wrong: float = 4.0
     items: float = 1.0
-    max_iter: int = 1_000
     tol: float = 1e-5
-    accelerate: bool = True
-    clamp_gold: bool = False
 
     def tables(self, params: CrowdParams) -> Tables:
         """Expected log-probabilities."""
@@ -183,17 +176,8 @@ class Hierarchical(Estimator):
     def _base(self, n_classes: int) -> FloatArray:
         return np.where(np.eye(n_classes, dtype=bool), self.right, self.wrong)
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
-        """Mean confusion matrices, crowd, strength, odds and posterior; `start` continues from an earlier fit."""
-        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
+    def fit_prepared(self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None) -> Fit:
+        """Mean confusion matrices, crowd, strength, odds and posterior."""
         earlier = learned_of(start, self.name, votes, *CrowdParams._fields)
         if start is None or earlier is None:
             model, begin = self, self.m_step(start_counts(start, votes, prepared), None)

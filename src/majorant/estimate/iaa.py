@@ -12,10 +12,9 @@ from majorant.blocks import Engine
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate.confusion import confusion_tables
 from majorant.estimate.em import Prepared, prepare
-from majorant.estimate.fit import Estimator, Fit
-from majorant.estimate.projection import project_simplex, project_symmetric
+from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.kernels import Block, FloatArray, gather, shares, weighted_sum
-from majorant.votes import Votes, names_of
+from majorant.votes import Votes
 
 
 class PairSums(NamedTuple):
@@ -65,14 +64,12 @@ class IAA(Estimator):
         confusion_kl = shared_confusion(sums.pairs_lm / sums.pairs_lm.sum(), share_l)
         prior_k = share_l if self.prior == "labels" else corrected_prior(share_l, confusion_kl)
         each_jkl = np.broadcast_to(confusion_kl, (n_workers, n_classes, n_classes))
-        return Fit(
-            method=self.name,
+        return fit_of(
+            self.name,
+            votes,
             posterior=prepared.posterior(confusion_tables(each_jkl, prior_k)),
             prior=prior_k,
             confusion=confusion_kl,
-            votes_i=votes.votes_i,
-            label_values=votes.labels,
-            names=names_of(votes),
         )
 
     def _pair_sums(self, prepared: Prepared) -> PairSums:
@@ -106,3 +103,47 @@ def corrected_prior(share_l: FloatArray, confusion_kl: FloatArray) -> FloatArray
     """The class shares that lead to these label shares, as nearly as probabilities can."""
     solved_k = np.asarray(np.linalg.lstsq(confusion_kl.T, share_l, rcond=1e-6)[0], dtype=np.float64)
     return project_simplex(solved_k)
+
+
+def project_simplex(value_k: FloatArray) -> FloatArray:
+    """The nearest probabilities: all entries lowered by the same amount, those below 0 cut off.
+
+    >>> project_simplex(np.array([.9, .4, -.2])).tolist()
+    [0.75, 0.25, 0.0]
+    """
+    falling_k = np.sort(value_k)[::-1]
+    excess_k = (np.cumsum(falling_k) - 1) / np.arange(1, len(value_k) + 1)
+    kept = np.flatnonzero(falling_k > excess_k)[-1]
+    return np.asarray(np.maximum(value_k - excess_k[kept], 0.0))
+
+
+def project_symmetric(matrix: FloatArray, *, least: float, tol: float = 1e-12, max_iter: int = 10_000) -> FloatArray:
+    """The nearest symmetric matrix with rows that sum to 1, entries of at least 0 and a diagonal of at least `least`.
+
+    Dykstra's alternating projections between the matrices with the right sums, an affine set with a closed form, and
+    those with the right bounds.
+
+    >>> project_symmetric(np.array([[.9, .3], [.1, .2]]), least=.5).round(6).tolist()
+    [[0.675, 0.325], [0.325, 0.675]]
+    """
+    n = len(matrix)
+    floor = least * np.eye(n)
+    bounded, correction = (matrix + matrix.T) / 2, np.zeros((n, n))
+    for _ in range(max_iter):
+        summed = _right_sums(bounded)  # affine: needs no correction
+        free = summed + correction
+        bounded_next = np.maximum(free, floor)
+        correction = free - bounded_next
+        moved = max(np.abs(bounded_next - bounded).max(), np.abs(bounded_next - summed).max())
+        bounded = bounded_next
+        if moved <= tol:
+            break
+    return np.asarray(bounded / bounded.sum(axis=1, keepdims=True))
+
+
+def _right_sums(matrix: FloatArray) -> FloatArray:
+    """The nearest symmetric matrix whose rows sum to 1, for a symmetric one: add u to each row and to each column."""
+    n = len(matrix)
+    lack = 1 - matrix.sum(axis=1)
+    added = (lack - lack.sum() / (2 * n)) / n
+    return np.asarray(matrix + added[:, None] + added)

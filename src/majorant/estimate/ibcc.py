@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
 from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
-from majorant.estimate.em import Prepared, Progress
-from majorant.estimate.fit import Estimator, Fit
-from majorant.estimate.incremental import fit_table_model, go_on
-from majorant.estimate.online import COUNTED, State
+from majorant.estimate.em import Prepared
+from majorant.estimate.fit import Fit
+from majorant.estimate.incremental import OnlineModel
 from majorant.estimate.tables import Counts, Tables
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
@@ -28,7 +25,7 @@ class DirichletParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IBCC(Estimator):
+class IBCC(OnlineModel):
     """Each worker's confusion rows have a Dirichlet prior that leans to the diagonal; variational Bayes.
 
     `right` and `wrong` are the prior's imaginary votes on and off the diagonal, `items` those of each class.  The
@@ -43,19 +40,10 @@ class IBCC(Estimator):
 
     name: ClassVar[str] = "ibcc"
     tables_per_worker: ClassVar[int] = 1
-    monotone: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = True
-    online: ClassVar[bool] = True
-    remembers: ClassVar[tuple[str, ...]] = COUNTED
 
     right: float = 4.0
     wrong: float = 1.0
     items: float = 1.0
-    max_iter: int = 1_000
-    tol: float = 1e-6
-    accelerate: bool = True
-    clamp_gold: bool = False
 
     def base(self, n_classes: int) -> FloatArray:
         """The prior's imaginary votes by class and label."""
@@ -81,24 +69,9 @@ class IBCC(Estimator):
         means = {"confusion": shares(votes_jkl), "prior": shares(items_k)}
         return {**means, "learned": {"votes": votes_jkl, "items": items_k}}
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        state: State | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
-        """Mean confusion matrices, prior and posterior; `start` continues from a fit, `state` from earlier votes."""
-        if state is not None:
-            return go_on(self, state, votes, progress)
+    def begin(self, votes: Votes, prepared: Prepared, start: Fit | None) -> DirichletParams:
+        """What an earlier fit of this method learned, or the counts under another or under the vote shares."""
         earlier = learned_of(start, self.name, votes, "votes", "items")
-
-        def begin(prepared: Prepared) -> DirichletParams:
-            if earlier is not None:
-                return DirichletParams(*earlier)
-            return self.m_step(start_counts(start, votes, prepared), None)
-
-        return fit_table_model(self, votes, weights, engine, progress, begin)
+        if earlier is not None:
+            return DirichletParams(*earlier)
+        return self.m_step(start_counts(start, votes, prepared), None)

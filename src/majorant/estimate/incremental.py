@@ -8,52 +8,96 @@ F never falls, and where no batch moves it any more, the full fit stands still t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import islice
+from threading import Lock
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from majorant.blocks import Engine, in_memory
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, DataError
+from majorant.estimate.base import EmSettings
+from majorant.estimate.confusion import start_counts
 from majorant.estimate.em import Prepared, Progress, Solution, TableModel, prepare, run_em, run_starts, table_fit
-from majorant.estimate.fit import Fit
-from majorant.estimate.memory import Grown, Touched, grow, touch
-from majorant.estimate.online import State, remembered_votes
+from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.online import COUNTED, State, joined, remembered_votes
 from majorant.estimate.tables import Counts, Tables, count_totals, share_counts
 from majorant.kernels import Block, FloatArray, scatter, weighted_sum
 from majorant.votes import IntArray, Votes
 
 GROWTH = 2  # as many times the votes of the last full fit, and the next is due
+Codes = NDArray[np.int32]
+_growing = Lock()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnlineModel(EmSettings, Estimator):
+    """A table model whose M step needs the counts alone, so that a fit can go on when new votes come."""
+
+    online: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = COUNTED
+
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        state: State | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """The answer for these votes; `start` continues from a fit, `state` from earlier votes.
+
+        A fit to plain votes in memory has a state of its own.
+        """
+        if state is not None:
+            return go_on(self, state, votes, progress)
+        prepared = self.prepare(votes, engine, weights)
+        solution = run_em(self, prepared, self.begin(votes, prepared, start), progress)
+        plain = engine is None and weights is None and not self.clamp_gold
+        online = partial(count_state, self, votes) if plain else None
+        return table_fit(self, votes, prepared, solution, online=online, **self.learned(solution.params))
+
+    def begin(self, votes: Votes, prepared: Prepared, start: Fit | None) -> Any:
+        """The parameters to climb from: those that the counts under an earlier fit, or under the vote shares, give."""
+        return self.m_step(start_counts(start, votes, prepared), None)
+
+    @abstractmethod
+    def tables(self, params: Any) -> Tables:
+        """The tables of the E step."""
+
+    @abstractmethod
+    def m_step(self, counts: Counts, params: Any) -> Any:
+        """New parameters from expected counts."""
+
+    @abstractmethod
+    def log_prior(self, params: Any) -> float:
+        """What the objective adds to the evidence."""
+
+    @abstractmethod
+    def learned(self, params: Any) -> dict[str, Any]:
+        """What a Fit says of the parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
     """A model for the touched items alone: the expected counts of all others, `held`, count as imaginary votes."""
 
-    model: Any  # a TableModel whose m_step needs the counts alone
+    model: OnlineModel
     held: Counts
-
-    @property
-    def max_iter(self) -> int:
-        """The largest number of steps."""
-        return int(self.model.max_iter)
-
-    @property
-    def tol(self) -> float:
-        """Stop when no parameter moves by more."""
-        return float(self.model.tol)
-
-    @property
-    def accelerate(self) -> bool:
-        """Whether SQUAREM steps are tried."""
-        return bool(self.model.accelerate)
+    max_iter: int
+    tol: float
+    accelerate: bool
 
     def tables(self, params: Any) -> Tables:
         """Those of the model."""
-        return self.model.tables(params)  # type: ignore[no-any-return]
+        return self.model.tables(params)
 
     def m_step(self, counts: Counts, params: Any) -> Any:
         """New parameters from the counts of all items."""
@@ -64,26 +108,10 @@ class Resumed:
         tables = self.model.tables(params)
         votes_cg = self.held.votes_jgl.transpose(0, 2, 1).reshape(tables.log_vote_cg.shape)
         past = _times_log(votes_cg, tables.log_vote_cg) + _times_log(self.held.items_g, tables.log_prior_g)
-        return past + float(self.model.log_prior(params))
+        return past + self.model.log_prior(params)
 
 
-def fit_table_model(
-    model: Any,
-    votes: Votes,
-    weights: ArrayLike | None,
-    engine: Engine | None,
-    progress: Progress | None,
-    begin: Callable[[Prepared], Any],
-) -> Fit:
-    """A full fit from where `begin` says; it has a state where it is a fit to plain votes in memory."""
-    prepared = prepare(votes, engine, weights, clamp_gold=model.clamp_gold)
-    solution = run_em(model, prepared, begin(prepared), progress)
-    plain = engine is None and weights is None and not model.clamp_gold
-    online = partial(count_state, model, votes) if plain else None
-    return table_fit(model, votes, prepared, solution, online=online, **model.learned(solution.params))
-
-
-def count_state(model: Any, votes: Votes, posterior_ik: FloatArray) -> State:
+def count_state(model: OnlineModel, votes: Votes, posterior_ik: FloatArray) -> State:
     """The votes, the probabilities of their items, and the expected counts that go with these."""
     counts = _posterior_counts(votes, posterior_ik)
     arrays = {
@@ -105,7 +133,7 @@ def count_state(model: Any, votes: Votes, posterior_ik: FloatArray) -> State:
     )
 
 
-def refit(model: Any, state: State) -> Fit:
+def refit(model: OnlineModel, state: State) -> Fit:
     """A full fit to all votes that are remembered."""
     votes = remembered_votes(state)
     prepared, solution = _climb_all(model, votes, state)
@@ -113,7 +141,7 @@ def refit(model: Any, state: State) -> Fit:
     return table_fit(model, votes, prepared, solution, online=online, **model.learned(solution.params))
 
 
-def go_on(model: Any, state: State, new_votes: Votes, progress: Progress | None = None) -> Fit:
+def go_on(model: OnlineModel, state: State, new_votes: Votes, progress: Progress | None = None) -> Fit:
     """The fit to the items of new votes, with all their votes, old and new.
 
     When the votes are twice as many as at the last full fit, it is a full fit again: all full fits together then cost
@@ -129,7 +157,7 @@ def go_on(model: Any, state: State, new_votes: Votes, progress: Progress | None 
     engine = in_memory(touched.votes)
     prepared = Prepared(engine, count_totals(engine), None)
     begin = model.m_step(_where_unknown(known, share_counts(engine, prepared.totals)), None)
-    resumed: TableModel[Any] = Resumed(model, held)
+    resumed: TableModel[Any] = Resumed(model, held, model.max_iter, model.tol, model.accelerate)
     solution = run_em(resumed, prepared, begin, progress)
     first_j = np.arange(len(new_votes.workers))
     answer = _for_new(model, touched.votes, prepared, solution, worker_j=first_j, item_i=touched.new_t)
@@ -155,7 +183,13 @@ class Answer(NamedTuple):
 
 
 def _for_new(
-    model: Any, votes: Votes, prepared: Prepared, solution: Solution[Any], *, worker_j: IntArray, item_i: IntArray
+    model: OnlineModel,
+    votes: Votes,
+    prepared: Prepared,
+    solution: Solution[Any],
+    *,
+    worker_j: IntArray,
+    item_i: IntArray,
 ) -> Answer:
     """The fit with a row for each worker and each item of the new votes."""
     of_new = type(solution.params)(solution.params[0][worker_j], *solution.params[1:])
@@ -164,7 +198,7 @@ def _for_new(
     return Answer(some, fit.posterior)
 
 
-def _climb_all(model: Any, votes: Votes, state: State) -> tuple[Prepared, Solution[Any]]:
+def _climb_all(model: OnlineModel, votes: Votes, state: State) -> tuple[Prepared, Solution[Any]]:
     """All votes fitted from their shares, as always, and from the state; the one that ends higher, or the first."""
     prepared = prepare(votes, None, None, clamp_gold=False)
     known = Counts(state.arrays["counts"], state.arrays["class_counts"], 0.0)
@@ -204,7 +238,7 @@ def _times_log(count: FloatArray, log: FloatArray) -> float:
 
 
 def _state_after(
-    model: Any, fitted: int, grown: Grown, touched: Touched, held: Counts, posterior_tk: FloatArray
+    model: OnlineModel, fitted: int, grown: Grown, touched: Touched, held: Counts, posterior_tk: FloatArray
 ) -> State:
     """The state with what was learned of the touched items in place of what was known of them."""
     now = _added(held, _posterior_counts(touched.votes, posterior_tk))
@@ -226,7 +260,113 @@ def _state_after(
     )
 
 
-def _unusual(model: Any) -> dict[str, Any]:
+def _unusual(model: OnlineModel) -> dict[str, Any]:
     """The settings that differ from the method's own."""
     usual = asdict(type(model)())
     return {name: value for name, value in asdict(model).items() if value != usual[name]}
+
+
+class Touched(NamedTuple):
+    """The items that new votes touch: with the votes they had, and with those they have now, workers coded anew."""
+
+    item_t: Codes  # among all items
+    worker_t: NDArray[np.int64]  # among all workers; those of the new votes come first
+    earlier: Votes
+    votes: Votes
+    log: list[Codes]  # item, worker and label of every vote remembered from now on
+    new_t: Codes  # where each item of the new votes stands among those touched
+
+
+class Grown(NamedTuple):
+    """A state with room for new names, and the code of each name of the new votes."""
+
+    items: tuple[Any, ...]
+    workers: tuple[Any, ...]
+    labels: tuple[Any, ...]
+    arrays: dict[str, NDArray[Any]]
+    codes: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+    place: dict[Any, int]
+
+
+def joined_items(
+    state: State, new: tuple[Hashable, ...]
+) -> tuple[tuple[Hashable, ...], NDArray[np.int64], dict[Hashable, int]]:
+    """All items, the code of each of the new ones, and the dictionary of codes for the next state.
+
+    Finding items would cost most of an update, so the states of one stream share a dictionary that only grows.  Who
+    goes on from an earlier state of a stream, whose dictionary has grown beyond it, gets one of his own.
+    """
+    with _growing:
+        place = state.place
+        if place is None or len(place) != len(state.items):
+            place = {name: code for code, name in enumerate(state.items)}
+        code_a = np.array([place.setdefault(name, len(place)) for name in new], dtype=np.int64)
+        return (*state.items, *islice(place, len(state.items), None)), code_a, place
+
+
+def grow(state: State, votes: Votes) -> Grown:
+    """The state with room for the names of new votes."""
+    items, item_a, place = joined_items(state, votes.items)
+    workers, worker_a = joined(state.workers, votes.workers)
+    labels, label_a = joined(state.labels, votes.labels)
+    sizes = {"i": len(items), "j": len(workers), "k": len(labels), "l": len(labels)}
+    arrays = {name: state.arrays[name] for name in COUNTED}
+    for name, axes in (("counts", "jkl"), ("class_counts", "k"), ("posterior", "ik")):
+        wider = np.zeros([sizes[axis] for axis in axes])
+        wider[tuple(slice(0, size) for size in arrays[name].shape)] = arrays[name]
+        arrays[name] = wider
+    return Grown(items, workers, labels, arrays, (item_a, worker_a, label_a), place)
+
+
+def touch(grown: Grown, new: Votes) -> Touched:
+    """The items of new votes with all their votes, before and now."""
+    item_a, worker_a, label_a = grown.codes
+    touched_i = np.zeros(len(grown.items), dtype=bool)
+    touched_i[item_a] = True
+    old = [grown.arrays[name] for name in ("item", "worker", "label")]
+    known_new = ((item_a, new.item_n), (worker_a, new.worker_n), (label_a, new.label_n))
+    fresh = [code_a.astype(np.int32)[code_n] for code_a, code_n in known_new]
+    before_n = np.flatnonzero(touched_i[old[0]])
+    stale_n, repeat_n = _repeats(grown, [code[before_n] for code in old], fresh, new.account.repeats)
+    kept = [np.delete(a, before_n[stale_n]) if stale_n.any() else a for a in old]
+    log = [np.concatenate([a, b[~repeat_n]]) for a, b in zip(kept, fresh, strict=True)]
+    item_t = np.flatnonzero(touched_i).astype(np.int32)
+    now_n = np.flatnonzero(touched_i[log[0]])
+    others_t = np.setdiff1d(np.concatenate([old[1][before_n], log[1][now_n]]), worker_a)
+    worker_t = np.concatenate([worker_a, others_t]).astype(np.int64)
+    local_i, local_j = np.zeros(len(grown.items), np.int32), np.zeros(len(grown.workers), np.int32)
+    local_i[item_t], local_j[worker_t] = np.arange(len(item_t)), np.arange(len(worker_t))
+    names = {"items": range(len(item_t)), "workers": range(len(worker_t)), "labels": grown.labels}
+
+    def votes_of(item_n: Codes, worker_n: Codes, label_n: Codes) -> Votes:
+        return Votes.from_codes(local_i[item_n], local_j[worker_n], label_n, **names)  # type: ignore[arg-type]
+
+    earlier, now = votes_of(*(code[before_n] for code in old)), votes_of(*(code[now_n] for code in log))
+    return Touched(item_t, worker_t, earlier, now, log, local_i[item_a])
+
+
+def _repeats(
+    grown: Grown, old: list[Codes], fresh: list[Codes], policy: str
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which of the votes before, and which of the new ones, do not count: a worker's second vote on an item."""
+    stale_n, repeat_n = np.zeros(len(old[0]), dtype=bool), np.zeros(len(fresh[0]), dtype=bool)
+    if policy == "each" or not len(old[0]):
+        return stale_n, repeat_n
+    n_workers = np.int64(len(grown.workers))
+    old_key, new_key = (item_n * n_workers + worker_n for item_n, worker_n, _ in (old, fresh))
+    order = np.argsort(old_key, kind="stable")
+    place = np.minimum(np.searchsorted(old_key, new_key, sorter=order), len(old_key) - 1)
+    earlier_n = order[place]
+    again_n = old_key[earlier_n] == new_key
+    differs_n = again_n & (old[2][earlier_n] != fresh[2])
+    if policy == "error" and differs_n.any():
+        n = int(np.argmax(differs_n))
+        i, j, before, now = fresh[0][n], fresh[1][n], old[2][earlier_n[n]], fresh[2][n]
+        raise DataError(
+            f"Worker {grown.workers[j]!r} labelled item {grown.items[i]!r} {grown.labels[before]!r} in an earlier "
+            f"batch and {grown.labels[now]!r} now. Choose when reading with repeats='first'|'last'|'each'."
+        )
+    if policy == "last":
+        stale_n[earlier_n[again_n]] = True
+        return stale_n, repeat_n
+    return stale_n, again_n

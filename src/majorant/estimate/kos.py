@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.estimate.binary import require_two_classes, sign_shares, signs
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.estimate.weighted import class_shares, item_weights
 from majorant.kernels import FloatArray
 from majorant.randomness import as_generator
-from majorant.votes import Votes, names_of
+from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +52,12 @@ class KOS(Estimator):
         n_workers = len(votes.workers)
         votes_j = np.bincount(votes.worker_n, minlength=n_workers)
         sent_j = np.bincount(votes.worker_n, weights=message_n, minlength=n_workers)
-        return Fit(
-            method=self.name,
+        return fit_of(
+            self.name,
+            votes,
             posterior=posterior_ik,
             prior=class_shares(posterior_ik, votes, weights),
             skill=sent_j / np.maximum(votes_j, 1),
-            votes_i=votes.votes_i,
-            label_values=votes.labels,
-            names=names_of(votes),
             converged=converged,
             n_iter=n_iter,
         )

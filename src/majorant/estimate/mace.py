@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
+from majorant.estimate.base import DrawnEmModel
 from majorant.estimate.confusion import confusion_tables, learned_of, start_counts
 from majorant.estimate.dirichlet import divergence, expected_log
-from majorant.estimate.em import Prepared, Progress, Solution, prepare, run_em, run_starts, table_fit
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.em import Prepared, Progress, Solution, run_em, run_starts, table_fit
+from majorant.estimate.fit import Fit
 from majorant.estimate.tables import Counts, Tables, expect
 from majorant.kernels import FloatArray, shares
-from majorant.randomness import as_generator
 from majorant.votes import Votes
 
 
@@ -27,7 +25,7 @@ class HabitParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MACE(Estimator):
+class MACE(DrawnEmModel):
     """Worker j copies the truth with probability `skill[j]`, else draws a label from `learned["habit"][j]`.
 
     All classes are equally probable beforehand.  By default variational Bayes with the priors Beta(`copies`, `copies`)
@@ -43,19 +41,11 @@ class MACE(Estimator):
 
     name: ClassVar[str] = "mace"
     tables_per_worker: ClassVar[int] = 1
-    stochastic: ClassVar[bool] = True
-    monotone: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = True
 
     smoothing: float | None = None
     copies: float = 0.5
     habit: float = 10.0
     restarts: int = 9
-    max_iter: int = 1_000
-    tol: float = 1e-6
-    accelerate: bool = True
-    clamp_gold: bool = False
 
     def tables(self, params: HabitParams) -> Tables:
         """Log-probabilities of each vote under each class (variational: of their geometric means)."""
@@ -91,19 +81,11 @@ class MACE(Estimator):
             return params
         return HabitParams(np.exp(expected_log(params.copies_j2)), np.exp(expected_log(params.habit_jl)))
 
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        rng: int | np.random.Generator,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
+    def fit_prepared(
+        self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None, rng: np.random.Generator
     ) -> Fit:
-        """Competence, habits and posterior; `start` continues from an earlier fit, without restarts."""
-        prepared = prepare(votes, engine, weights, clamp_gold=self.clamp_gold)
-        solution = self._solve(votes, prepared, as_generator(rng), start, progress)
+        """Competence, habits and posterior; from an earlier fit there are no restarts."""
+        solution = self._solve(votes, prepared, rng, start, progress)
         copies_j2, habit_jl = (shares(param) for param in solution.params)
         return table_fit(
             self,

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.errors import ConfigError
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.kernels import FloatArray, gather, shares, weighted_sum
 from majorant.tally import counts
-from majorant.votes import Votes, names_of
+from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +35,11 @@ class Majority(Estimator):
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Shares of the votes of each item; an item without votes gets the same share for every class."""
         share_ik, label_votes_k = _in_memory(votes, weights) if engine is None else _on_engine(engine, weights)
-        return Fit(
-            method=self.name,
+        return fit_of(
+            self.name,
+            votes,
             prior=shares(label_votes_k),
             posterior=share_ik,
-            votes_i=votes.votes_i,
-            label_values=votes.labels,
-            names=names_of(votes),
         )
 
 

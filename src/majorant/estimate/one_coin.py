@@ -6,17 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
-from majorant.estimate.confusion import coin_confusions, confusion_tables, start_counts
-from majorant.estimate.em import Prepared, Progress
-from majorant.estimate.fit import Estimator, Fit
-from majorant.estimate.incremental import fit_table_model, go_on
-from majorant.estimate.online import COUNTED, State
+from majorant.estimate.confusion import coin_confusions, confusion_tables
+from majorant.estimate.incremental import OnlineModel
 from majorant.estimate.tables import Counts, Tables
 from majorant.kernels import FloatArray, shares
-from majorant.votes import Votes
 
 
 class CoinParams(NamedTuple):
@@ -27,7 +21,7 @@ class CoinParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneCoin(Estimator):
+class OneCoin(OnlineModel):
     """Worker j is right with probability `skill[j]` and else gives any wrong label alike; MAP by EM from vote shares.
 
     `smoothing` imaginary right and wrong votes of each worker and items of each class are a prior; 0 is maximum
@@ -40,17 +34,8 @@ class OneCoin(Estimator):
     """
 
     name: ClassVar[str] = "one-coin"
-    monotone: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = True
-    online: ClassVar[bool] = True
-    remembers: ClassVar[tuple[str, ...]] = COUNTED
 
     smoothing: float = 0.01
-    max_iter: int = 1_000
-    tol: float = 1e-6
-    accelerate: bool = True
-    clamp_gold: bool = False
 
     def tables(self, params: CoinParams) -> Tables:
         """Log-probabilities of each vote under each class."""
@@ -73,22 +58,3 @@ class OneCoin(Estimator):
         """What a Fit says of the parameters."""
         skill_j, prior_k = params.coin_j2[:, 0], params.prior_k
         return {"skill": skill_j, "confusion": coin_confusions(skill_j, len(prior_k)), "prior": prior_k}
-
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        state: State | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
-        """Skill of each worker, prior and posterior; `start` continues from a fit, `state` from earlier votes."""
-        if state is not None:
-            return go_on(self, state, votes, progress)
-
-        def begin(prepared: Prepared) -> CoinParams:
-            return self.m_step(start_counts(start, votes, prepared), None)
-
-        return fit_table_model(self, votes, weights, engine, progress, begin)

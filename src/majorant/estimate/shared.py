@@ -9,22 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine, MemoryEngine
-from majorant.estimate.confusion import (
-    ConfusionParams,
-    confusion_tables,
-    params_of,
-    smoothed_confusions,
-    smoothing_log_prior,
-)
+from majorant.estimate.base import EmModel
+from majorant.estimate.confusion import ConfusionModel, ConfusionParams, params_of
 from majorant.estimate.em import Prepared, Progress, prepare, run_em, table_fit
-from majorant.estimate.fit import Estimator, Fit
-from majorant.estimate.tables import Counts, Tables, count_totals
+from majorant.estimate.fit import Fit
+from majorant.estimate.tables import count_totals
 from majorant.kernels import Block, FloatArray, gather
 from majorant.votes import IntArray, Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedConfusion(Estimator):
+class SharedConfusion(ConfusionModel, EmModel):
     """All workers label by one confusion matrix, independently given the class; maximum a posteriori by EM.
 
     One pass finds the distinct count patterns; each EM step then costs as much as there are patterns, whatever the
@@ -38,42 +33,16 @@ class SharedConfusion(Estimator):
 
     name: ClassVar[str] = "shared"
     keeps_items: ClassVar[str] = "pattern"
-    monotone: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = True
 
-    smoothing: float = 0.01
-    max_iter: int = 1_000
-    tol: float = 1e-6
-    accelerate: bool = True
-    clamp_gold: bool = False
+    def prepare(self, votes: Votes, engine: Engine | None, weights: ArrayLike | None) -> Prepared:
+        """The count patterns of the items, as votes of one worker that stands for all."""
+        return count_patterns(prepare(votes, engine, weights, clamp_gold=self.clamp_gold, merge=False).engine)
 
-    def tables(self, params: ConfusionParams) -> Tables:
-        """Log-probabilities of each vote of the one worker that stands for all."""
-        return confusion_tables(*params)
-
-    def m_step(self, counts: Counts, params: ConfusionParams | None) -> ConfusionParams:  # noqa: ARG002
-        """Shares of the expected votes, smoothed."""
-        return smoothed_confusions(counts, self.smoothing)
-
-    def log_prior(self, params: ConfusionParams) -> float:
-        """The log-density of the Dirichlet prior, up to a constant."""
-        return smoothing_log_prior(params, self.smoothing)
-
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
-        """The confusion matrix (K, K), prior and posterior; `start` continues from an earlier fit."""
-        prepared = count_patterns(prepare(votes, engine, weights, clamp_gold=self.clamp_gold, merge=False).engine)
+    def fit_prepared(self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None) -> Fit:
+        """The confusion matrix (K, K), prior and posterior."""
         solution = run_em(self, prepared, shared_start(start, votes), progress)
-        confusion_kl, prior_k = solution.params.confusion_jkl[0], solution.params.prior_k
-        return table_fit(self, votes, prepared, solution, confusion=confusion_kl, prior=prior_k)
+        confusion_jkl, prior_k = solution.params
+        return table_fit(self, votes, prepared, solution, confusion=confusion_jkl[0], prior=prior_k)
 
 
 class PatternPart(NamedTuple):

@@ -18,10 +18,10 @@ from majorant.estimate.binary import (
     sign_shares,
     signs,
 )
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.estimate.weighted import class_shares, item_weights
 from majorant.kernels import FloatArray
-from majorant.votes import Votes, names_of
+from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +59,12 @@ class Spectral(Estimator):
         else:
             skill_j = singular_skill(votes, weight_i)
         posterior_ik = sign_shares(votes, skill_j[votes.worker_n])
-        return Fit(
-            method=self.name,
+        return fit_of(
+            self.name,
+            votes,
             posterior=posterior_ik,
             prior=class_shares(posterior_ik, votes, weights),
             skill=skill_j,
-            votes_i=votes.votes_i,
-            label_values=votes.labels,
-            names=names_of(votes),
         )
 
 

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import permutations
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
 from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate.confusion import (
-    ConfusionParams,
-    confusion_tables,
-    params_of,
-    smoothed_confusions,
-    smoothing_log_prior,
-)
-from majorant.estimate.em import Prepared, Progress, prepare, run_em, table_fit
-from majorant.estimate.fit import Estimator, Fit
-from majorant.estimate.tables import Counts, Tables, expect
-from majorant.estimate.tensor import Moments, view_means
+from majorant.estimate.base import DrawnEmModel
+from majorant.estimate.confusion import ConfusionModel, ConfusionParams, params_of
+from majorant.estimate.em import Prepared, Progress, run_em, table_fit
+from majorant.estimate.fit import Fit
+from majorant.estimate.tables import expect
 from majorant.kernels import Block, FloatArray, gather, scatter, shares
-from majorant.randomness import as_generator
 from majorant.votes import IntArray, Votes
 
 GROUPS = 3
 START_VOTES = 10.0  # imaginary votes by which a worker's first matrix leans on that of his group
 LEAST = 1e-3  # no probability of the start is smaller: moments are noisy, and EM cannot leave 0
+RANK = 1e-6  # eigenvalues below this share of the largest one carry no class
+RESTARTS, STEPS = 10, 12  # the power method converges quadratically
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpectralEm(Estimator):
+class SpectralEm(ConfusionModel, DrawnEmModel):
     """Dawid-Skene started from the data's moments rather than from the vote shares.
 
     Workers fall into three groups at random (`rng`; the best of several `groupings`); the votes of each group on an
@@ -48,46 +42,16 @@ class SpectralEm(Estimator):
 
     name: ClassVar[str] = "spectral-em"
     tables_per_worker: ClassVar[int] = 1
-    stochastic: ClassVar[bool] = True
-    monotone: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
-    iterative: ClassVar[bool] = True
     needs: ClassVar[str] = "overlap"
 
     groupings: int = 5
-    smoothing: float = 0.01
-    max_iter: int = 1_000
-    tol: float = 1e-6
-    accelerate: bool = True
 
-    def tables(self, params: ConfusionParams) -> Tables:
-        """Log-probabilities of each vote under each class."""
-        return confusion_tables(*params)
-
-    def m_step(self, counts: Counts, params: ConfusionParams | None) -> ConfusionParams:  # noqa: ARG002
-        """Shares of the expected votes, smoothed."""
-        return smoothed_confusions(counts, self.smoothing)
-
-    def log_prior(self, params: ConfusionParams) -> float:
-        """The log-density of the Dirichlet prior, up to a constant."""
-        return smoothing_log_prior(params, self.smoothing)
-
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        rng: int | np.random.Generator,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
+    def fit_prepared(
+        self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None, rng: np.random.Generator
     ) -> Fit:
-        """Confusion matrices, prior and posterior; `start` goes on from an earlier fit instead of the moments."""
-        prepared = prepare(votes, engine, weights, clamp_gold=False)
+        """Confusion matrices, prior and posterior."""
         begin = params_of(start, votes)
-        if begin is None:
-            begin = self._best_start(prepared, as_generator(rng))
-        solution = run_em(self, prepared, begin, progress)
+        solution = run_em(self, prepared, self._best_start(prepared, rng) if begin is None else begin, progress)
         confusion_jkl, prior_k = solution.params
         return table_fit(self, votes, prepared, solution, confusion=confusion_jkl, prior=prior_k)
 
@@ -194,3 +158,78 @@ def _worker_matrices(prepared: Prepared, group_j: IntArray, mean_gkl: FloatArray
         joint_jkl = solved.T.reshape(n_workers, n_classes, n_classes).transpose(0, 2, 1)
         total_jkl += (group_j != group)[:, None, None] * np.maximum(joint_jkl, 0.0)
     return total_jkl + START_VOTES * mean_gkl[group_j] / n_classes
+
+
+class Moments(NamedTuple):
+    """Mean products of the views of an item, (K, K) for pairs of views and (K, K, K) for all three, and the items."""
+
+    first_second: FloatArray
+    first_third: FloatArray
+    second_third: FloatArray
+    triple: FloatArray
+    items: float
+
+
+def view_means(moments: Moments, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """What the third view shows on average for each latent class, (K, K) a row each, and the share of each class.
+
+    The first two views are mapped to look like the third, so that the moments become symmetric; whitened by the
+    second moment, the third has orthogonal components, found one after the other by the power method.
+    """
+    m12, m13, m23, m123 = (moment / moments.items for moment in moments[:4])
+    to_third_1 = _solve(m12.T, m23).T  # (third, first): M32 M12^-1
+    to_third_2 = _solve(m12, m13).T  # M31 M21^-1
+    second_tt = to_third_1 @ m12 @ to_third_2.T
+    third_ttt = np.einsum("abc,ta,ub->tuc", m123, to_third_1, to_third_2, optimize=True)
+    value_g, vector_tg = np.linalg.eigh((second_tt + second_tt.T) / 2)
+    if value_g[0] <= RANK * value_g[-1]:
+        raise NotIdentified(
+            f"spectral-em: the votes of three groups of workers show fewer than {len(value_g)} classes apart: "
+            "use dawid-skene."
+        )
+    white_tg, colour_tg = vector_tg / np.sqrt(value_g), vector_tg * np.sqrt(value_g)
+    core_ggg = np.einsum("tuv,ta,ub,vc->abc", third_ttt, white_tg, white_tg, white_tg, optimize=True)
+    value_k, vector_kg = _components(_symmetric(core_ggg), rng)
+    mean_kt = value_k[:, None] * (vector_kg @ colour_tg.T)
+    return mean_kt, 1 / value_k**2
+
+
+def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """matrix^-1 right, or the least-squares answer where there is none."""
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-9)[0], dtype=np.float64)
+
+
+def _symmetric(core: FloatArray) -> FloatArray:
+    return np.asarray(np.mean([core.transpose(axes) for axes in permutations(range(3))], axis=0))
+
+
+def _components(core_ggg: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Values (K,) and vectors (K, K) of an orthogonal tensor: power iteration from random starts, then deflation."""
+    n = len(core_ggg)
+    core_ggg = core_ggg.copy()
+    values, vectors = np.empty(n), np.empty((n, n))
+    for k in range(n):
+        flat = core_ggg.reshape(n * n, n)
+        starts_gr = rng.normal(size=(n, RESTARTS))
+        starts_gr /= np.linalg.norm(starts_gr, axis=0)
+        for _ in range(STEPS):
+            starts_gr = _power_step(flat, starts_gr)
+        height_r = np.einsum("gr,gr->r", _apply(flat, starts_gr), starts_gr)
+        best_g = starts_gr[:, [int(height_r.argmax())]]
+        for _ in range(STEPS):
+            best_g = _power_step(flat, best_g)
+        values[k] = max(float((_apply(flat, best_g) * best_g).sum()), 1.0)  # a share of more than 1 is noise
+        vectors[k] = best_g[:, 0]
+        core_ggg -= values[k] * np.einsum("a,b,c->abc", vectors[k], vectors[k], vectors[k])
+    return values, vectors
+
+
+def _apply(flat: FloatArray, vector_gr: FloatArray) -> FloatArray:
+    n, n_starts = vector_gr.shape
+    return np.asarray(np.einsum("abr,br->ar", (flat @ vector_gr).reshape(n, n, n_starts), vector_gr))
+
+
+def _power_step(flat: FloatArray, vector_gr: FloatArray) -> FloatArray:
+    moved_gr = _apply(flat, vector_gr)
+    size_r = np.linalg.norm(moved_gr, axis=0)
+    return np.where(size_r > 0, moved_gr / np.where(size_r > 0, size_r, 1.0), vector_gr)

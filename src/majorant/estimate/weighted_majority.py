@@ -13,11 +13,11 @@ from majorant.errors import ConfigError
 from majorant.estimate.anchors import gold_counts, prepare_gold, without_gold
 from majorant.estimate.confusion import coin_confusions, confusion_tables
 from majorant.estimate.em import Prepared, prepare
-from majorant.estimate.fit import Estimator, Fit
+from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.estimate.tables import posterior
 from majorant.estimate.weighted import class_prior, item_rows
 from majorant.kernels import FloatArray, shares
-from majorant.votes import Votes, names_of
+from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,15 +54,13 @@ class WeightedMajority(Estimator):
         confusion_jkl = coin_confusions(skill_j, n_classes)
         tables = confusion_tables(confusion_jkl, prior_k)
         posterior_ik, _ = item_rows(prepared, lambda block: posterior(without_gold(block), tables))
-        return Fit(
-            method=self.name,
+        return fit_of(
+            self.name,
+            votes,
             posterior=posterior_ik,
             prior=prior_k,
             confusion=confusion_jkl,
             skill=skill_j,
-            votes_i=votes.votes_i,
-            label_values=votes.labels,
-            names=names_of(votes),
         )
 
     def _counted(self, prepared: Prepared, votes: Votes) -> FloatArray:

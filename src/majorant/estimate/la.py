@@ -1,21 +1,99 @@
-"""One pass over items in their order, with worker accuracies kept up to date (Yang et al. 2024)."""
+"""LA (Yang et al. 2024): one pass over items in their order, with worker accuracies kept up to date."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.estimate.fit import TIE_TOLERANCE
-from majorant.estimate.online import State, joined
-from majorant.estimate.weighted import item_weights
-from majorant.kernels import FloatArray
+from majorant.estimate.em import prepare
+from majorant.estimate.fit import TIE_TOLERANCE, Estimator, Fit, fit_of
+from majorant.estimate.online import State, joined, kept
+from majorant.estimate.weighted import class_shares, item_weights, linear_posterior
+from majorant.kernels import FloatArray, shares
 from majorant.votes import IntArray, Votes
 
 VISITS_PER_CHUNK = 65_536  # visits whose votes are held as Python lists at a time
+
+
+class LabelAggregation(Estimator):
+    """A method that learns of the workers in one pass over the items, in an order that is an argument of `fit`."""
+
+    vote_shares: ClassVar[bool] = True
+    order_free: ClassVar[bool] = False
+    online: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = ("right", "given")
+    passes: ClassVar[int]
+
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        order: ArrayLike | None = None,
+        state: State | None = None,
+    ) -> Fit:
+        """Labels, and accuracies after the last item; `order` lists the item codes, `state` goes on from earlier."""
+        done = run_pass(self.name, votes, weights, order, state)
+        posterior_ik, prior_k = self.label(done, votes, weights)
+        facts = {"posterior": posterior_ik, "prior": prior_k, "skill": done.accuracy_j, "n_iter": self.passes}
+        return fit_of(self.name, votes, **facts, online=partial(kept, done.state))
+
+    @abstractmethod
+    def label(self, done: Pass, votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+        """Each label's share of an item, (items, K), and of all items."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaOnePass(LabelAggregation):
+    """Items in their order; votes weigh the worker's accuracy so far, (right + 1) / (given + 2), which then moves on.
+
+    The answer depends on the order of the items, an argument of `fit`.  Online: `fit.state()` holds two numbers a
+    worker, and `update(state, new_votes)` goes on from there as if all votes had come at once.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [1, 1, 0, 0, 1], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> LaOnePass().fit(votes).labels(), LaOnePass().fit(votes, order=[1, 0]).labels()
+    (['yes', 'no'], ['yes', None])
+    """
+
+    name: ClassVar[str] = "la-one-pass"
+    passes: ClassVar[int] = 1
+
+    def label(self, done: Pass, votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+        """As it was when each item was seen."""
+        posterior_ik = shares(done.score_ik)
+        return posterior_ik, class_shares(posterior_ik, votes, weights)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaTwoPass(LabelAggregation):
+    """After one pass over the items in their order, all items vote again with weights C * accuracy - 1.
+
+    The first pass is that of la-one-pass and depends on the order of the items, an argument of `fit`.  Online:
+    `update(fit.state(), new_votes)` goes on with the accuracies so far and labels the new items.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [1, 1, 0, 0, 1], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> LaTwoPass().fit(votes).labels()
+    ['yes', 'no']
+    """
+
+    name: ClassVar[str] = "la-two-pass"
+    weight_above_chance: ClassVar[bool] = True
+    passes: ClassVar[int] = 2
+
+    def label(self, done: Pass, votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+        """By a second vote with what the first pass learned."""
+        n_classes = len(done.state.labels)  # labels of earlier batches count too
+        prepared = prepare(votes, None, weights, clamp_gold=False)
+        return linear_posterior(prepared, n_classes * done.accuracy_j - 1)
 
 
 class Pass(NamedTuple):
