@@ -1,5 +1,6 @@
 """The campaign of mutated inputs: a little of it in every run, ten minutes of it in the long one."""
 
+import contextlib
 import json
 import re
 import subprocess
@@ -49,8 +50,21 @@ def test_tables_that_once_broke_check(path):
     assert fuzz.check_fault(columns, columns.pop("level")) is None
 
 
+def has_note(content):
+    """Whether this is JSON, whole or in lines, whose last vote bears the note that breaks something."""
+    with contextlib.suppress(ValueError):
+        last = json.loads(content.splitlines()[-1])
+        return "é" in json.dumps(last, ensure_ascii=False)
+    return False
+
+
 def test_a_fault_is_found_and_made_small():
     assert fuzz.smaller(b"x" * 50 + b"BAD" + b"y" * 50, lambda part: b"BAD" in part) == b"BAD"
+    votes = [*({"item": n, "label": "y"} for n in range(9)), {"item": "a", "note": {"x": [1, "é"]}, "label": "BAD"}]
+    for content in (fuzz._dumped({"name": "x" * 500, "votes": votes}), fuzz._dumped_lines(votes)):
+        small = fuzz.smaller(content, has_note)
+        assert len(small) < 40
+        assert has_note(small)
     facts = {"a": [{"low": 0.1, "value": 0.5, "high": 0.4}, float("nan")], "confidence": 1.1, "n": 7}
     assert list(fuzz.broken_numbers(facts)) == [
         ".a[0]: 0.5 outside [0.1, 0.4]",

@@ -30,10 +30,10 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
-from functools import cache
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from unittest import mock
 from xml.etree import ElementTree
 
@@ -529,35 +529,71 @@ def broken_numbers(facts: Any, where: str = "", name: str = "") -> Iterator[str]
             yield from broken_numbers(part, f"{where}.{key}", name if key in ("low", "value", "high") else key)
 
 
-def smaller(content: bytes, fails: Callable[[bytes], bool]) -> bytes:
-    """The input without the parts that the fault does not need."""
-    size, tries = len(content) // 2, 0
-    while size and tries < SMALLER_TRIES:
-        for at in range(0, len(content), size):
-            tries += 1
-            less = content[:at] + content[at + size :]
-            if less and tries < SMALLER_TRIES and fails(less):
-                content = less
+Parts = TypeVar("Parts", bytes, list[Any])
+
+
+def fewer(parts: Parts, fails: Callable[[Parts], bool], tries: int = SMALLER_TRIES) -> Parts:
+    """Bytes or a list without the parts that the fault does not need: halves are left out, then quarters, and so on."""
+    size = max(1, len(parts) // 2)
+    while size and tries > 0:
+        for at in range(0, len(parts), size):
+            tries -= 1
+            less = parts[:at] + parts[at + size :]
+            if less and tries > 0 and fails(less):
+                parts = less
                 break
         else:
             size //= 2
-    return content
+    return parts
+
+
+def fewer_members(value: Any, fails: Callable[[Any], bool]) -> Any:
+    """A value of JSON without the members, at any depth, that the fault does not need."""
+    if isinstance(value, dict):
+        value = dict(fewer(list(value.items()), lambda less: fails(dict(less))))
+    elif isinstance(value, list):
+        value = fewer(value, fails)
+    else:
+        return value
+    for key in value if isinstance(value, dict) else range(len(value)):
+        others = partial(_with, value, key)
+        value = others(fewer_members(value[key], lambda inner, others=others: fails(others(inner))))
+    return value
+
+
+def _with(value: Any, key: Any, inner: Any) -> Any:
+    whole = value.copy()
+    whole[key] = inner
+    return whole
+
+
+def smaller(content: bytes, fails: Callable[[bytes], bool]) -> bytes:
+    """The input without what the fault does not need: members of JSON or of its lines, then bytes."""
+    for parse, text in ((json.loads, _dumped), (_lines, _dumped_lines)):
+        with suppress(ValueError, RecursionError):
+            value = parse(content)
+            if fails(text(value)):
+                content = text(fewer_members(value, lambda less, text=text: fails(text(less))))
+                break
+    return fewer(content, fails)
+
+
+def _dumped(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _lines(content: bytes) -> list[Any]:
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def _dumped_lines(values: list[Any]) -> bytes:
+    return b"".join(_dumped(value) + b"\n" for value in values)
 
 
 def smaller_table(columns: dict[str, list[Any]], fails: Callable[[dict[str, list[Any]]], bool]) -> dict[str, list[Any]]:
     """The table without the rows that the fault does not need."""
     rows = list(zip(*columns.values(), strict=True))
-    size, tries = max(1, len(rows) // 2), 0
-    while size and tries < SMALLER_TRIES // 4:
-        for at in range(0, len(rows), size):
-            tries += 1
-            less = rows[:at] + rows[at + size :]
-            if less and tries < SMALLER_TRIES // 4 and fails(_columns(columns, less)):
-                rows = less
-                break
-        else:
-            size //= 2
-    return _columns(columns, rows)
+    return _columns(columns, fewer(rows, lambda less: fails(_columns(columns, less)), SMALLER_TRIES // 4))
 
 
 def _columns(like: dict[str, Any], rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
