@@ -13,8 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from majorant.errors import ConfigError, DataError
-from majorant.estimate import dawid_skene, glad, kos, mace, majority, one_coin, spectral, spectral_em, wawa
-from majorant.estimate import zero_based_skill as zero_based
+from majorant.estimate import dawid_skene, glad, kos, mace, majority, one_coin, spectral, spectral_em, weighted_votes
 from majorant.estimate.fit import Fit
 from majorant.estimate.given_map import GivenMap
 from majorant.io import as_votes
@@ -129,7 +128,7 @@ class Wawa(_Skilled):
     """Votes weigh their worker's agreement with the majority; where labels tie, each is majority in part."""
 
     def _model(self, votes: Votes) -> Fit:
-        return wawa.Wawa().fit(votes)
+        return weighted_votes.Wawa().fit(votes)
 
 
 @dataclass(eq=False)
@@ -143,7 +142,7 @@ class ZeroBasedSkill(_Skilled):
     eps: float = 1e-5
 
     def _model(self, votes: Votes) -> Fit:
-        return zero_based.ZeroBasedSkill(
+        return weighted_votes.ZeroBasedSkill(
             max_iter=self.n_iter,
             step=self.lr_init,
             step_every=self.lr_steps_to_reduce,
