@@ -9,6 +9,7 @@ from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.hierarchical import Hierarchical, likely_spread, tilt
 from majorant.estimate.majority import Majority
 from majorant.estimate.shared import SharedConfusion
+from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
 CROWD = np.array([[0.75, 0.15, 0.1], [0.1, 0.7, 0.2], [0.05, 0.15, 0.8]])
@@ -167,3 +168,13 @@ def test_labels_follow_from_the_mean_matrices_and_a_worker_without_votes_has_the
         said = fit.confusion[votes.worker_n[votes.item_n == item], :, votes.label_n[votes.item_n == item]]
         by_hand = fit.prior * said.prod(axis=0)
         np.testing.assert_allclose(fit.posterior[item], by_hand / by_hand.sum(), atol=1e-9)
+
+
+def test_odds_and_crowd_share_what_votes_say_of_them_together_as_the_priors_ask_in_few_steps():
+    model, skill_j = Hierarchical(), np.random.default_rng(0).uniform(0.55, 0.95, 100)
+    votes, _ = simulate([0.5, 0.5], one_coin_crew(skill_j), n_items=8_000, n_votes=5, rng=0)
+    fit = model.fit(votes)
+    pull = np.log(fit.learned["odds"]).sum() / fit.learned["spread"] ** 2
+    base = (model.right - (model.right + model.wrong) * np.diag(fit.learned["crowd"])).sum()
+    assert pull == pytest.approx(-base, rel=1e-3)
+    assert fit.n_iter < 15  # 30 where each waited for the other, and more with more votes

@@ -37,7 +37,7 @@ class ConfusionModel:
         """Shares of the expected votes, smoothed."""
         return ConfusionParams(shares(counts.votes_jgl + self.smoothing), shares(counts.items_g + self.smoothing))
 
-    def log_prior(self, params: ConfusionParams) -> float:
+    def log_prior(self, params: ConfusionParams, tables: Tables) -> float:  # noqa: ARG002
         """The log-density of the Dirichlet prior, up to a constant."""
         if self.smoothing == 0:
             return 0.0

@@ -14,7 +14,7 @@ from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress, most_promising, run_starts, thinned
 from majorant.estimate.fit import Fit, fit_of
-from majorant.estimate.tables import Counts, Tables, expect, posterior, share_counts
+from majorant.estimate.tables import Counts, Tables, by_worker, expect, live_columns, posterior, share_counts
 from majorant.kernels import Block, FloatArray, shares
 from majorant.theory.checks import safe_log
 from majorant.votes import Votes
@@ -82,12 +82,17 @@ class EBCC(DrawnEmModel):
             base_k,
         )
 
-    def log_prior(self, params: SubtypeParams) -> float:
+    def log_prior(self, params: SubtypeParams, tables: Tables) -> float:
         """Minus the divergence of the approximate posterior from the prior."""
         even_m = np.full(self.subtypes, self.concentration / self.subtypes)
         live_km, base_kml = self._live(params), self.base(len(params.items_k))
+        log_vote_jgl = by_worker(tables.log_vote_cg, len(base_kml))
         return -(
-            divergence(params.votes_jkml[:, live_km], np.repeat(base_kml, self.subtypes, axis=1)[live_km])
+            divergence(
+                params.votes_jkml[:, live_km],
+                np.repeat(base_kml, self.subtypes, axis=1)[live_km],
+                log_vote_jgl[:, live_km.ravel()],
+            )
             + divergence(params.subtypes_km, even_m)
             + divergence(params.items_k, params.base_k)
         )
@@ -157,14 +162,25 @@ class EBCC(DrawnEmModel):
         params = solution.params
         tables, n_classes, n_subtypes = self.tables(params), len(votes.labels), self.subtypes
 
+        live_g = live_columns(tables, prepared.totals)
+        live = tables if live_g is None else tables.columns(live_g)
+
+        def classes(block: Block) -> FloatArray:
+            posterior_ig = posterior(block, live)
+            if posterior_ig.shape[1] == n_classes:
+                return posterior_ig
+            return np.asarray(posterior_ig.reshape(len(posterior_ig), n_classes, -1).sum(axis=2))
+
         def subtypes(block: Block) -> FloatArray:
-            return posterior(block, tables).reshape(-1, n_classes, n_subtypes)
+            posterior_ig = np.zeros((block.stop - block.start, n_classes * n_subtypes))
+            posterior_ig[:, slice(None) if live_g is None else live_g] = posterior(block, live)
+            return posterior_ig.reshape(-1, n_classes, n_subtypes)
 
         share_km = shares(params.subtypes_km)
         return fit_of(
             self.name,
             votes,
-            posterior=prepared.rows(lambda block: np.asarray(subtypes(block).sum(axis=2))),
+            posterior=prepared.rows(classes),
             prior=shares(params.items_k),
             confusion=np.einsum("jkml,km->jkl", shares(params.votes_jkml), share_km),
             learned={"subtypes": prepared.rows(subtypes), **params._asdict()},

@@ -62,8 +62,8 @@ class TableModel(Limits, Protocol[P]):
     def m_step(self, counts: Counts, params: P | None) -> P:
         """New parameters from expected counts; `params` are the old ones, None at the start."""
 
-    def log_prior(self, params: P) -> float:
-        """What the objective adds to the evidence: a log-density, or minus a divergence."""
+    def log_prior(self, params: P, tables: Tables) -> float:
+        """What the objective adds to the evidence: a log-density, or minus a divergence; `tables` are the params'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,9 @@ def run_em(
     """Alternate E and M steps from `start` (by default from the vote shares) until the parameters stand still."""
 
     def step(params: P) -> tuple[float, P]:
-        counts = expect(prepared.engine, model.tables(params), prepared.totals)
-        return float(counts.evidence + model.log_prior(params)), model.m_step(counts, params)
+        tables = model.tables(params)
+        counts = expect(prepared.engine, tables, prepared.totals)
+        return float(counts.evidence + model.log_prior(params, tables)), model.m_step(counts, params)
 
     if start is None:
         start = model.m_step(share_counts(prepared.engine, prepared.totals), None)

@@ -12,7 +12,7 @@ from majorant.estimate.confusion import confusion_tables, learned_of, start_coun
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress, Solution, Steps, run_em, table_fit
 from majorant.estimate.fit import Fit
-from majorant.estimate.tables import Counts, Tables, posterior
+from majorant.estimate.tables import Counts, Tables, by_worker, posterior
 from majorant.kernels import Block, FloatArray, scatter, shares
 from majorant.votes import Votes
 
@@ -153,19 +153,24 @@ class Hierarchical(EmModel):
         curve_jk = total_jk * _curve(x_jk)
         push_jk = right_jk - total_jk / 2
         shift_j = (push_jk - 2 * curve_jk * logit_k).sum(axis=1) / (2 * curve_jk.sum(axis=1) + self._spread**-2)
-        push_k = push_jk.sum(axis=0) + np.diag(base_kl) - base_kl.sum(axis=1) / 2
-        curve_k = curve_jk.sum(axis=0) + base_kl.sum(axis=1) * _curve(logit_k)
+        base_push_k, base_curve_k = np.diag(base_kl) - base_kl.sum(axis=1) / 2, base_kl.sum(axis=1) * _curve(logit_k)
+        push_k, curve_k = push_jk.sum(axis=0) + base_push_k, curve_jk.sum(axis=0) + base_curve_k
         logit_k = (push_k - 2 * shift_j @ curve_jk) / (2 * curve_k)
+        # Votes see the sum of the two alone; how it is divided, the priors say, and steps of each would take long.
+        pull = 2 * (base_curve_k @ logit_k) - base_push_k.sum() - shift_j.sum() / self._spread**2
+        move = pull / (2 * base_curve_k.sum() + len(shift_j) / self._spread**2)
+        logit_k, shift_j = logit_k - move, shift_j + move
         return 1 / (1 + np.exp(-logit_k)), np.exp(shift_j)
 
-    def log_prior(self, params: CrowdParams) -> float:
+    def log_prior(self, params: CrowdParams, tables: Tables) -> float:
         """The log-density of the crowd, less the divergence of workers and classes from their priors."""
         n_classes = len(params.items_k)
         strength_k = params.crowd_kl.sum(axis=1)[: 1 if self.tied else None]
         log_crowd = (self._base(n_classes) * np.log(shares(params.crowd_kl))).sum()
         log_strength = ((self.shape - 1) * np.log(strength_k) - self.rate * strength_k).sum()
         log_odds = -((np.log(params.odds_j) / self._spread) ** 2).sum() / 2 if self._spread > 0 else 0.0
-        from_crowd = divergence(params.votes_jkl, tilt(params.crowd_kl, params.odds_j))
+        log_vote_jkl = by_worker(tables.log_vote_cg, n_classes)
+        from_crowd = divergence(params.votes_jkl, tilt(params.crowd_kl, params.odds_j), log_vote_jkl)
         from_classes = divergence(params.items_k, np.full(n_classes, self.items))
         return float(log_crowd + log_strength + log_odds) - from_crowd - from_classes
 

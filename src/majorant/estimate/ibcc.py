@@ -12,7 +12,7 @@ from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared
 from majorant.estimate.fit import Fit
 from majorant.estimate.incremental import OnlineModel
-from majorant.estimate.tables import Counts, Tables
+from majorant.estimate.tables import Counts, Tables, by_worker
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
 
@@ -57,11 +57,11 @@ class IBCC(OnlineModel):
         """Expected votes added to the imaginary ones."""
         return DirichletParams(counts.votes_jgl + self.base(len(counts.items_g)), counts.items_g + self.items)
 
-    def log_prior(self, params: DirichletParams) -> float:
+    def log_prior(self, params: DirichletParams, tables: Tables) -> float:
         """Minus the divergence of the approximate posterior from the prior."""
         n_classes = len(params.items_k)
         items = divergence(params.items_k, np.full(n_classes, self.items))
-        return -divergence(params.votes_jkl, self.base(n_classes)) - items
+        return -divergence(params.votes_jkl, self.base(n_classes), by_worker(tables.log_vote_cg, n_classes)) - items
 
     def learned(self, params: DirichletParams) -> dict[str, Any]:
         """What a Fit says of the parameters."""

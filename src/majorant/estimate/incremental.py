@@ -77,7 +77,7 @@ class OnlineModel(EmSettings, Estimator):
         """New parameters from expected counts."""
 
     @abstractmethod
-    def log_prior(self, params: Any) -> float:
+    def log_prior(self, params: Any, tables: Tables) -> float:
         """What the objective adds to the evidence."""
 
     @abstractmethod
@@ -103,12 +103,11 @@ class Resumed:
         """New parameters from the counts of all items."""
         return self.model.m_step(_added(self.held, counts), params)
 
-    def log_prior(self, params: Any) -> float:
+    def log_prior(self, params: Any, tables: Tables) -> float:
         """What the votes held say of the parameters, and the model's own prior."""
-        tables = self.model.tables(params)
         votes_cg = self.held.votes_jgl.transpose(0, 2, 1).reshape(tables.log_vote_cg.shape)
         past = _times_log(votes_cg, tables.log_vote_cg) + _times_log(self.held.items_g, tables.log_prior_g)
-        return past + self.model.log_prior(params)
+        return past + self.model.log_prior(params, tables)
 
 
 def count_state(model: OnlineModel, votes: Votes, posterior_ik: FloatArray) -> State:

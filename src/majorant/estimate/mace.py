@@ -67,7 +67,7 @@ class MACE(DrawnEmModel):
             return HabitParams(votes_j2 + self.copies, own_jl + self.habit)
         return HabitParams(shares(votes_j2 + self.smoothing), shares(own_jl + self.smoothing))
 
-    def log_prior(self, params: HabitParams) -> float:
+    def log_prior(self, params: HabitParams, tables: Tables) -> float:  # noqa: ARG002
         """The log-density of the priors up to a constant, or minus the divergence from them."""
         if self.smoothing is None:
             base_2, base_l = np.full(2, self.copies), np.full(params.habit_jl.shape[1], self.habit)

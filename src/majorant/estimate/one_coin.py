@@ -48,7 +48,7 @@ class OneCoin(OnlineModel):
         coin_j2 = shares(np.stack([right_j, wrong_j], axis=1) + self.smoothing)
         return CoinParams(coin_j2, shares(counts.items_g + self.smoothing))
 
-    def log_prior(self, params: CoinParams) -> float:
+    def log_prior(self, params: CoinParams, tables: Tables) -> float:  # noqa: ARG002
         """The log-density of the Beta and Dirichlet priors, up to a constant."""
         if self.smoothing == 0:
             return 0.0

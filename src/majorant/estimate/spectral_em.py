@@ -64,8 +64,9 @@ class SpectralEm(ConfusionModel, DrawnEmModel):
             except NotIdentified as error:
                 failure = error
                 continue
-            counts = expect(prepared.engine, self.tables(params), prepared.totals)
-            objective = counts.evidence + self.log_prior(params)
+            tables = self.tables(params)
+            counts = expect(prepared.engine, tables, prepared.totals)
+            objective = counts.evidence + self.log_prior(params, tables)
             if best is None or objective > height:
                 best, height = params, objective
         if best is None:

@@ -28,6 +28,10 @@ class Tables(NamedTuple):
     log_vote_cg: FloatArray
     log_prior_g: FloatArray
 
+    def columns(self, latent_g: IntArray) -> Tables:
+        """Those of some of the latent classes."""
+        return Tables(self.log_vote_cg[:, latent_g], self.log_prior_g[latent_g])
+
     @property
     def as_odds(self) -> bool:
         """Whether the pass may work in log-odds: two classes, and no probability of 0 or 1."""
@@ -87,14 +91,14 @@ def expect(engine: Engine, tables: Tables, totals: Totals) -> Counts:
     """One E step over all blocks: the expected counts under `tables`, and the evidence for them."""
     live_g = live_columns(tables, totals)
     if live_g is not None:
-        few = expect(engine, Tables(tables.log_vote_cg[:, live_g], tables.log_prior_g[live_g]), totals)
+        few = expect(engine, tables.columns(live_g), totals)
         n_latent = tables.log_vote_cg.shape[1]
         votes_jgl, items_g = np.zeros((totals.n_workers, n_latent, totals.n_labels)), np.zeros(n_latent)
         votes_jgl[:, live_g], items_g[live_g] = few.votes_jgl, few.items_g
         return Counts(votes_jgl, items_g, few.evidence)
     if not tables.as_odds:
         sums = engine.map_sum(lambda block: _step(block, tables))
-        return Counts(_by_worker(sums.votes_cg, totals), sums.items_g, sums.evidence)
+        return Counts(by_worker(sums.votes_cg, totals.n_labels), sums.items_g, sums.evidence)
     odds = _odds(tables)
     sums = engine.map_sum(lambda block: _odds_step(block, odds))
     base = totals.votes_c @ tables.log_vote_cg[:, 1] + totals.items * tables.log_prior_g[1]
@@ -135,7 +139,7 @@ def share_counts(engine: Engine, totals: Totals) -> Counts:
         return Sums(scatter(block, share_ik), weighted_sum(block, share_ik), 0.0)
 
     sums = engine.map_sum(step)
-    return Counts(_by_worker(sums.votes_cg, totals), sums.items_g, sums.evidence)
+    return Counts(by_worker(sums.votes_cg, totals.n_labels), sums.items_g, sums.evidence)
 
 
 def vote_shares(block: Block, totals: Totals) -> FloatArray:
@@ -233,9 +237,9 @@ def sum_of_logs(value: FloatArray) -> float:
         return float(np.log(product_m).sum() + np.log(value_n[whole:]).sum())
 
 
-def _by_worker(votes_cg: FloatArray, totals: Totals) -> FloatArray:
-    """Sums by (worker, label) and class as an array (workers, classes, labels)."""
-    return votes_cg.reshape(totals.n_workers, totals.n_labels, -1).transpose(0, 2, 1)
+def by_worker(value_cg: FloatArray, n_labels: int) -> FloatArray:
+    """An array by (worker, label) and class as one by worker, class and label."""
+    return value_cg.reshape(-1, n_labels, value_cg.shape[1]).transpose(0, 2, 1)
 
 
 def _with_first_class(sums: Sums, totals: Totals, evidence: float) -> Counts:
