@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
+import pictures
 from majorant.cli import main
 
 # The same cases on every run, and no time limit per case: speed is measured in benchmarks/, never by a unit test.
@@ -34,12 +35,22 @@ def pytest_collection_modifyitems(items):
 
 
 def shared_fixtures(item):
-    """The fixtures of its own module that a test shares with others, with their parameters; empty if there are none."""
+    """The module of a test that shares fixtures of it with others, and what those are made from; empty if it does not.
+
+    Whoever shares one of them runs with those who share another: the second may be made from the first.
+    """
     known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     here = item.nodeid.partition("::")[0]
     names = [name for name, defined in known.items() if defined[-1].scope == "module" and defined[-1].baseid == here]
     given = getattr(getattr(item, "callspec", None), "params", {})
-    return " ".join([here, *(f"{name}={given.get(name, '')}" for name in sorted(names))]) if names else ""
+    return " ".join([here, *(f"{name}={given[name]}" for name in sorted(names) if name in given)]) if names else ""
+
+
+@pytest.fixture
+def no_pictures():
+    """For tests of what is on a page, or beside it, other than its pictures."""
+    with pictures.no_pictures():
+        yield
 
 
 @pytest.fixture

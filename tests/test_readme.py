@@ -18,7 +18,7 @@ def page_case(page):
 
 
 @pytest.mark.parametrize("page", [page_case(page) for page in pages_with_examples()])
-def test_the_examples_of_a_page_run_as_shown(page, tmp_path, monkeypatch):
+def test_the_examples_of_a_page_run_as_shown(page, tmp_path, monkeypatch, no_pictures):
     monkeypatch.chdir(tmp_path)
     names = {}
     for kind, block in BLOCK.findall(page.read_text(encoding="utf-8")):
@@ -41,5 +41,8 @@ def test_the_readme_has_a_transcript_and_links_that_lead_somewhere():
 
 
 def test_the_check_can_fail(tmp_path):
-    assert run_command("echo other", tmp_path) != "shown\n"
+    assert run_command("echo other", tmp_path) == "other\n"
+    assert run_command("majorant nothing | wc -l", tmp_path).startswith("0\nUsage: majorant")
+    assert run_command("majorant nothing -q && echo done", tmp_path).endswith("No such command 'nothing'.\n")
+    assert run_command("majorant --version > version; wc -l < version", tmp_path).strip() == "1"
     assert transcript("$ a\nx\ny\n$ b\n") == [("a", "x\ny\n"), ("b", "")]

@@ -1,15 +1,22 @@
 """The examples in README and docs; run as a script, it writes into every transcript what its commands print now."""
 
+import contextlib
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest import mock
+
+from majorant.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRESS = re.compile(r"^majorant: .* % done after .*\n", re.MULTILINE)  # how long it takes is the machine's affair
+OURS = re.compile(r"(majorant [^|&;<>]*)(.*)")
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -20,11 +27,37 @@ def transcript(block: str) -> list[tuple[str, str]]:
 
 
 def run_command(command: str, folder: Path) -> str:
-    """What a command prints in `folder`, with this environment's `majorant` first on the path."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    place = {**os.environ, "PATH": path, "COLUMNS": "100"}
-    done = subprocess.run(command, shell=True, cwd=folder, env=place, capture_output=True, text=True)
-    return done.stdout + PROGRESS.sub("", done.stderr)
+    """What a command prints in `folder`: `majorant` in this process, which is ready for it, all else by the shell."""
+    ours = OURS.match(command)
+    if ours is None:
+        return shell(command, folder)
+    code, printed, said = run_majorant(shlex.split(ours[1]), folder)
+    printed = shell(f"(cat; exit {code}) {ours[2]}", folder, printed) if ours[2] else printed
+    return printed + PROGRESS.sub("", said)
+
+
+def run_majorant(words: list[str], folder: Path) -> tuple[object, str, str]:
+    """The exit code, standard output and standard error of a call of our own command."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True) for _ in range(2))
+    code: object = 0
+    with (
+        contextlib.chdir(folder),
+        mock.patch.dict(os.environ, COLUMNS="100"),
+        mock.patch.object(sys, "argv", words),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+    return code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
+
+
+def shell(command: str, folder: Path, given: str = "") -> str:
+    """What the shell prints."""
+    done = subprocess.run(command, shell=True, cwd=folder, input=given, capture_output=True, text=True)
+    return done.stdout + done.stderr
 
 
 def refresh(page: Path) -> None:

@@ -75,7 +75,7 @@ def test_votes_stand_where_the_map_of_the_result_puts_them():
     assert "grey" not in settings
 
 
-def test_it_is_greyed_with_the_reason_where_assumptions_fail():
+def test_it_is_greyed_with_the_reason_where_assumptions_fail(no_pictures):
     facts = copy.deepcopy(summary("crowd"))
     facts["certificate"]["anonymous"] |= {
         "verdict": "void",
@@ -85,7 +85,7 @@ def test_it_is_greyed_with_the_reason_where_assumptions_fail():
     assert "contradict what the map assumes" in render(facts)
 
 
-def test_it_stands_in_every_report_that_has_few_enough_classes():
+def test_it_stands_in_every_report_that_has_few_enough_classes(no_pictures):
     assert json.loads(live_map(summary("ties"))) == {}
     assert len(json.loads(live_map(summary("panel")))["point"]["prior"]) == 3
     many = copy.deepcopy(summary("ties"))

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from functools import cache
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -54,12 +55,18 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module", params=SAMPLES)
 def page(request):
-    html = render(summary(request.param))
+    return request.param, *drawn(request.param)
+
+
+@cache
+def drawn(name):
+    """The page of a sample, and the same as it was read."""
+    html = render(summary(name))
     reader = Reader()
     reader.feed(html)
     reader.close()
     assert not reader.open
-    return request.param, html, reader
+    return html, reader
 
 
 def test_every_number_is_that_of_the_result(page):
@@ -115,17 +122,16 @@ def test_nothing_is_loaded_and_only_the_one_script_may_run(page):
     ]
 
 
-@pytest.mark.parametrize("name", [pytest.param("hostile", marks=pytest.mark.long), "two_items"])
-def test_the_page_can_be_made_again_from_itself_and_from_the_file(name):
-    html = render(summary(name))
-    reader = Reader()
-    reader.feed(html)
+@pytest.mark.parametrize("page", [pytest.param("hostile", marks=pytest.mark.long), "two_items"], indirect=True)
+def test_the_page_can_be_made_again_from_itself_and_from_the_file(page):
+    name, html, reader = page
     assert render(reader.embedded) == html
     assert render(json.loads(to_json(summary(name)))) == html
 
 
-def test_hostile_names_come_out_inert_and_clipped():
-    html = render(summary("hostile"))
+@pytest.mark.parametrize("page", ["hostile"], indirect=True)
+def test_hostile_names_come_out_inert_and_clipped(page):
+    _, html, _ = page
     outside = re.sub(r"<script.*?</script>|<style>.*?</style>", "", html, flags=re.DOTALL)
     assert "&lt;script&gt;" in outside
     assert html.count("<script") == 2
@@ -153,7 +159,7 @@ def test_a_million_votes_make_a_page_of_the_same_size():
     assert len(render(grown).encode()) < LIMIT
 
 
-def test_workers_that_stand_out_come_first_with_their_evidence():
+def test_workers_that_stand_out_come_first_with_their_evidence(no_pictures):
     grown = copy.deepcopy(summary("crowd"))
     flag = {"flag": "near chance", "evidence": "right on 51 of 100"}
     grown["workers"]["rows"][7]["flags"] = [flag]
@@ -165,7 +171,7 @@ def test_workers_that_stand_out_come_first_with_their_evidence():
     assert "right on 51 of 100" in first
 
 
-def test_items_to_review_show_their_votes():
+def test_items_to_review_show_their_votes(no_pictures):
     rows = summary("panel")["review"]["rows"]
     assert all(sum(part["votes"] for part in one["ballot"]) == one["votes"] for one in rows)
     assert f'data-at="review.rows.{len(rows) - 1}.ballot.0.votes"' in render(summary("panel"))
@@ -198,7 +204,7 @@ def test_the_gain_is_counted_in_labels(basis, gain, sentence):
     assert labels_line(answer) == sentence
 
 
-def test_slices_and_samples_have_their_place():
+def test_slices_and_samples_have_their_place(no_pictures):
     grown = copy.deepcopy(summary("two_items"))
     loss = {"value": 0.01, "low": 0.0, "high": 0.02, "reason": ""}
     one = {"value": "<fr>", "items": 40, "votes": 200, "verdict": "proved", "named": None, "loss_anonymous": loss}
@@ -236,7 +242,7 @@ def test_a_notebook_shows_results_and_certificates():
     assert "<svg" not in text
 
 
-def test_a_report_is_written_whole(tmp_path):
+def test_a_report_is_written_whole(tmp_path, no_pictures):
     path = mj.report(result("crowd"), tmp_path / "page.html")
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     with pytest.raises(ConfigError, match="Cannot write"):

@@ -18,6 +18,7 @@ from majorant.report.summary import result_summary
 from majorant.report.workers_summary import dependence_summary
 from majorant.simulate import one_coin_crew, simulate
 from majorant.wording import breakdown_text
+from pictures import no_pictures
 
 QUICK_SETS, SLOW_SETS = ("SP_amt",), ("CF", "CF_amt", "SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "D-Product")
 QUICK_DESIGNS, DESIGNS = 4, 50
@@ -63,7 +64,9 @@ def outputs(kind, key):
         **summary["certificate"],
         "dependence": dependence_summary(result.certificate.dependence),
     }
-    page = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", render(summary), flags=re.DOTALL)
+    with no_pictures():
+        page = render(summary)
+    page = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", page, flags=re.DOTALL)
     page = html.unescape(re.sub(r"<[^>]+>", "\n", page)).replace("\u00a0", " ")
     return result, {"text": check_text(summary), "certificate": certificate_text(certificate), "page": page}
 

@@ -28,6 +28,7 @@ from majorant.web.app import application
 from majorant.web.runs import Runs
 from majorant.web.server import serve
 from majorant.wording import question_words
+from pictures import no_pictures
 
 TOKEN = "k" * 32
 LIMIT = 200_000
@@ -237,7 +238,7 @@ def terminal(checked, tmp_path_factory):
     flags = [word for role, name in COLUMNS.items() for word in (f"--{role}", name)]
 
     def run(*words):
-        with contextlib.chdir(folder):
+        with contextlib.chdir(folder), no_pictures():
             CliRunner().invoke(command_line, [words[0], "odd.csv", *flags, *words[1:]], catch_exceptions=False)
 
     run("check", "--out", "results")

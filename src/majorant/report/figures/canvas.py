@@ -106,11 +106,17 @@ def figure_of(panels: Sequence[Panel], name: str) -> Figure:
 
 def svg_of(panel: Panel) -> str:
     """The panel as inline SVG: labelled, coloured by the page's variables, its ids its own."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     with _styled():
         figure = _blank(*panel.size)
+        canvas: Any = FigureCanvasSVG(figure)
         panel.draw(figure.add_subplot())
+        if (layout := figure.get_layout_engine()) is not None:  # savefig would draw twice
+            layout.execute(figure)
+            figure.set_layout_engine("none")
         stream = io.StringIO()
-        figure.savefig(stream, format="svg", metadata={"Date": None})
+        canvas.print_svg(stream, metadata={"Date": None})
     return _inline(stream.getvalue(), panel)
 
 
