@@ -54,8 +54,11 @@ def no_pictures():
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Call the command line in an empty folder: run("check", "votes.csv") -> (exit code, stdout, stderr)."""
+def run(tmp_path, monkeypatch, capsys, no_pictures):
+    """Call the command line in an empty folder: run("check", "votes.csv") -> (exit code, stdout, stderr).
+
+    Its pages have no pictures.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("majorant.cli.progress.LONG", float("inf"))  # the same lines on a slow machine
 

@@ -32,18 +32,19 @@ def all_ballots(n_votes, n_classes):
 def ballot_chances(shape, crew, echo):
     """P(ballot | class) of every ballot of the crew under one shape of echo, as the package computes it."""
     n_workers, n_classes, _ = crew.shape
-    rows = []
-    for labels in all_ballots(n_workers, n_classes):
-        found = vote_arrays(one_item(labels, n_classes))
-        own_nk = crew[np.arange(n_workers), :, list(labels)]
-        if shape == "urn":
-            log_ik, _ = _polya_urn(found, own_nk, echo)
-        elif shape == "lure":
-            log_ik, _ = _common_cause(found, own_nk, crew.mean(axis=0), echo)
-        else:
-            log_ik, _ = _difficulty(found, own_nk, np.einsum("jkk->jk", crew), echo)
-        rows.append(np.exp(log_ik[0]))
-    return np.array(rows)
+    ballots = all_ballots(n_workers, n_classes)  # an item each
+    item_n, worker_n = np.divmod(np.arange(len(ballots) * n_workers), n_workers)
+    label_n = np.ravel(ballots)
+    names = {"items": range(len(ballots)), "workers": range(n_workers), "labels": range(n_classes)}
+    found = vote_arrays(Votes.from_codes(item_n, worker_n, label_n, **names))
+    own_nk = crew[worker_n, :, label_n]
+    if shape == "urn":
+        log_ik, _ = _polya_urn(found, own_nk, echo)
+    elif shape == "lure":
+        log_ik, _ = _common_cause(found, own_nk, crew.mean(axis=0), echo)
+    else:
+        log_ik, _ = _difficulty(found, own_nk, np.einsum("jkk->jk", crew)[worker_n], echo)
+    return np.exp(log_ik)
 
 
 CREW = np.array([[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]]] * 2 + [[[0.5, 0.3, 0.2]] * 3])

@@ -50,7 +50,14 @@ def spark():
         session.require_spark()
     except ConfigError as missing:
         pytest.skip(str(missing))
-    settings = {"spark.sql.shuffle.partitions": "3", "spark.python.worker.reuse": "true"}
+    settings = {
+        "spark.sql.shuffle.partitions": "3",
+        "spark.python.worker.reuse": "true",
+        # Jobs so small are over before code compiled for them pays.
+        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
     with on_spark.spark_session("local[2,3]", memory="1g", settings=settings) as running:
         yield running
 

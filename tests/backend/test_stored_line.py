@@ -153,7 +153,7 @@ def run(*arguments):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["certify", "--json"],
+        pytest.param(["certify", "--json"], marks=LONG),
         ["agreement", "--json"],
         pytest.param(["aggregate", "--method", "auto", "--out", "OUT/labels.csv"], marks=LONG),
         ["aggregate", "--method", "mace", "--ties", "first", "--out", "OUT/labels.parquet"],
@@ -199,7 +199,7 @@ def _table(lines):
     return [[float(cell) if "." in cell else cell for cell in row] for row in csv.reader(lines)]
 
 
-@pytest.mark.parametrize("most_votes", [claims.MOST_VOTES, 2000])
+@pytest.mark.parametrize("most_votes", [pytest.param(claims.MOST_VOTES, marks=LONG), 2000])
 def test_slices_are_certified_as_in_memory(pair, tmp_path, monkeypatch, most_votes):
     _, votes = pair
     table = votes_table(votes)

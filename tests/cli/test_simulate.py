@@ -3,9 +3,8 @@
 import csv
 import json
 import shlex
-import subprocess
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,9 +15,15 @@ CROWD = ["--items", "40", "--votes", "3", "--confusion", ".8,.2/.3,.7"]
 TWO = [[0.8, 0.2], [0.3, 0.7]]
 
 
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "majorant", "simulate", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+@pytest.fixture
+def simulated(run):
+    """Call the command in an empty folder."""
+
+    def call(*arguments):
+        code, out, err = run("simulate", *arguments)
+        return SimpleNamespace(returncode=code, stdout=out, stderr=err)
+
+    return call
 
 
 def rows_of(text):
@@ -30,8 +35,8 @@ def expected_rows(votes):
     return [[str(votes.items[i]), votes.workers[j], str(votes.labels[k])] for i, j, k in codes]
 
 
-def test_votes_and_truth_are_those_of_the_library(tmp_path):
-    done = run(*CROWD, "--seed", "7", "--out", "votes.csv", "--truth", "truth.csv", cwd=tmp_path)
+def test_votes_and_truth_are_those_of_the_library(simulated, tmp_path):
+    done = simulated(*CROWD, "--seed", "7", "--out", "votes.csv", "--truth", "truth.csv")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "votes.csv: 120 votes of 30 workers on 40 items, seed 7.\n"
     votes, truth = simulate([0.5, 0.5], TWO, 40, 3, rng=7)
@@ -40,10 +45,10 @@ def test_votes_and_truth_are_those_of_the_library(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["truth.csv", "votes.csv"]
 
 
-def test_a_panel_by_skills_goes_to_standard_output_with_names_and_gold(tmp_path):
+def test_a_panel_by_skills_goes_to_standard_output_with_names_and_gold(simulated, tmp_path):
     options = ["--skills", ".9,.6,.7", "--labels", 'no,yes,"so so"', "--prior", ".2,.5,.3", "--gold", ".5"]
     extra = ["--difficulty", "4", "--dependence", ".5", "--groups", "a,a,b"]
-    done = run("--items", "10", *options, *extra, cwd=tmp_path)
+    done = simulated("--items", "10", *options, *extra)
     assert done.returncode == 0
     votes, truth = simulate(
         [0.2, 0.5, 0.3],
@@ -65,9 +70,9 @@ def test_a_panel_by_skills_goes_to_standard_output_with_names_and_gold(tmp_path)
     assert sum(known) == 5
 
 
-def test_numbers_of_votes_may_be_a_distribution_and_facts_come_as_json(tmp_path):
+def test_numbers_of_votes_may_be_a_distribution_and_facts_come_as_json(simulated, tmp_path):
     options = ["--items", "500", "--votes", "2:1,4:3", "--confusion", ".8,.2/.3,.7", "--workers", "9"]
-    done = run(*options, "--out", "v.csv", "--json", cwd=tmp_path)
+    done = simulated(*options, "--out", "v.csv", "--json")
     votes = simulate([0.5, 0.5], TWO, 500, ([2, 4], [1, 3]), rng=0, n_workers=9).votes
     facts = json.loads(done.stdout)
     assert facts == {
@@ -82,11 +87,11 @@ def test_numbers_of_votes_may_be_a_distribution_and_facts_come_as_json(tmp_path)
     assert rows_of((tmp_path / "v.csv").read_text())[1:] == expected_rows(votes)
 
 
-def test_the_transcript_on_the_page_is_true(tmp_path):
+def test_the_transcript_on_the_page_is_true(simulated, tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
     transcript = page.split("```console\n$ majorant simulate ")[1].split("```")[0]
     command, printed = transcript.split("\n", 1)
-    assert run(*shlex.split(command), cwd=tmp_path).stdout == printed
+    assert simulated(*shlex.split(command)).stdout == printed
 
 
 @pytest.mark.parametrize(
@@ -109,8 +114,8 @@ def test_the_transcript_on_the_page_is_true(tmp_path):
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else None,
 )
-def test_a_bad_call_exits_2_with_one_message_and_writes_nothing(arguments, says, tmp_path):
-    done = run(*arguments, cwd=tmp_path)
+def test_a_bad_call_exits_2_with_one_message_and_writes_nothing(arguments, says, simulated, tmp_path):
+    done = simulated(*arguments)
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr

@@ -229,8 +229,8 @@ LIMIT = 1 - LEVEL
 
 @pytest.mark.parametrize("edge", EDGES)
 def test_level_at_the_edge(edge):
-    rate = wrong_verdicts(EDGES[edge], 2_000, 16, np.random.default_rng(1))
-    assert rate <= LIMIT + 2 * np.sqrt(LIMIT * LEVEL / 2_000)
+    rate = wrong_verdicts(EDGES[edge], 500, 16, np.random.default_rng(1))
+    assert rate <= LIMIT + 2 * np.sqrt(LIMIT * LEVEL / 500)
 
 
 @pytest.mark.long
