@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,8 +41,6 @@ def reproduce(
     if only_list:
         click.echo("".join(f"{item.name:<20}{item.title}\n" for item in wanted), nl=False)
         return
-    from majorant.cli.progress import items_bar
-
     with items_bar([item.name for item in wanted], quiet=quiet) as progress:
         done = run(names, out, quick=quick, rng=seed, progress=progress)
     facts = summary(done)
@@ -54,6 +55,26 @@ def reproduce(
         click.echo(f"Wrote    {Path(out) / 'index.html'}")
     if facts["marks"]["unexplained"]:
         raise SystemExit(EXIT_UNEXPLAINED)
+
+
+@contextlib.contextmanager
+def items_bar(names: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str, float], None]]:
+    """A callback that shows how far a list of items is, given the name of one and the share of it that is done."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=len(names))
+
+        def show(name: str, share: float) -> None:
+            at = names.index(name)
+            bar.update(task, completed=at + share, description=f"{name} ({at + 1} of {len(names)})")
+
+        yield show
 
 
 def _line(one: Finished) -> str:

@@ -11,6 +11,7 @@ import majorant
 ROOT = Path(majorant.__file__).parent
 EVERYONE = (
     "database",
+    "defaults",
     "errors",
     "frozen",
     "interval",
@@ -28,7 +29,9 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(("frozen", "tabular", "interval", "limits", "spreadsheet", "randomness", "threads", "wording"), ""),
+    **dict.fromkeys(
+        ("defaults", "frozen", "tabular", "interval", "limits", "spreadsheet", "randomness", "threads", "wording"), ""
+    ),
     "account": "",
     "database": "",
     "atomic": "",

@@ -8,9 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.answer.answer import FIRST_BATCH
-from majorant.answer.choice import TOLERANCE
 from majorant.answer.combine import COMBINATION
 from majorant.backend import Backend, as_backend
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.gold.accuracy import AIM
 from majorant.gold.correct import MEMBERS
@@ -39,7 +39,7 @@ def ask(
     n: int = FIRST_BATCH,
     rng: int | np.random.Generator = 0,
     tolerance: float = TOLERANCE,
-    level: float = 0.95,
+    level: float = LEVEL,
     experts: str = "majority",
     monotone: bool = False,
     **reading: Unpack[Reading],
@@ -90,7 +90,7 @@ def ask_accuracy(
     *,
     n: int,
     seed: int,
-    level: float = 0.95,
+    level: float = LEVEL,
     aim: float = AIM,
     experts: str = "majority",
     after: tuple[Design, Sequence[Answer]] | None = None,
@@ -109,7 +109,7 @@ def ask_correction(
     n: int,
     seed: int,
     tolerance: float = TOLERANCE,
-    level: float = 0.95,
+    level: float = LEVEL,
     experts: str = "majority",
 ) -> Design:
     """Learn a correction of a rule from labels of items drawn uniformly; the items that show whether it is better."""

@@ -25,6 +25,7 @@ from majorant.certify.named.homogeneity import workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.panel import panel_claim
 from majorant.certify.universal_inference.e_values import with_e_values
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit
@@ -66,7 +67,7 @@ class ClaimInputs:
 
 
 def certify(
-    votes: Any, *, level: float = 0.95, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]
+    votes: Any, *, level: float = LEVEL, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]
 ) -> Certificate:
     """Is majority vote optimal for these votes?  Every claim that they can bear, at one level.
 
@@ -80,7 +81,7 @@ def certify(
     return certification(as_backend(votes, **reading), level=level, rng=rng).certificate
 
 
-def certification(votes: Votes | Countable, *, level: float = 0.95, rng: int | np.random.Generator) -> Certification:
+def certification(votes: Votes | Countable, *, level: float = LEVEL, rng: int | np.random.Generator) -> Certification:
     """The certificate of votes wherever they lie, together with the design of the data and the named fit."""
     as_level(level)
     generator = as_generator(rng)

@@ -18,7 +18,7 @@ from majorant.agreement.measure import agreement_from, resampling
 from majorant.answer.answer import Answer, model_of, weigh
 from majorant.answer.calibrate import Labels, calibrate
 from majorant.answer.candidates import unsuited
-from majorant.answer.choice import MAJORITY, TOLERANCE, Alternative, Decision, decide, fit_rule, seed_of_fits, with_fit
+from majorant.answer.choice import MAJORITY, Alternative, Decision, decide, fit_rule, seed_of_fits, with_fit
 from majorant.answer.combine import COMBINATION, combined_fit
 from majorant.answer.compare import compare
 from majorant.answer.difference import difference, expected_gain, gold_lead
@@ -42,6 +42,7 @@ from majorant.claims import (
     sample_codes,
     votes_of_items,
 )
+from majorant.defaults import LEVEL, TARGET, TOLERANCE, WORKER_METHOD
 from majorant.errors import DataError
 from majorant.estimate import Fit, estimator_named, method_named
 from majorant.gold.corrected import CORRECTED, CorrectedRule, corrected_fit
@@ -63,7 +64,6 @@ from majorant.votes import IntArray, Votes
 from majorant.wording import NO_ACCURACY
 
 AUTO = "auto"
-WORKER_METHOD = "hierarchical"  # by which workers are judged, unless the caller names another that knows each
 STAGES = ("counting", "testing", "comparing", "judging", "measuring")  # of `check`, in their order
 Stage = Callable[[str], None]
 
@@ -157,11 +157,11 @@ class Result:
 def check(
     votes: Any,
     *,
-    level: float = 0.95,
+    level: float = LEVEL,
     rng: int | np.random.Generator = 0,
     method: str | None = None,
     tolerance: float = TOLERANCE,
-    target: float = 0.95,
+    target: float = TARGET,
     compare_all: bool = False,
     labelled: Recognised | None = None,
     stage: Stage | None = None,
@@ -271,7 +271,7 @@ class _Chosen:
 def _choose(
     backend: Backend,
     *,
-    level: float = 0.95,
+    level: float = LEVEL,
     seed: int,
     method: str | None = None,
     tolerance: float = TOLERANCE,
@@ -411,7 +411,7 @@ def _fit_elsewhere(backend: Backend, decision: Decision, sample: Votes, seed: in
     return combined_fit(backend, sample, start)
 
 
-def judge_workers(backend: Backend, fit: Fit, *, level: float = 0.95, seed: int) -> Workers:
+def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> Workers:
     """How good each worker is by a fit to all votes, wherever they lie."""
     item_p = (
         None if backend.whole is not None else sample_codes(backend, backend.votes_by_worker(), rng=as_generator(seed))
@@ -419,7 +419,7 @@ def judge_workers(backend: Backend, fit: Fit, *, level: float = 0.95, seed: int)
     return assess_workers(backend, fit, votes_of_items(backend, item_p), item_p, level=level)
 
 
-def measure_agreement(backend: Backend, *, level: float = 0.95, seed: int) -> Agreement:
+def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> Agreement:
     """How well workers agree, wherever the votes lie; Cohen's kappa, of pairs of workers, perhaps on a sample."""
     votes = sample(backend, rng=as_generator(seed)) if backend.whole is None else backend.whole
     return agreement_from(backend.patterns(), votes, resampling(seed, level=level))

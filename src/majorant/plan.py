@@ -15,6 +15,7 @@ from majorant.certify.gold.cells import gold_cells
 from majorant.certify.gold.claim import gold_claim
 from majorant.certify.gold.plan import model_gold
 from majorant.certify.plug_in import shared_model
+from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS, Fit
 from majorant.interval import Estimate, FloatArray, as_level, clopper_pearson
@@ -26,7 +27,6 @@ from majorant.votes import Votes
 from majorant.wording import TOO_FEW_VOTES
 
 Advice = Literal["enough", "better rule", "more votes", "both", "out of reach", "know who votes", "doubtful"]
-MAX_VOTES = 25
 CREW_PATTERNS = 2**14  # ways in which a crew can vote, up to which choosing among its members is cheap
 PANEL_SHARE = 0.5  # workers who vote on at least this share of the items are a crew to choose from
 NOTICEABLE = 1e-3  # accuracy that the last workers of a crew must add together to be kept
@@ -114,11 +114,11 @@ def plan_model(
     prior: ArrayLike,
     confusion: ArrayLike,
     *,
-    target: float = 0.95,
+    target: float = TARGET,
     max_votes: int = MAX_VOTES,
     price_per_vote: float = 1.0,
     votes_now: float | None = None,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> Plan:
     """Exact accuracies for 1..max_votes votes per item, and the smallest number that reaches the target.
 
@@ -152,10 +152,10 @@ def plan_model(
 def plan(
     votes: Any,
     *,
-    target: float = 0.95,
+    target: float = TARGET,
     max_votes: int = MAX_VOTES,
     price_per_vote: float = 1.0,
-    level: float = 0.95,
+    level: float = LEVEL,
     fit: Fit | None = None,
     certificate: Certificate | None = None,
     **reading: Unpack[Reading],

@@ -14,6 +14,7 @@ from majorant.account import Account
 from majorant.backend import Backend, Countable, MemoryBackend, Part, as_backend
 from majorant.certify.certificate import Certificate
 from majorant.claims import certification
+from majorant.defaults import LEVEL
 from majorant.interval import as_level
 from majorant.limits import refuse_beyond
 from majorant.merge import take_items
@@ -58,7 +59,7 @@ def refuse_slices(n_slices: int) -> None:
     )
 
 
-def certify_slices(votes: Any, *, level: float = 0.95, rng: int | np.random.Generator) -> Records[Slice]:
+def certify_slices(votes: Any, *, level: float = LEVEL, rng: int | np.random.Generator) -> Records[Slice]:
     """Certify each slice so that all verdicts together are wrong with probability at most 1 - level (Bonferroni).
 
     Every slice starts from the same seed.  Items without a value belong to no slice.

@@ -25,6 +25,7 @@ from majorant.backend.spark.session import spark_session
 from majorant.backend.spark.votes import SparkVotes
 from majorant.certify.certificate import Certificate
 from majorant.claims import certification, sample_codes, votes_of_items
+from majorant.defaults import LEVEL, WORKER_METHOD
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator, Fit
 from majorant.estimate.fit import Ties
@@ -86,7 +87,7 @@ def tally(votes: Any, columns: Columns | None = None, **settings: Any) -> SparkT
 
 
 def certify(
-    votes: Any, columns: Columns | None = None, *, level: float = 0.95, rng: int | np.random.Generator, **settings: Any
+    votes: Any, columns: Columns | None = None, *, level: float = LEVEL, rng: int | np.random.Generator, **settings: Any
 ) -> Certificate:
     """Is majority vote optimal for these votes?  Every claim that they can bear, at one level."""
     return certification(SparkBackend(as_votes(votes, columns, settings)), level=level, rng=rng).certificate
@@ -117,10 +118,10 @@ def _labels(ties: Ties, rng: int, part: Part, fit: Fit) -> dict[str, Any]:
 
 def workers(
     votes: Any,
-    method: str | Estimator = "hierarchical",
+    method: str | Estimator = WORKER_METHOD,
     columns: Columns | None = None,
     *,
-    level: float = 0.95,
+    level: float = LEVEL,
     **settings: Any,
 ) -> Any:
     """How good each worker is, as a frame with a row for each: accuracy with its interval, agreement, flags."""

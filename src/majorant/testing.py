@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from majorant.agreement import agreement
 from majorant.answer.answer import Action
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.io import Reading
 from majorant.pipeline import check
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def assert_answer(
-    votes: Any, *allowed: Action, level: float = 0.95, tolerance: float = 0.01, **reading: Unpack[Reading]
+    votes: Any, *allowed: Action, level: float = LEVEL, tolerance: float = TOLERANCE, **reading: Unpack[Reading]
 ) -> Result:
     """Assert that `check` answers with one of the `allowed` actions (keep, switch, ask), and return its result.
 
@@ -46,7 +47,7 @@ def assert_answer(
 
 
 def assert_agreement(
-    votes: Any, at_least: float, *, coefficient: str = "krippendorff", level: float = 0.95, **reading: Unpack[Reading]
+    votes: Any, at_least: float, *, coefficient: str = "krippendorff", level: float = LEVEL, **reading: Unpack[Reading]
 ) -> None:
     """Assert that a coefficient of agreement is at least so high: the lower end of its interval, not the estimate.
 

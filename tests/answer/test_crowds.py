@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from crowds import foolable_votes
-from majorant.answer.choice import TOLERANCE, decide
+from majorant.answer.choice import decide
 from majorant.answer.gold import gold_accuracy
+from majorant.defaults import TOLERANCE
 from majorant.estimate.majority import Majority
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
 from majorant.votes import Votes

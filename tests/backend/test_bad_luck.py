@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from majorant.backend.counting import patterns_query, query
+from majorant.backend.counting import query
 from majorant.backend.prepare import locked, prepare
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
@@ -173,7 +173,7 @@ def test_a_query_that_does_not_fit_says_so(crowd_file, tmp_path):
     with pytest.raises(
         ConfigError, match=r"Counting within memory='0\.2MB' does not go: .* Give more memory, or more room"
     ):
-        query(stored, patterns_query(3), memory=200_000)
+        query(stored, "SELECT item, count(*) FROM votes GROUP BY item", memory=200_000)
 
 
 def test_one_folder_serves_one_run_at_a_time(tmp_path):

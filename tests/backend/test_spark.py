@@ -18,7 +18,7 @@ from majorant.answer.labels import label_table
 from majorant.answer.workers import assess_workers, worker_table
 from majorant.ask import ask
 from majorant.backend import MemoryBackend
-from majorant.backend.counting import as_patterns, patterns_query, worker_query
+from majorant.backend.counting import worker_query
 from majorant.backend.spark import session
 from majorant.backend.spark.backend import SparkBackend
 from majorant.backend.spark.files import read_votes, spark_errors
@@ -134,10 +134,6 @@ def test_counts_equal_those_in_memory_and_those_of_the_shared_sql(spark, votes, 
     assert found.histograms is None
     coded = {"item": local.item_n, "worker": local.worker_n, "label": local.label_n}
     table = spark.createDataFrame(pa.table(coded))
-    rows = spark.sql(patterns_query(3, "{votes}"), votes=table).toArrow()
-    by_sql = as_patterns(rows.columns, len(local.items))
-    assert by_sql.counts_pk.tolist() == expected.patterns.counts_pk.tolist()
-    assert by_sql.items_p.tolist() == expected.patterns.items_p.tolist()
     rows = spark.sql(worker_query("{votes}"), votes=table).toArrow().to_pylist()
     assert {(r["worker"], r["label"]): r["votes"] for r in rows} == {
         (j, l): n for j, row in enumerate(expected.votes_jl.tolist()) for l, n in enumerate(row) if n

@@ -18,7 +18,6 @@ from majorant.certify.universal_inference.comparison import (
     count_comparisons,
     log_likelihood,
     margins,
-    model,
     odds,
     panel_comparisons,
 )
@@ -89,7 +88,10 @@ def test_a_panels_comparison_adds_up_its_ballots_and_worker_sets():
     sets = [WorkerSets(n_votes=2, worker_sh=np.array([[0, 1], [1, 2]]), items_s=np.array([30.0, 10.0]))]
     comparisons = panel_comparisons(2, 3, sets)
     crew = one_coins(0.9, 0.8, 0.6)
-    [found] = odds(comparisons, class_logs(comparisons, model(np.array([0.3, 0.7]), crew)))
+    [found] = odds(
+        comparisons,
+        class_logs(comparisons, Models(np.log([[0.3, 0.7]]), np.log(crew.swapaxes(0, 1).reshape(1, 2, -1)))),
+    )
     right, wrong = 0.75 * 0.9 * 0.8 + 0.25 * 0.8 * 0.6, 0.75 * 0.1 * 0.2 + 0.25 * 0.2 * 0.4
     by_hand = {0: np.log(0.3 * right / (0.7 * wrong)), 1: np.log(0.7 * right / (0.3 * wrong))}
     assert len(comparisons) == 2

@@ -14,6 +14,7 @@ from majorant.agreement.coefficients import NAMES, FloatArray, Sums, coefficient
 from majorant.agreement.cohen import pair_kappas, resampled_mean, too_many_pairs
 from majorant.agreement.resample import FEWEST_UNITS, resampled_coefficients, unit_limit, units, with_interval
 from majorant.agreement.result import Agreement, PairKappas
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.interval import Estimate, as_level
 from majorant.io import Reading, as_votes
@@ -40,7 +41,7 @@ def agreement(  # type: ignore[misc]
     votes: Any,
     *,
     rng: int | np.random.Generator | None = 0,
-    level: float = 0.95,
+    level: float = LEVEL,
     n_boot: int = N_BOOT,
     order: Sequence[Hashable] | None = None,
     min_common: int = 10,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.agreement.resample import with_interval
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.frozen import lock
 from majorant.interval import Estimate, as_level
@@ -63,7 +64,7 @@ class Scores:
 
 
 def scores(
-    votes: Any, *, rng: int | np.random.Generator = 0, level: float = 0.95, n_boot: int = N_BOOT,
+    votes: Any, *, rng: int | np.random.Generator = 0, level: float = LEVEL, n_boot: int = N_BOOT,
     **reading: Unpack[Reading],
 ) -> Scores:  # fmt: skip
     """Agreement by distance, and mean, median and majority of each item, of labels that are numbers or have an order.
@@ -231,17 +232,6 @@ def _rows(votes: Votes) -> list[NDArray[np.intp]]:
     order = np.argsort(votes.worker_n, kind="stable")
     ends = np.cumsum(np.bincount(votes.worker_n, minlength=len(votes.workers)))
     return np.split(order, ends[:-1])
-
-
-def quadratic_kappa(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Cohen's kappa with quadratic weights: one less the squared distance over what chance would give.
-
-    >>> quadratic_kappa([1, 2, 3], [1, 2, 3])
-    1.0
-    """
-    x, y = np.asarray(a, float), np.asarray(b, float)
-    chance = x.var() + y.var() + (x.mean() - y.mean()) ** 2
-    return None if chance == 0 else float(1 - ((x - y) ** 2).mean() / chance)
 
 
 def _rules(votes: Votes, score_n: FloatArray, value_k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -14,6 +14,7 @@ import numpy as np
 from majorant.answer.candidates import fit_method, n_gold
 from majorant.answer.combine import COMBINATION, Combination, combination
 from majorant.answer.gold import gold_accuracy, right_share
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, TIE_TOLERANCE, Fit
 from majorant.interval import Estimate, FloatArray, as_level
@@ -22,7 +23,6 @@ from majorant.votes import Votes
 
 MAJORITY = "majority"
 ChosenBy = Literal["default", "gold", "user", "votes"]  # votes: they can bear no other rule than majority vote
-TOLERANCE = 0.01  # a difference in accuracy that nobody would pay a model for
 ENOUGH_GOLD = 50  # items; with fewer the best of several rules is mostly the luckiest
 LEAD = 2.0  # standard errors by which gold must set a rule before the one that is compared without it
 NO_MODEL = Estimate(None, reason="no model was fitted")
@@ -78,7 +78,7 @@ def decide(
     votes: Votes,
     majority: Fit,
     *,
-    level: float = 0.95,
+    level: float = LEVEL,
     rng: int | np.random.Generator,
     method: str | None = None,
 ) -> Decision:

@@ -9,6 +9,7 @@ import numpy as np
 from majorant.answer.candidates import fit_method, unsuited
 from majorant.answer.choice import Alternative, alternative
 from majorant.answer.combine import COMBINATION, Combination, combination
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.anchor_map import AnchorMap
@@ -19,7 +20,7 @@ from majorant.tabular import Records
 from majorant.votes import Votes
 
 
-def compare(votes: Votes, *, level: float = 0.95, rng: int | np.random.Generator) -> Records[Alternative]:
+def compare(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generator) -> Records[Alternative]:
     """A row for every method, the combination first; one that these votes cannot bear says why.
 
     Nothing is chosen here, so the gold accuracy of each method is its own; one that learns from gold judges each gold

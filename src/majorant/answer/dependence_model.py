@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from majorant.blocks import vote_columns
 from majorant.estimate.hierarchical import Hierarchical, tilt
@@ -149,11 +148,6 @@ def fit_models(arrays: VoteArrays) -> ModelAverage:
                 break
     echo_r, evidence_r = (np.array([getattr(case, name) for case in cases]) for name in ("echo", "evidence"))
     return ModelAverage(tuple(cases), echo_r, evidence_r, echo_weights(echo_r, evidence_r))
-
-
-def without(arrays: VoteArrays, case: FittedModel, left_out_i: NDArray[np.bool_]) -> FloatArray:
-    """The posterior of all items when the model of `case` is fitted again without some of them."""
-    return _converge(arrays, case.params, case.shape, case.echo, (~left_out_i).astype(float)).posterior_ik
 
 
 def echo_weights(echo_r: FloatArray, evidence_r: FloatArray, discount: float = 1.0) -> FloatArray:

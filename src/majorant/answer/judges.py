@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from majorant import wording
 from majorant.certify.named.by_gold import ENOUGH_GOLD, gold_items, worth_by_gold
 from majorant.certify.named.scores import label_matrix
+from majorant.defaults import LEVEL
 from majorant.frozen import lock
 from majorant.interval import Estimate, as_level, clopper_pearson
 from majorant.io import Reading, as_votes
@@ -84,7 +85,7 @@ class Judges:
 
 
 def judges(
-    votes: Any, *, bar: float = BAR, level: float = 0.95, position: str | None = None, **reading: Unpack[Reading]
+    votes: Any, *, bar: float = BAR, level: float = LEVEL, position: str | None = None, **reading: Unpack[Reading]
 ) -> Judges:
     """How good judges are by gold labels, and whether they are good enough to gate on: right `bar` of the time.
 

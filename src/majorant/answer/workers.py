@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from majorant.answer.flags import Record, find_flags
 from majorant.answer.redundancy import redundancy_flags
 from majorant.backend import Part, as_backend, fit_of_items, rows_alone
+from majorant.defaults import LEVEL
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.frozen import lock
@@ -64,7 +65,7 @@ class Workers(Tabular):
 
 
 def assess_workers(
-    votes: Any, fit: Fit, some: Votes | None = None, item_p: IntArray | None = None, *, level: float = 0.95
+    votes: Any, fit: Fit, some: Votes | None = None, item_p: IntArray | None = None, *, level: float = LEVEL
 ) -> Workers:
     """Accuracy, agreement and flags of each worker under a fit to all votes, wherever they lie.
 

@@ -157,7 +157,6 @@ class _NoRows:
 
 BYTES_PER_ROW = 120  # of a bucket while it is resolved
 MOST_ROWS = 1 << 24  # of a row group
-ARRAYS = ("votes", "gold", "abstained", "slice")  # one number per item, a file each
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from majorant.certify.gold.cells import gold_cells
 from majorant.certify.gold.loss import difference_bounds, gold_loss
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.interval import Estimate, as_level, clopper_pearson
@@ -29,7 +30,7 @@ class LabelsLoss:
     model_loss: Estimate  # the same against the best rule of a fitted model
 
 
-def labels_loss(votes: Votes, label_i: IntArray, *, level: float = 0.95, fit: Fit | None = None) -> LabelsLoss:
+def labels_loss(votes: Votes, label_i: IntArray, *, level: float = LEVEL, fit: Fit | None = None) -> LabelsLoss:
     """Compare labels (a class code per item, -1 for none) with gold and with a fit, as far as they are given.
 
     Gold items must be a random sample.  The intervals are exact at any sample size; that of the loss adds those of

@@ -11,7 +11,7 @@ import click
 
 from majorant.cli.backend import Engine, Job, memory_options
 from majorant.cli.export import ENDINGS, export_option, export_text
-from majorant.cli.options import Grouped, as_flags, common_options, placed, spreadsheet_option
+from majorant.cli.options import Grouped, as_flags, common_options, placed, spreadsheet_option, table_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
 
@@ -36,12 +36,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What becomes of a tie; flag leaves the label empty.",
 )
-@click.option(
-    "--out",
-    default="labels.csv",
-    show_default=True,
-    help="A file, CSV or Parquet by its ending, or a folder; - prints CSV.",
-)
+@table_option("labels.csv")
 @spreadsheet_option
 @export_option(
     "Write the labels with their confidence for a labelling tool instead: predictions, suggestions or tasks."

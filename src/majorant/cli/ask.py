@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from majorant.cli.backend import Engine, Job, engine_options
-from majorant.cli.options import Grouped, common_options, level_option, placed
+from majorant.cli.options import Grouped, common_options, level_option, placed, tolerance_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, Source, input_options
 from majorant.errors import ConfigError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from majorant.gold.design import Design
 
 NAME_LISTS = ("--between", "--race")
-OUT = "to_label.csv"
 
 
 class _NameLists(Grouped):
@@ -84,13 +83,7 @@ class _NameLists(Grouped):
 @click.option(
     "--items", metavar="FILE", help="A table with the column item and what to show of each, such as its text."
 )
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.01,
-    show_default=True,
-    help="A difference in accuracy that does not matter; .01 is one point.",
-)
+@tolerance_option
 @click.option(
     "--experts",
     type=click.Choice(["majority", "unanimous"]),

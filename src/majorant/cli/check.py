@@ -18,6 +18,8 @@ from majorant.cli.options import (
     emphasised,
     level_option,
     spreadsheet_option,
+    target_option,
+    tolerance_option,
 )
 from majorant.cli.progress import stages_of_check
 from majorant.cli.source import Source, input_options
@@ -51,20 +53,8 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
 @click.option("--mask", "masked", is_flag=True, help="Numbers in place of the names of items and workers, everywhere.")
 @click.option("--method", metavar="NAME", help="Overrule the choice: a method, or combination.")
 @click.option("-v", "--verbose", is_flag=True, help="Also what was read, counted and found, below the answer.")
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(0, 1),
-    default=0.01,
-    show_default=True,
-    help="A difference in accuracy that does not matter to you; .01 is one percentage point.",
-)
-@click.option(
-    "--target",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.95,
-    show_default=True,
-    help="The accuracy to buy votes for.",
-)
+@tolerance_option
+@target_option
 @click.option("--by", metavar="COLUMN", help="Also a verdict for each value of a column, such as language or batch.")
 @click.option(
     "--design", metavar="FILE", help="The design of the labels in --gold-file, where it does not lie beside them."

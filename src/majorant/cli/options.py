@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from majorant.defaults import LEVEL, TARGET, TOLERANCE
 from majorant.errors import respell
 
 _READING = "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding"
@@ -151,9 +152,23 @@ def shown_options(command: Command) -> Command:
 level_option = click.option(
     "--level",
     type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
-    default=0.95,
+    default=LEVEL,
     show_default=True,
     help="Confidence level of intervals and verdicts.",
+)
+tolerance_option = click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=TOLERANCE,
+    show_default=True,
+    help="A difference in accuracy that does not matter to you; .01 is one percentage point.",
+)
+target_option = click.option(
+    "--target",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=TARGET,
+    show_default=True,
+    help="The accuracy to buy votes for.",
 )
 
 claim_option = click.option(
@@ -161,6 +176,12 @@ claim_option = click.option(
     type=click.Choice(["anonymous", "named", "gold"]),
     help="The claim that the exit code is about; else the one that stands: gold where it decides, or anonymous.",
 )
+
+
+def table_option(default: str) -> Callable[[Command], Command]:
+    """--out of a table."""
+    text = "A file, CSV or Parquet by its ending, or a folder; - prints CSV."
+    return click.option("--out", default=default, show_default=True, help=text)
 
 
 def number_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option
+from majorant.cli.options import Grouped, common_options, level_option, target_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options, say_notes
+from majorant.defaults import MAX_VOTES
 
 
 @click.command(cls=Grouped)
 @input_options
+@target_option
 @click.option(
-    "--target",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.95,
-    show_default=True,
-    help="The accuracy to reach.",
+    "--max-votes", type=click.IntRange(min=1), default=MAX_VOTES, show_default=True, help="Votes per item, at most."
 )
-@click.option("--max-votes", type=click.IntRange(min=1), default=25, show_default=True, help="Votes per item, at most.")
 @click.option("--price", type=click.FloatRange(min=0), default=1.0, show_default=True, help="What one vote costs.")
 @level_option
 @common_options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -56,26 +56,6 @@ def stages_of_check(*, quiet: bool, logged: bool | None, bar: bool = True) -> It
                 click.echo(f"majorant: {text}", err=True)
 
         yield tell
-
-
-@contextlib.contextmanager
-def items_bar(names: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str, float], None]]:
-    """A callback that shows how far a list of items is, given the name of one and the share of it that is done."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=len(names))
-
-        def show(name: str, share: float) -> None:
-            at = names.index(name)
-            bar.update(task, completed=at + share, description=f"{name} ({at + 1} of {len(names)})")
-
-        yield show
 
 
 @contextlib.contextmanager

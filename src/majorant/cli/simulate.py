@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, common_options, name_list, number_list, number_rows, placed
+from majorant.cli.options import Grouped, common_options, name_list, number_list, number_rows, placed, table_option
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ def _vote_count(ctx: click.Context, param: click.Parameter, value: str | None) -
 )
 @click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes  [default: 0,1,...]")
 @click.option("--gold", type=float, default=0.0, help="Share of the items that carry their true label.")
-@click.option(
-    "--out", default="-", show_default=True, help="A file, CSV or Parquet by its ending, or a folder; - prints CSV."
-)
+@table_option("-")
 @click.option("--truth", help="A second file, for the true label of every item.")
 @common_options
 def simulate(out: str, truth: str | None, seed: int, as_json: bool, quiet: bool, **model: Any) -> None:

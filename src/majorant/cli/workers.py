@@ -5,20 +5,24 @@ from __future__ import annotations
 import click
 
 from majorant.cli.backend import Engine, Job, memory_options
-from majorant.cli.options import Grouped, as_flags, common_options, level_option, placed, spreadsheet_option
+from majorant.cli.options import (
+    Grouped,
+    as_flags,
+    common_options,
+    level_option,
+    placed,
+    spreadsheet_option,
+    table_option,
+)
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
+from majorant.defaults import WORKER_METHOD
 
 
 @click.command(cls=Grouped)
 @input_options
-@click.option("--method", default="hierarchical", show_default=True, help="The model behind the estimates.")
-@click.option(
-    "--out",
-    default="workers.csv",
-    show_default=True,
-    help="A file, CSV or Parquet by its ending, or a folder; - prints CSV.",
-)
+@click.option("--method", default=WORKER_METHOD, show_default=True, help="The model behind the estimates.")
+@table_option("workers.csv")
 @spreadsheet_option
 @memory_options
 @level_option

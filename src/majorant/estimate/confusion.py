@@ -9,7 +9,7 @@ import numpy as np
 
 from majorant.errors import ConfigError
 from majorant.estimate.em import Prepared
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.tables import Counts, Tables, expect, share_counts, sum_of_logs
 from majorant.kernels import FloatArray, shares
 from majorant.theory.checks import safe_log
@@ -53,6 +53,14 @@ def vote_rows(value_jgl: FloatArray) -> FloatArray:
     """An array by worker, latent class and label as a table: a row for each (worker, label), a column a class."""
     n_workers, n_latent, n_labels = value_jgl.shape
     return value_jgl.transpose(0, 2, 1).reshape(n_workers * n_labels, n_latent)
+
+
+def map_fit(method: str, votes: Votes, prepared: Prepared, confusion: FloatArray, prior_k: FloatArray) -> Fit:
+    """The most probable classes under confusion matrices, one for each worker or, (K, K), one for all."""
+    _, n_workers, n_classes = votes.shape
+    each_jkl = np.broadcast_to(confusion, (n_workers, n_classes, n_classes))
+    posterior_ik = prepared.posterior(confusion_tables(each_jkl, prior_k))
+    return fit_of(method, votes, posterior=posterior_ik, prior=prior_k, confusion=confusion)
 
 
 def coin_confusions(accuracy_j: FloatArray, n_classes: int) -> FloatArray:

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.errors import ConfigError
-from majorant.estimate.confusion import confusion_tables
+from majorant.estimate.confusion import map_fit
 from majorant.estimate.em import prepare
-from majorant.estimate.fit import Estimator, Fit, fit_of
+from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import class_prior
 from majorant.kernels import FloatArray
 from majorant.theory.checks import as_confusion, as_crew
@@ -45,14 +45,7 @@ class GivenMap(Estimator):
         prior_k = class_prior(self.prior, votes)
         confusion = self._matrices(n_workers, n_classes)
         prepared = prepare(votes, engine, weights, clamp_gold=False)
-        each_jkl = np.broadcast_to(confusion, (n_workers, n_classes, n_classes))
-        return fit_of(
-            self.name,
-            votes,
-            posterior=prepared.posterior(confusion_tables(each_jkl, prior_k)),
-            prior=prior_k,
-            confusion=confusion,
-        )
+        return map_fit(self.name, votes, prepared, confusion, prior_k)
 
     def _matrices(self, n_workers: int, n_classes: int) -> FloatArray:
         if self.confusion is None:

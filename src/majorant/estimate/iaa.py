@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate.confusion import confusion_tables
+from majorant.estimate.confusion import map_fit
 from majorant.estimate.em import Prepared, prepare
-from majorant.estimate.fit import Estimator, Fit, fit_of
+from majorant.estimate.fit import Estimator, Fit
 from majorant.kernels import Block, FloatArray, gather, shares, weighted_sum
 from majorant.votes import Votes
 
@@ -55,7 +55,6 @@ class IAA(Estimator):
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """The shared confusion matrix, the prior, and the posterior of each item."""
-        _, n_workers, n_classes = votes.shape
         prepared = prepare(votes, engine, weights, clamp_gold=False)
         sums = self._pair_sums(prepared)
         if not sums.pairs_lm.any():
@@ -63,14 +62,7 @@ class IAA(Estimator):
         share_l = shares(sums.votes_l)
         confusion_kl = shared_confusion(sums.pairs_lm / sums.pairs_lm.sum(), share_l)
         prior_k = share_l if self.prior == "labels" else corrected_prior(share_l, confusion_kl)
-        each_jkl = np.broadcast_to(confusion_kl, (n_workers, n_classes, n_classes))
-        return fit_of(
-            self.name,
-            votes,
-            posterior=prepared.posterior(confusion_tables(each_jkl, prior_k)),
-            prior=prior_k,
-            confusion=confusion_kl,
-        )
+        return map_fit(self.name, votes, prepared, confusion_kl, prior_k)
 
     def _pair_sums(self, prepared: Prepared) -> PairSums:
         totals = prepared.totals

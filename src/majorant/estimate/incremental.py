@@ -121,15 +121,16 @@ def count_state(model: OnlineModel, votes: Votes, posterior_ik: FloatArray) -> S
         "worker": votes.worker_n,
         "label": votes.label_n,
     }
-    return State(
-        method=model.name,
-        items=votes.items,
-        workers=votes.workers,
-        labels=votes.labels,
-        arrays=arrays,
-        settings=_unusual(model),
-        fitted=votes.n_votes,
-    )
+    return _state(model, votes, arrays, votes.n_votes)
+
+
+def _state(
+    model: OnlineModel, names: Votes | Grown, arrays: dict[str, NDArray[Any]], fitted: int, **place: Any
+) -> State:
+    usual = asdict(type(model)())
+    settings = {name: value for name, value in asdict(model).items() if value != usual[name]}
+    of_whom: dict[str, Any] = {"items": names.items, "workers": names.workers, "labels": names.labels}
+    return State(method=model.name, arrays=arrays, settings=settings, fitted=fitted, **of_whom, **place)
 
 
 def refit(model: OnlineModel, state: State) -> Fit:
@@ -247,22 +248,7 @@ def _state_after(
     arrays["counts"][touched.worker_t] = now.votes_jgl
     arrays["posterior"] = grown.arrays["posterior"].copy()
     arrays["posterior"][touched.item_t] = posterior_tk
-    return State(
-        method=model.name,
-        items=grown.items,
-        workers=grown.workers,
-        labels=grown.labels,
-        arrays=arrays,
-        settings=_unusual(model),
-        fitted=fitted,
-        place=grown.place,
-    )
-
-
-def _unusual(model: OnlineModel) -> dict[str, Any]:
-    """The settings that differ from the method's own."""
-    usual = asdict(type(model)())
-    return {name: value for name, value in asdict(model).items() if value != usual[name]}
+    return _state(model, grown, arrays, fitted, place=grown.place)
 
 
 class Touched(NamedTuple):

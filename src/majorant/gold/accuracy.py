@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.interval import Estimate, as_level
 
@@ -53,7 +54,7 @@ class Accuracy:
 
 
 def bound_accuracy(
-    right: ArrayLike, *, n_items: int, aim: float = AIM, level: float = 0.95, known: Known = NOTHING
+    right: ArrayLike, *, n_items: int, aim: float = AIM, level: float = LEVEL, known: Known = NOTHING
 ) -> Accuracy:
     """Bounds on the share of right labels that hold with probability `level` at every number of answers at once.
 
@@ -94,7 +95,9 @@ def bound_accuracy(
     )
 
 
-def planned_labels(share: float, *, n_items: int, aim: float = AIM, level: float = 0.95, known: Known = NOTHING) -> int:
+def planned_labels(
+    share: float, *, n_items: int, aim: float = AIM, level: float = LEVEL, known: Known = NOTHING
+) -> int:
     """About how many answers in the uniform order make the interval as short as `aim` wants, if `share` are right.
 
     The number at which a single look suffices if right and wrong answers come as often as expected; since all looks

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.frozen import lock
 from majorant.gold.betting import Betting, bounds
@@ -30,7 +31,7 @@ from majorant.gold.question import OPEN, UNASKED, Codes, Outcome, n_answers
 from majorant.interval import Estimate
 
 FloatArray = NDArray[np.float64]
-ANY_LEADER, NO_CELL = -1, -1
+ANY_LEADER = -1
 GOOD_ENOUGH, BEATEN = "good enough", "beaten"
 SMALL = 1.5  # cells of fewer items than this times the tolerance are pooled over leading classes
 BANDS = 3  # the lead is up to a third, up to two thirds, more than two thirds of the votes
@@ -48,7 +49,7 @@ class Cells:
 
     leader_c: Codes  # class, or ANY_LEADER where small cells were pooled
     band_c: Codes
-    cell_i: Codes  # NO_CELL for tied items and those without votes
+    cell_i: Codes  # -1 for tied items and those without votes
     top_i: Codes
     second_i: Codes
     lead_c: FloatArray  # mean of (leading - runner-up) / votes
@@ -130,8 +131,8 @@ class CloseCalls:
     n_tied: int
     tie_stake: float
     n_classes: int
-    tolerance: float = 0.01
-    level: float = 0.95
+    tolerance: float = TOLERANCE
+    level: float = LEVEL
     monotone: bool = False
 
     def __post_init__(self) -> None:

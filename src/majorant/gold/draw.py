@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
 from majorant.gold.accuracy import AIM, NOTHING, Known
@@ -61,8 +62,8 @@ def draw_rules(
     *,
     seed: int,
     favourite: str | None = None,
-    tolerance: float = 0.01,
-    level: float = 0.95,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
     experts: str = "majority",
 ) -> Design:
     """A design that tells which of these rules is best; the first is the one in use, the favourite the one advised.
@@ -177,8 +178,8 @@ def draw_close_calls(
     backend: Backend,
     *,
     seed: int,
-    tolerance: float = 0.01,
-    level: float = 0.95,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
     experts: str = "majority",
     monotone: bool = False,
 ) -> Design:
@@ -208,7 +209,7 @@ def draw_accuracy(
     *,
     seed: int,
     aim: float = AIM,
-    level: float = 0.95,
+    level: float = LEVEL,
     experts: str = "majority",
     after: tuple[Design, Iterable[Answer]] | None = None,
 ) -> Design:

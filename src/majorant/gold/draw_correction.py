@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from majorant.backend import Backend, fit_of_items
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import Fit
 from majorant.gold.correct import learn
@@ -28,8 +29,8 @@ def draw_correction(
     learned_from: tuple[Design, Iterable[Answer]],
     *,
     seed: int,
-    tolerance: float = 0.01,
-    level: float = 0.95,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
     experts: str = "majority",
 ) -> Design:
     """Learn a correction from labels of items drawn uniformly, freeze it, and draw the items that judge it.

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.frozen import lock
 from majorant.gold.betting import bounds, evidence_above
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome, n_answers
@@ -70,8 +71,8 @@ class Race:
     apart: int | None = None  # items of which rules say different things, a tie being a fair draw; None: as `differ_qr`
     stake_qr: FloatArray | None = None  # by how many items, at most, two rules can be apart in that sense
     favourite: int = 0
-    tolerance: float = 0.01
-    level: float = 0.95
+    tolerance: float = TOLERANCE
+    level: float = LEVEL
     lead_qr: FloatArray | None = None  # planning: what a model expects of the mean of x where q and r differ
     decisive_qr: FloatArray | None = None  # ... and of the share of these items on which one of the two is right
 

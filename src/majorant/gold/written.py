@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from majorant.defaults import LEVEL
 from majorant.frozen import lock
 from majorant.gold.accuracy import AIM, CANNOT_TELL, NOTHING, Known, bound_accuracy, planned_labels
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome
@@ -29,7 +30,7 @@ class WrittenLabels:
     n_items: int  # known ones included
     known: Known = NOTHING
     aim: float = AIM
-    level: float = 0.95
+    level: float = LEVEL
     confidence: float = 0.9  # what the rule believes of its labels, for planning
 
     def __post_init__(self) -> None:

@@ -44,7 +44,6 @@ class Labelled(NamedTuple):
 
     answers: tuple[Answer, ...]
     design: str | None = None  # the id that tasks carry
-    has_draws: bool = False
 
 
 class Tasks(NamedTuple):
@@ -220,7 +219,7 @@ def _from_table(text: str, path: Path, expert: str) -> Labelled:
             own = own if len(labels) == 1 else f"{own} {label}".strip()
             number = whole_number(row.get(draw) or "") if draw else None
             answers.append(Answer(unguarded((row[item] or "").strip()), value or None, own, number))
-    return Labelled(tuple(answers), None, draw is not None)
+    return Labelled(tuple(answers))
 
 
 def _records(path: Path, text: str) -> list[Mapping[str, Any]]:
@@ -250,7 +249,7 @@ def _from_tool(records: list[Mapping[str, Any]], path: Path, expert: str) -> Lab
         if tool is not None:
             votes = votes_in(tool, record, context, f"{path}, record {number}")
             answers += [_answer(item, vote.worker, vote.answers, expert) for vote in votes]
-    return Labelled(tuple(answers), design, False)
+    return Labelled(tuple(answers), design)
 
 
 def _own(record: Mapping[str, Any]) -> Mapping[str, Any]:

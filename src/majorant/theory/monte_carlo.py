@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.interval import as_level
 from majorant.randomness import as_generator
@@ -37,7 +38,7 @@ def estimate_accuracy(
     *,
     rng: Rng,
     n_draws: int = 100_000,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> Bracket:
     """`majority_accuracy` or (rule="map") `map_accuracy` for any number of classes and votes, by Monte Carlo.
 
@@ -59,7 +60,7 @@ def estimate_gap(
     *,
     rng: Rng,
     n_draws: int = 100_000,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> Bracket:
     """`gap` for any number of classes and votes, by Monte Carlo; a draw on which the rules agree counts exactly 0.
 
@@ -79,7 +80,7 @@ def estimate_crew_accuracy(
     *,
     rng: Rng,
     n_draws: int = 100_000,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> Bracket:
     """`crew_accuracy` for any crew, by Monte Carlo.
 
@@ -99,7 +100,7 @@ def estimate_crew_gap(
     *,
     rng: Rng,
     n_draws: int = 100_000,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> Bracket:
     """`crew_gap` for any crew, by Monte Carlo.
 

@@ -56,22 +56,12 @@ def accuracy_region(prior: ArrayLike, n_votes: int, confusion: ArrayLike | None 
     axis = _axis(grid)
     t00_yx, t11_yx = np.meshgrid(axis, axis)
     margin_yx = majority_margins(prior_k, _confusions(t00_yx, t11_yx), votes)
-    point, point_margin = None, None
-    if confusion is not None:
-        confusion_kl = as_confusion(confusion, 2)
-        point = float(confusion_kl[0, 0]), float(confusion_kl[1, 1])
-        point_margin = majority_margin(prior_k, confusion_kl, votes)
-    return Region(
-        title=f"{votes} vote{'s' * (votes > 1)}, prior {prior_k[0]:.3g} : {prior_k[1]:.3g}",
-        x_name="accuracy on class 0",
-        y_name="accuracy on class 1",
-        x_j=axis,
-        y_i=axis,
-        margin_yx=margin_yx,
-        n_votes=votes,
-        point=point,
-        point_margin=point_margin,
-    )
+    names = (f"prior {prior_k[0]:.3g} : {prior_k[1]:.3g}", "accuracy on class 0", "accuracy on class 1")
+    if confusion is None:
+        return _region(names, axis, margin_yx, votes)
+    confusion_kl = as_confusion(confusion, 2)
+    point = float(confusion_kl[0, 0]), float(confusion_kl[1, 1])
+    return _region(names, axis, margin_yx, votes, point, majority_margin(prior_k, confusion_kl, votes))
 
 
 def one_coin_region(
@@ -89,23 +79,27 @@ def one_coin_region(
     votes, axis = as_vote_count(n_votes), _axis(grid)
     nu_yx, noise_yx = np.meshgrid(axis, axis)
     margin_yx = majority_margins(np.stack([nu_yx, 1 - nu_yx], axis=-1), _confusions(1 - noise_yx, 1 - noise_yx), votes)
-    point, point_margin = None, None
-    if prior is not None and noise is not None:
-        prior_k = _two_class_prior(prior)
-        confusion_kl = as_confusion([[1 - noise, noise], [noise, 1 - noise]], 2)
-        point = float(prior_k[0]), float(noise)
-        point_margin = majority_margin(prior_k, confusion_kl, votes)
-    return Region(
-        title=f"{votes} vote{'s' * (votes > 1)}, equally noisy on both classes",
-        x_name="prior of class 0",
-        y_name="noise: share of wrong votes",
-        x_j=axis,
-        y_i=axis,
-        margin_yx=margin_yx,
-        n_votes=votes,
-        point=point,
-        point_margin=point_margin,
-    )
+    names = ("equally noisy on both classes", "prior of class 0", "noise: share of wrong votes")
+    if prior is None or noise is None:
+        return _region(names, axis, margin_yx, votes)
+    prior_k = _two_class_prior(prior)
+    confusion_kl = as_confusion([[1 - noise, noise], [noise, 1 - noise]], 2)
+    point = float(prior_k[0]), float(noise)
+    return _region(names, axis, margin_yx, votes, point, majority_margin(prior_k, confusion_kl, votes))
+
+
+def _region(
+    names: tuple[str, str, str],
+    axis: FloatArray,
+    margin_yx: FloatArray,
+    votes: int,
+    point: tuple[float, float] | None = None,
+    point_margin: float | None = None,
+) -> Region:
+    """A region over the same axis both ways; `names` of what is fixed, across and up."""
+    fixed, x_name, y_name = names
+    title = f"{votes} vote{'s' * (votes > 1)}, {fixed}"
+    return Region(title, x_name, y_name, axis, axis, margin_yx, votes, point, point_margin)
 
 
 def _two_class_prior(prior: ArrayLike) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from pathlib import Path
@@ -76,7 +76,6 @@ MEANS = {
     "to_label.csv": "the items to label, with the labels so far",
     "to_label.design.json": "the design that judges the labels",
 }
-Endpoint = Callable[[Request], Response | Awaitable[Response]]
 
 
 def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from majorant.defaults import TOLERANCE
 from majorant.errors import ConfigError, respell
 
 ROLES = ("item", "worker", "label", "gold")
@@ -119,7 +120,7 @@ def settings_of(form: Form, names: Sequence[str], detected: Sequence[str] = ()) 
 def tolerance_of(form: Form) -> float:
     """The difference in accuracy that does not matter; the form has it in percentage points."""
     text = _one(form, "tolerance")
-    value = _number(text, "A difference that does not matter") / 100 if text else 0.01
+    value = _number(text, "A difference that does not matter") / 100 if text else TOLERANCE
     if not 0 <= value < 1:
         raise ConfigError("“A difference that does not matter” is between 0 and 100 percentage points.")
     return round(value, 9)
@@ -133,7 +134,7 @@ def command_of(file: str, settings: Mapping[str, Any], *, tolerance: float, gold
     """
     words = ["majorant", "check", file]
     more = {"gold_file": gold} if gold else {}
-    more |= {"tolerance": f"{tolerance:g}"} if tolerance != 0.01 else {}
+    more |= {"tolerance": f"{tolerance:g}"} if tolerance != TOLERANCE else {}
     for name, value in {**settings, **more}.items():
         flag = f"--{name.replace('_', '-')}"
         if name == "empty":

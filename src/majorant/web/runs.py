@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, DataError
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 
 AT_ONCE = 2  # jobs
-LEVEL = 0.95
 SPREAD = 8  # a table in memory takes about so many times its size as a file
 LONGEST_NAME = 120
 BUSY = ("looking", "waiting", "running", "drawing")

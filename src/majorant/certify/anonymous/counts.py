@@ -29,6 +29,7 @@ from majorant.certify.anonymous.independent import Finding, find_independent, ma
 from majorant.certify.anonymous.likelihood import Histograms, flatten
 from majorant.certify.anonymous.sizes import sizes_gate
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim, Verdict
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.interval import as_level
 from majorant.limits import sizes_within
@@ -48,7 +49,7 @@ LARGEST_COUNT = 2.0**53  # up to here every whole number is a float of its own
 
 
 def certify_counts(
-    histograms: Mapping[int, ArrayLike], *, level: float = 0.95, rng: int | np.random.Generator = 0
+    histograms: Mapping[int, ArrayLike], *, level: float = LEVEL, rng: int | np.random.Generator = 0
 ) -> Certificate:
     """Is majority vote as good as any rule that ignores who voted?  From `{H: [n_0 .. n_H]}` alone.
 

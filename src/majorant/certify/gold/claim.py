@@ -11,6 +11,7 @@ from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
 from majorant.certify.gold.cells import LEAST_SHARE, GoldCells, gold_cells
 from majorant.certify.gold.loss import best_p_values, certified, gold_loss, not_optimal_p_value, worse_p_values
 from majorant.certify.gold.plan import more_gold
+from majorant.defaults import LEVEL
 from majorant.interval import as_level
 from majorant.votes import Votes
 from majorant.wording import gold_count, gold_sentence, no_gold, ties_cost
@@ -22,7 +23,7 @@ ASSUMPTIONS = (
 )
 
 
-def gold_claim(votes: Votes, *, level: float = 0.95) -> Claim:
+def gold_claim(votes: Votes, *, level: float = LEVEL) -> Claim:
     """Is majority's class the likeliest given the counts, on every count of votes that occurs: by exact tests.
 
     Any number of classes and of gold items; votes may depend on each other in any way.  Each verdict, and the loss

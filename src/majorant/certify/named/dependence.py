@@ -26,6 +26,7 @@ from majorant.certify.named.scores import (
     label_matrix,
     scores,
 )
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.interval import Estimate
@@ -60,7 +61,7 @@ def dependence(
     fit: Fit,
     *,
     rng: int | np.random.Generator,
-    level: float = 0.95,
+    level: float = LEVEL,
     copies: ArrayLike | None = None,
 ) -> Dependence:
     """Whether votes depend on each other given the true label, pair by pair and in one test at the level.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from majorant.certify.certificate import ALIKE, AssumptionTest
 from majorant.certify.named.design import FloatArray
+from majorant.defaults import LEVEL
 from majorant.merge import draw_items, take_items
 from majorant.randomness import as_generator
 from majorant.tally import counts
@@ -21,7 +22,6 @@ ENOUGH = 25  # permutations at least as extreme: the test stops (Besag & Cliffor
 MOST_VOTES = 100_000  # beyond, items are drawn at random: a valid test of fewer items
 MOST_LISTED = 6  # votes on an item, up to which one of all their orders is drawn at once,
 MOST_STEPS = 1_000  # and up to which all items are shuffled together, step by step
-LEVEL = 0.95
 
 
 def workers_differ(

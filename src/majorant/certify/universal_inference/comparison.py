@@ -53,12 +53,6 @@ def joined(parts: list[Models]) -> Models:
     return Models(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def model(prior: FloatArray, confusion: FloatArray) -> Models:
-    """One model, from prior (K,) and the confusion matrix of each voter, (J, K, K), or of all, (K, K)."""
-    table_kf = np.moveaxis(confusion.reshape(-1, *confusion.shape[-2:]), 0, 1).reshape(len(prior), -1)
-    return Models(logarithm(prior)[None], logarithm(table_kf)[None])
-
-
 def logarithm(probability: FloatArray) -> FloatArray:
     """log, with LOG_ZERO for 0."""
     positive = probability > 0
