@@ -8,12 +8,19 @@ import pytest
 from hypothesis import settings
 
 import pictures
+import sizes
 from majorant.cli import main
 
 # The same cases on every run, and no time limit per case: speed is measured in benchmarks/, never by a unit test.
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2_000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+def pytest_configure(config):
+    """A run that takes the long tests too draws as much as they say."""
+    sizes.LONG = config.option.markexpr != "not long"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed" if sizes.LONG else "quick"))
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -94,9 +94,9 @@ def test_frames_with_half_characters_and_mixed_categories():
 
 def test_a_header_of_any_length(tmp_path):
     path = tmp_path / "wide.csv"
-    names = [f"{n:0100d}" for n in range(3_000)]
-    path.write_text(",".join(["item", *names]) + "\na" + ",1" * 3_000 + "\nb" + ",0" * 3_000 + "\n")
-    assert mj.read(path, wide=True).shape == (2, 3_000, 2)
+    names = [f"{n:01000d}" for n in range(300)]
+    path.write_text(",".join(["item", *names]) + "\na" + ",1" * 300 + "\nb" + ",0" * 300 + "\n")
+    assert mj.read(path, wide=True).shape == (2, 300, 2)
 
 
 def test_faults_of_our_own_are_not_hidden():

@@ -14,6 +14,8 @@ from majorant.report.html import render
 from majorant.report.live_map import SCRIPT, live_map
 from report.samples import summary
 
+pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
+
 CLOSE = 1e-9
 
 

@@ -1,10 +1,13 @@
 """The answer in Markdown: the same sentences, names inert, files replaced and job summaries added to."""
 
+import pytest
 from click.testing import CliRunner
 
 from majorant.cli import majorant
 from majorant.report.markdown import inert, markdown, write_markdown
 from report.samples import summary
+
+pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
 
 
 def test_it_says_what_the_text_says():

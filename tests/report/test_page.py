@@ -19,6 +19,8 @@ from majorant.report.text import to_json
 from majorant.wording import labels_line
 from report.samples import HOSTILE, SAMPLES, result, summary
 
+pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
+
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 LIMIT = 1_500_000
 

@@ -16,6 +16,8 @@ from majorant.report.saved import read_summary, render_saved
 from majorant.report.text import to_json
 from report.samples import crowd, summary
 
+pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -19,7 +19,12 @@ from reproduction.registry import FIGURES, items
 
 LIGHT = ("figure1", "figure2", "figure3a", "figure3d", "figure3e", "figure3f", "two-coin-maps")
 HEAVY = ("figure3b", "figure3c", "figure4", "figure4-appendix", "confusions", "beyond-verdicts")
-EVERY = [*LIGHT, *(pytest.param(name, marks=pytest.mark.long) for name in HEAVY)]
+EVERY = [  # each is drawn once, for all its tests
+    pytest.param(
+        name, marks=[pytest.mark.xdist_group(f"figure {name}"), *([pytest.mark.long] if name in HEAVY else [])]
+    )
+    for name in (*LIGHT, *HEAVY)
+]
 LABELS = {  # words that a reader must find in the picture
     "figure1": ("Theorem 3.4", "How many classes?", "proved or supported"),
     "figure2": ("accuracy on class 0", "accuracy on class 1", "majority vote is optimal"),

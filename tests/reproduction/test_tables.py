@@ -16,6 +16,7 @@ from reproduction.item import NOISE, Context
 from reproduction.printed import printed
 from reproduction.sets import DATA, REAL
 
+pytestmark = pytest.mark.xdist_group("paper tables")  # each is made once
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "theory.json").read_text())
 SLOW = ("beyond-certificates",)

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from majorant.errors import ConfigError
 from majorant.theory.accuracy import gap, majority_accuracy, majority_confusion, map_accuracy, map_confusion
 from oracles.accuracy import crew_answers, decimal_gap, shared_answer
+from sizes import drawn
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "theory.json").read_text())
 TIES = ["random", "first", "prior", "exclude"]
-N_DRAWS = 20_000
+N_DRAWS = drawn(20_000)
 
 
 def two_class(case):
@@ -25,7 +26,7 @@ def two_class(case):
 
 
 def two_class_draws(seed):
-    """20,000 models over 1 to 9 votes: one in five entries is 0 or 1, and bad voters are as common as good ones."""
+    """Models over 1 to 9 votes: one in five entries is 0 or 1, and bad voters are as common as good ones."""
     rng = np.random.default_rng(seed)
     for n_votes in range(1, 10):
         hit_dk = rng.random((N_DRAWS // 9 + 1, 3))
@@ -104,7 +105,7 @@ def test_six_classes_nine_votes_equal_the_sum_over_every_vote():
 probability = st.floats(0, 1, allow_subnormal=False)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=drawn(200, quick=30))
 @given(p=probability, a=probability, b=probability, n_votes=st.integers(1, 40), ties=st.sampled_from(TIES))
 def test_gap_is_the_difference_and_confusions_give_the_accuracies(p, a, b, n_votes, ties):
     model = [p, 1 - p], [[a, 1 - a], [1 - b, b]], n_votes
@@ -123,7 +124,7 @@ def test_gap_is_the_difference_and_confusions_give_the_accuracies(p, a, b, n_vot
         assert np.diag(optimal) @ [p, 1 - p] == pytest.approx(best, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=drawn(100, quick=30))
 @given(data=st.data(), n_classes=st.integers(2, 4), n_votes=st.integers(1, 4), ties=st.sampled_from(TIES))
 def test_random_models_equal_the_sum_over_every_vote(data, n_classes, n_votes, ties):
     weight = st.lists(st.integers(0, 5), min_size=n_classes, max_size=n_classes).filter(any)

@@ -16,10 +16,11 @@ from majorant.theory.crew_accuracy import crew_accuracy, crew_gap
 from majorant.theory.lattice import crew_accuracy_bracket
 from majorant.theory.monte_carlo import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
 from oracles.accuracy import crew_answers
+from sizes import drawn
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "theory.json").read_text())
 TIES = ["random", "first", "prior", "exclude"]
-N_DRAWS = 20_000
+N_DRAWS = drawn(20_000)
 
 
 def coin(hit_0, hit_1):
@@ -42,7 +43,10 @@ def two_class_crews(rng, n_crews, n_voters):
 @pytest.mark.parametrize("rule", ["majority", "map"])
 def test_two_class_crews_equal_the_sum_over_every_vote(rule):
     rng = np.random.default_rng(3)
-    for n_voters, n_crews in [*[(n_voters, N_DRAWS // 5) for n_voters in range(1, 6)], (7, 200), (8, 200), (9, 200)]:
+    for n_voters, n_crews in [
+        *[(n_voters, N_DRAWS // 5) for n_voters in range(1, 6)],
+        *[(n_voters, drawn(200)) for n_voters in (7, 8, 9)],
+    ]:
         prior_dk, confusion_dhkl = two_class_crews(rng, n_crews, n_voters)
         expected_d = getattr(crew_answers(prior_dk, confusion_dhkl), rule)
         ours_d = [crew_accuracy(p, c, rule) for p, c in zip(prior_dk, confusion_dhkl, strict=True)]
@@ -122,7 +126,7 @@ def test_bracket_always_contains_the_sum_over_every_vote(n_cells):
 voter = st.tuples(st.floats(0, 1, allow_subnormal=False), st.floats(0, 1, allow_subnormal=False))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=drawn(100, quick=30))
 @given(p=st.floats(0, 1), voters=st.lists(voter, min_size=1, max_size=8), n_cells=st.integers(1, 300))
 def test_bracket_contains_any_crew(p, voters, n_cells):
     prior, crew = [p, 1 - p], [coin(*hits) for hits in voters]
