@@ -133,7 +133,7 @@ def workers(
     judged = assess_workers(backend, fit, votes_of_items(backend, item_p), item_p, level=level)
     table = worker_table(known.workers, fit, judged)
     arrays = {name: pa.array(values, from_pandas=True) for name, values in table.items()}
-    return known.frame.sparkSession.createDataFrame(pa.table(arrays))
+    return known.session.createDataFrame(pa.table(arrays))
 
 
 def as_votes(votes: Any, columns: Columns | None, settings: dict[str, Any]) -> SparkVotes:

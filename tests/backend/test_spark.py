@@ -19,7 +19,7 @@ from majorant.answer.workers import assess_workers, worker_table
 from majorant.ask import ask
 from majorant.backend import MemoryBackend
 from majorant.backend.counting import worker_query
-from majorant.backend.spark import session
+from majorant.backend.spark import frames, session
 from majorant.backend.spark.backend import SparkBackend
 from majorant.backend.spark.files import read_votes, spark_errors
 from majorant.backend.spark.frames import encode_table
@@ -52,9 +52,8 @@ def spark():
         pytest.skip(str(missing))
     settings = {
         "spark.sql.shuffle.partitions": "3",
-        "spark.python.worker.reuse": "true",
+        "spark.driver.maxResultSize": "16m",
         # Jobs so small are over before code compiled for them pays.
-        "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
@@ -126,6 +125,20 @@ def test_blocks_hold_all_votes_and_nothing_else(votes, local):
     assert some.votes_i.tolist() == back.votes_i[chosen].tolist()
 
 
+def test_few_votes_are_packed_by_the_driver_into_the_same_block(frame, one_block, local):
+    here = on_spark.encode(frame)
+    assert isinstance(here.blocks, pa.Table)
+    assert here.blocks.to_pylist() == one_block.blocks.toArrow().to_pylist()
+    assert (here.shape, here.workers, here.labels) == (one_block.shape, one_block.workers, one_block.labels)
+    assert here.account == one_block.account
+    some, none = np.array([3, 4, len(local.items) - 1]), np.array([], dtype=np.int64)
+    assert here.take_items(some).items == tuple(local.items[i] for i in some)
+    assert here.take_items(none).items == ()
+    found, expected = (on_spark.aggregate(votes, few_steps("dawid-skene")) for votes in (here, one_block))
+    np.testing.assert_array_equal(found.fit.confusion, expected.fit.confusion)
+    assert by_item(found.labels) == by_item(expected.labels)
+
+
 def test_counts_equal_those_in_memory_and_those_of_the_shared_sql(spark, votes, local):
     found, expected = on_spark.tally(votes), tally(local)
     assert found.patterns.counts_pk.tolist() == expected.patterns.counts_pk.tolist()
@@ -190,7 +203,7 @@ def test_the_certificate_is_that_in_memory(one_block, votes, local):
 
 def sample_items(monkeypatch):
     """Let the claims look at some two thirds of the items, and leave the votes where they are."""
-    monkeypatch.setattr(SparkBackend, "at_hand", 0)
+    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", "0")
     monkeypatch.setattr(claims, "MOST_VOTES", 9_000)
     monkeypatch.setattr(claims, "VOTES_PER_CLASS", 5)
 
@@ -274,7 +287,7 @@ def test_ask_on_the_command_line_writes_the_same_bytes(spark, tmp_path, monkeypa
 
 
 def test_sums_in_two_rounds_are_the_same_sums(votes):
-    engine = SparkEngine(votes.frame, votes.places, to_driver=0)
+    engine = SparkEngine(votes.blocks, votes.places, to_driver=0)
     table = np.random.default_rng(0).random((36, 3))
 
     def step(block):
@@ -327,7 +340,8 @@ def small(spark, **columns):
     return spark.createDataFrame(pa.table(columns))
 
 
-def test_what_is_no_vote_and_what_is_one_twice(spark):
+@pytest.mark.parametrize("partitions", [None, 2])
+def test_what_is_no_vote_and_what_is_one_twice(spark, partitions):
     rows = small(
         spark,
         item=[1, 1, 1, 2, 2, 3, 4],
@@ -335,7 +349,7 @@ def test_what_is_no_vote_and_what_is_one_twice(spark):
         label=["yes", "no", "no", "yes", "NA", "", None],
         truth=["yes", None, None, "no", None, "maybe", None],
     )
-    votes = on_spark.encode(rows, on_spark.Columns(gold="truth"), empty=["NA"], partitions=2)
+    votes = on_spark.encode(rows, on_spark.Columns(gold="truth"), empty=["NA"], partitions=partitions)
     assert votes.labels == ("maybe", "no", "yes")
     account = votes.account
     assert (account.rows, account.votes, account.merged, account.abstained) == (7, 3, 1, 3)
@@ -348,11 +362,14 @@ def test_what_is_no_vote_and_what_is_one_twice(spark):
     assert labels["item"] == [1, 2, 3, 4]
     assert labels["label"] == [None, "yes", None, None]
     assert labels["tied"] == [True, False, False, False]
-    each = on_spark.encode(rows, repeats="each", empty=["NA"], partitions=2)
+    each = on_spark.encode(rows, repeats="each", empty=["NA"], partitions=partitions)
     assert each.n_votes == 4
 
 
-def test_bad_frames_are_refused_in_the_users_words(spark):
+@pytest.mark.parametrize("most", [0, 100])
+def test_bad_frames_are_refused_in_the_users_words(spark, monkeypatch, most):
+    """By the cluster as by the driver."""
+    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", str(most))
     good = {"item": ["a", "a"], "worker": ["w", "w"], "label": ["yes", "no"]}
     with pytest.raises(DataError, match=r"worker 'w' labels item 'a' twice, 'no' and 'yes'.*repeats='each'"):
         on_spark.encode(small(spark, **good))
@@ -436,6 +453,21 @@ def votes_of_text(n, word):
     return "item,worker,label\n" + "".join(f"i{k // 3:03},w{k % 3},{(word, 'no')[k % 5 // 4]}\n" for k in range(3 * n))
 
 
+def test_rows_that_change_before_they_come_to_the_driver_are_refused(spark, monkeypatch):
+    other = small(spark, item=["a", "b"], worker=["w", "z"], label=["yes", "no"]).toArrow()
+    monkeypatch.setattr(frames, "_brought_rows", lambda _: other.append_column("gold", pa.nulls(2, pa.string())))
+    with pytest.raises(DataError, match="changed while Spark worked on them"):
+        on_spark.encode(small(spark, item=["a", "b"], worker=["w", "x"], label=["yes", "no"]))
+
+
+def test_names_too_long_for_the_driver_stay_on_the_cluster(spark):
+    row = np.arange(18)
+    label = [str(n % 2) * 1_000_000 for n in row]  # 18 MB where 16 may come
+    votes = on_spark.encode(small(spark, item=row // 3, worker=row % 3, label=label))
+    assert not isinstance(votes.blocks, pa.Table)
+    assert votes.n_votes == 18
+
+
 def test_files_that_change_while_spark_reads_them_are_refused(spark, tmp_path, monkeypatch):
     path = tmp_path / "votes.csv"
     path.write_text(votes_of_text(40, "si"))
@@ -452,15 +484,16 @@ def test_files_that_change_while_spark_reads_them_are_refused(spark, tmp_path, m
 
 
 @pytest.mark.parametrize("kept", ["all", "none"])
-def test_blocks_that_are_computed_again_from_other_votes_are_refused(spark, tmp_path, kept):
+def test_blocks_that_are_computed_again_from_other_votes_are_refused(spark, tmp_path, monkeypatch, kept):
     """An executor is lost with its blocks, and the file is another by now: of as many bytes, or with no known item."""
+    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", "0")
     path = tmp_path / "votes.csv"
     path.write_text(votes_of_text(40, "si"))
     votes = read_votes(spark, [str(path)], ReadOptions())
     expected = votes.engine.map_sum(column_sums())
-    votes.frame.unpersist(blocking=True)
+    votes.blocks.unpersist(blocking=True)
     np.testing.assert_array_equal(votes.engine.map_sum(column_sums()), expected)
-    votes.frame.unpersist(blocking=True)
+    votes.blocks.unpersist(blocking=True)
     text = path.read_text()
     path.write_text(text[::-1].replace("on", "is", 3)[::-1] if kept == "all" else text.replace("w", "x"))
     with pytest.raises(DataError, match="changed while Spark worked on them"), spark_errors():

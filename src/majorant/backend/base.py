@@ -137,7 +137,6 @@ class Backend(ABC):
     place: ClassVar[str] = "here"  # in the sentence "it does not run ..."
     keeps_items: ClassVar[bool] = True  # whether a fit may keep something of every item in one place
     teaches: ClassVar[bool] = True  # whether blocks carry the gold labels, for methods that learn from them
-    at_hand: ClassVar[int] = 0  # votes, up to which `check` takes all of them into memory
     votes: NamedVotes  # what is known of them without looking at each
 
     @property
@@ -162,6 +161,11 @@ class Backend(ABC):
     def whole(self) -> Votes | None:
         """All votes, where they are in memory anyway."""
         return None
+
+    @property
+    def at_hand(self) -> int:
+        """Votes, up to which `check` takes all of them into memory."""
+        return 0
 
     def sum(self, fn: Callable[[Part], T], *, doing: str) -> T:
         """The sum over parts of what `fn` returns."""

@@ -14,12 +14,13 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from majorant.backend.base import Backend, LabelFiles, Part, Table, rows_alone
-from majorant.backend.spark.pack import PACKED, Places, blocks_of, mapped, part_of
+from majorant.backend.spark.pack import PACKED, Places, blocks_of, brought, mapped, part_of
 from majorant.backend.spark.votes import SparkEngine, SparkVotes, ship
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.hash_sampling import drawn_of_part
 from majorant.kernels import Block
+from majorant.limits import limit
 from majorant.output import Columns
 from majorant.votes import IntArray, Votes
 
@@ -33,10 +34,10 @@ def label_frame(votes: SparkVotes, fit: Fit, table: PartTable) -> Any:
     packed, kind = votes.frame.select(*PACKED, "names"), _kind(votes.labels)
     spark_type = {"string": T.StringType, "int64": T.LongType, "double": T.DoubleType, "bool": T.BooleanType}
     kinds = label_kinds(kind)
-    item = T.StructField("item", votes.frame.schema["names"].dataType.elementType)
+    item = T.StructField("item", votes.item_type)
     schema = T.StructType([item, *(T.StructField(name, spark_type[one]()) for name, one in kinds.items())])
     values = tuple(str(v) for v in votes.labels) if kind == "string" else votes.labels
-    sent = ship(votes.frame, partial(_table_of, replace(rows_alone(fit), label_values=values), table))
+    sent = ship(packed, partial(_table_of, replace(rows_alone(fit), label_values=values), table))
     return mapped(packed, partial(_label_rows, sent, votes.places, kind), schema)
 
 
@@ -85,12 +86,16 @@ class SparkBackend(Backend):
     place: ClassVar[str] = "on Spark"
     keeps_items: ClassVar[bool] = False
     teaches: ClassVar[bool] = False
-    at_hand: ClassVar[int] = 2_000_000  # a pass over the blocks costs what millions of votes cost in memory
 
     @property
     def has_gold(self) -> bool:
         """Whether there are gold labels."""
         return self.votes.places.has_gold
+
+    @property
+    def at_hand(self) -> int:
+        """Votes, up to which `check` works in the driver's memory: a pass over blocks costs what millions do there."""
+        return limit("SPARK_DRIVER_VOTES")
 
     @property
     def engine(self) -> SparkEngine:
@@ -111,8 +116,9 @@ class SparkBackend(Backend):
 
     def draw(self, share: float, seed: int) -> IntArray:
         """The codes of items drawn by their names, on the cluster."""
-        named = self.votes.frame.select("part", "names")
-        table = mapped(named, partial(_draw, self.votes.places, share, seed), "code bigint, lot bigint").toArrow()
+        named = self.votes.blocks.select(["part", "names"])
+        lots = mapped(named, partial(_draw, self.votes.places, share, seed), "code bigint, lot bigint")
+        table = brought(lots)
         code_p, lot_p = (table.column(name).to_numpy() for name in ("code", "lot"))
         return np.asarray(code_p[np.argsort(lot_p.view(np.uint64), kind="stable")])
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from majorant.account import Account
 from majorant.backend.counting import as_worker_counts, worker_query
-from majorant.backend.spark.pack import ARRAYS, COUNTS, FACTS, Packing, Places, mapped, pack
+from majorant.backend.spark.pack import CHANGED, FACTS, Packing, Places, brought, mapped, pack, packed_schema
 from majorant.backend.spark.votes import SparkVotes
 from majorant.errors import ConfigError, DataError
 from majorant.io.build import no_votes
@@ -24,9 +24,11 @@ from majorant.io.options import ReadOptions
 from majorant.io.repeats import Resolved
 from majorant.io.table import Table
 from majorant.io.values import is_empty, is_vote
+from majorant.limits import limit
 from majorant.votes import IntArray
 
 BLOCK_VOTES = 1_000_000  # of a partition, more where there are many workers: a block's sums have an entry for each
+COUNTED = 10_000_000  # pairs of a worker and a label that come to the driver before it knows whether they are that
 LEAST_VOTES = 50_000  # fewer in a partition do not pay for the call
 POLICIES = ("error", "each")
 ROLES = ("item", "worker", "label", "gold")
@@ -60,6 +62,11 @@ class Vocabulary:
         """The classes."""
         return tuple(self.named.labels)
 
+    @property
+    def n_rows(self) -> int:
+        """All rows of the frame."""
+        return int(self.votes_jl.sum()) + self.n_empty
+
 
 def encode(
     frame: Any,
@@ -71,8 +78,10 @@ def encode(
 ) -> SparkVotes:
     """The votes of a frame as blocks, one a partition, kept by the executors or, with `folder`, as Parquet there.
 
-    A row without a label is no vote.  A vote that comes twice is merged, or counts twice with repeats="each"; rows of
-    a frame have no order, so neither the first nor the last can be kept.  `reading` is as for `majorant.read`.
+    Few votes (the limit SPARK_DRIVER_VOTES) are one block that the driver packs and works on, unless it is told how
+    many `partitions` there should be, or a `folder`.  A row without a label is no vote.  A vote that comes twice is
+    merged, or counts twice with repeats="each"; rows of a frame have no order, so neither the first nor the last can be
+    kept.  `reading` is as for `majorant.read`.
     """
     columns = columns or Columns()
     roles = {role: name for role in ROLES if (name := getattr(columns, role)) is not None}
@@ -93,11 +102,15 @@ def encode_table(
     raw = _raw(frame, table)
     words = vocabulary(raw, table, options)
     n_workers, n_classes = len(words.workers), len(words.labels)
-    coded = _coded(frame.sparkSession, raw, words)
-    n_parts = partitions or _n_partitions(frame, int(words.votes_jl.sum()) + words.n_empty, n_workers, n_classes)
     packing = Packing(n_workers=n_workers, n_classes=n_classes, repeats=options.repeats)
-    packed = _kept(coded.repartition(n_parts, "item"), packing, folder)
-    facts = packed.select(*FACTS).toArrow().sort_by("part").to_pydict()
+    few = partitions is None and folder is None and words.n_rows <= limit("SPARK_DRIVER_VOTES")
+    rows = _brought_rows(raw) if few else None
+    if rows is not None:
+        packed = mapped(_coded_here(rows, words), partial(pack, packing=packing), None)
+    else:
+        n_parts = partitions or _n_partitions(frame, words.n_rows, n_workers, n_classes)
+        packed = _kept(_coded(frame.sparkSession, raw, words).repartition(n_parts, "item"), packing, folder)
+    facts = brought(packed.select([*FACTS])).sort_by("part").to_pydict()
     _refuse_trouble(facts, words)
     places = Places(
         part_b=np.array(facts["part"], dtype=np.int64),
@@ -108,8 +121,10 @@ def encode_table(
         has_gold=words.gold_map is not None,
     )
     return SparkVotes(
-        frame=packed,
+        blocks=packed,
         places=places,
+        session=frame.sparkSession,
+        item_type=raw.schema["item"].dataType,
         workers=tuple(words.workers.to_pylist()),
         labels=words.labels,
         n_votes=sum(facts["votes"]),
@@ -137,12 +152,12 @@ def vocabulary(raw: Any, table: Table, options: ReadOptions) -> Vocabulary:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    counted = raw.sparkSession.sql(worker_query("{votes}"), votes=raw).persist()
-    try:
-        values = _distinct(counted, "label", table, options)
-        counts = counted.toArrow().combine_chunks()
-    finally:
-        counted.unpersist()
+    counted = raw.sparkSession.sql(worker_query("{votes}"), votes=raw)
+    counts = counted.limit(COUNTED).toArrow()
+    if len(counts) == COUNTED:  # many workers, or a column that holds no labels, whose values must not come here
+        _distinct(counted, "label", table, options)
+        counts = counted.toArrow()
+    values = _few_values(pc.unique(counts.column("label")).to_pylist(), "label", table, options)
     workers = pc.unique(counts.column("worker")).drop_null()
     workers = workers.take(pc.sort_indices(workers))
     nobody = [v for v in workers.to_pylist() if is_empty(v)] if pa.types.is_string(workers.type) else []
@@ -186,8 +201,12 @@ def vocabulary(raw: Any, table: Table, options: ReadOptions) -> Vocabulary:
 
 def _distinct(frame: Any, role: str, table: Table, options: ReadOptions) -> list[Any]:
     """The different values of a column, what is no vote among them; too many are refused."""
+    first = frame.select(role).distinct().limit(options.most_labels + 2).collect()
+    return _few_values([row[0] for row in first], role, table, options)
+
+
+def _few_values(values: list[Any], role: str, table: Table, options: ReadOptions) -> list[Any]:
     most, name = options.most_labels, table.columns[role]
-    values = [row[0] for row in frame.select(role).distinct().limit(most + 2).collect()]
     filled = [value for value in values if is_vote(value, options.no_vote)]
     if len(filled) > most:
         raise too_many_labels(table.source, role, name, most, filled[0])
@@ -260,6 +279,45 @@ def _coded(spark: Any, raw: Any, words: Vocabulary) -> Any:
     )
 
 
+def _brought_rows(raw: Any) -> Any:
+    """The rows as an Arrow table in the driver; None where their names are too long for it."""
+    try:
+        return raw.toArrow()
+    except Exception as error:  # Spark's own, or py4j's
+        if "spark.driver.maxResultSize" not in str(error):
+            raise
+        return None
+
+
+def _coded_here(rows: Any, words: Vocabulary) -> Any:
+    """What `_coded` makes of a frame, of rows in the driver."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def codes(role: str, known: Any) -> Any:
+        given = rows.column(role)
+        if pa.types.is_floating(given.type):
+            given = pc.add(given, 0.0)  # for Spark, -0 and 0 are one value
+        place = pc.index_in(given, known.column("raw").cast(given.type))
+        return pc.fill_null(known.column("code").combine_chunks().take(place), -1)
+
+    numbers = pa.array(np.arange(len(words.workers), dtype=np.int32))
+    worker = codes("worker", pa.table({"raw": words.workers, "code": numbers}))
+    if len(rows) != words.n_rows or pc.any(pc.less(worker, 0)).as_py():
+        raise DataError(CHANGED)
+    gold = pa.array(np.full(len(rows), -1, dtype=np.int32))
+    if words.gold_map is not None:
+        gold = codes("item" if words.named.gold_i is not None else "gold", words.gold_map)
+    return pa.table(
+        {
+            "item": rows.column("item"),
+            "worker": worker,
+            "label": codes("label", words.label_map),
+            "gold": gold,
+        }
+    )
+
+
 def _n_partitions(frame: Any, n_rows: int, n_workers: int, n_classes: int) -> int:
     """Enough for every core, but not so many that the sums of a block outgrow its votes."""
     votes = max(BLOCK_VOTES, 4 * n_workers * n_classes)
@@ -276,18 +334,8 @@ def _cores(frame: Any) -> int:
 def _kept(parted: Any, packing: Packing, folder: str | None) -> Any:
     """The packed blocks, in the executors' memory (what does not fit on their disks) or as Parquet in a folder."""
     from pyspark import StorageLevel
-    from pyspark.sql import types as T
 
-    schema = T.StructType(
-        [
-            T.StructField("part", T.IntegerType()),
-            T.StructField("seal", T.LongType()),
-            *(T.StructField(name, T.LongType()) for name in COUNTS),
-            T.StructField("trouble", T.StringType()),
-            *(T.StructField(name, T.BinaryType()) for name in ARRAYS),
-            *(T.StructField(name, T.ArrayType(parted.schema["item"].dataType)) for name in ("bare_names", "names")),
-        ]
-    )
+    schema = packed_schema(parted.schema["item"].dataType)
     packed = mapped(parted, partial(pack, packing=packing), schema)
     if folder is None:
         return packed.persist(StorageLevel.MEMORY_AND_DISK)

@@ -1,5 +1,8 @@
 """One block for each partition of a frame: packed where the votes are, unpacked for each pass.
 
+Rows of packed blocks are those of a Spark frame or, of votes that are few, of an Arrow table in the driver, where the
+same functions work on them.
+
 A packed block is one row: the columns worker * classes + label of its votes and where each item begins, as bytes, its
 gold labels likewise, and the names of its items.  Items are sorted by name and votes by code, so a partition that is
 computed again, in whatever order its rows arrive, gives the same block.
@@ -10,7 +13,7 @@ from __future__ import annotations
 import json
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -40,11 +43,43 @@ FACTS = (
 PACKED = ("part", "columns", "offsets", "gold")  # what a pass needs
 
 
-def mapped(frame: Any, fn: Any, schema: Any) -> Any:
-    """The frame through `fn`, from Arrow batches to Arrow batches, without PySpark's word on pandas, not used here."""
-    with warnings.catch_warnings():
+def mapped(rows: Any, fn: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> Any:
+    """A frame through `fn`, from Arrow batches to Arrow batches; of an Arrow table, the table that `fn` makes now."""
+    if is_here(rows):
+        import pyarrow as pa
+
+        return pa.Table.from_batches(fn(iter(rows.to_batches())))
+    with warnings.catch_warnings():  # PySpark's word on pandas, which is not used here
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        return frame.mapInArrow(fn, schema)
+        return rows.mapInArrow(fn, schema)
+
+
+def brought(rows: Any) -> Any:
+    """The rows as an Arrow table in the driver."""
+    return rows if is_here(rows) else rows.toArrow()
+
+
+def is_here(rows: Any) -> bool:
+    """Whether rows are an Arrow table in the driver, not a frame."""
+    import pyarrow as pa
+
+    return isinstance(rows, pa.Table)
+
+
+def packed_schema(item_type: Any) -> Any:
+    """The columns of packed blocks as Spark knows them."""
+    from pyspark.sql import types as T
+
+    return T.StructType(
+        [
+            T.StructField("part", T.IntegerType()),
+            T.StructField("seal", T.LongType()),
+            *(T.StructField(name, T.LongType()) for name in COUNTS),
+            T.StructField("trouble", T.StringType()),
+            *(T.StructField(name, T.BinaryType()) for name in ARRAYS),
+            *(T.StructField(name, T.ArrayType(item_type)) for name in ("bare_names", "names")),
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

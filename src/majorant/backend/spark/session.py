@@ -18,6 +18,7 @@ from majorant.errors import ConfigError
 
 INSTALL = "pip install 'majorant[spark]'"
 LEAST_JAVA = 17
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # half the time of a start goes into optimising code that runs once
 LOCAL = "127.0.0.1"  # a laptop's own name may lead nowhere, or out of the house
 QUIET = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
@@ -92,11 +93,25 @@ def _settings(master: str, memory: str, log: Path, folder: Path) -> dict[str, st
     }
     if master.startswith("local"):
         settings |= {
+            "spark.driver.defaultJavaOptions": QUICK,
             "spark.driver.host": LOCAL,
             "spark.driver.bindAddress": LOCAL,
+            "spark.sql.shuffle.partitions": str(_cores(master)),
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
         }
     return settings
+
+
+def _cores(master: str) -> int:
+    """The cores of a local master.
+
+    >>> _cores("local"), _cores("local[3,2]")
+    (1, 3)
+    """
+    told = re.search(r"\[\s*([0-9]+|\*)", master)
+    if told is None:
+        return 1
+    return os.cpu_count() or 1 if told[1] == "*" else int(told[1])
 
 
 def _start(builder: Any, master: str, settings: dict[str, str]) -> Any:

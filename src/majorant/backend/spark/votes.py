@@ -14,7 +14,19 @@ from typing import Any, TypeVar
 import numpy as np
 
 from majorant.account import Account
-from majorant.backend.spark.pack import CHANGED, PACKED, Places, as_list, blocks_of, mapped, votes_of, without_gold
+from majorant.backend.spark.pack import (
+    CHANGED,
+    PACKED,
+    Places,
+    as_list,
+    blocks_of,
+    brought,
+    is_here,
+    mapped,
+    packed_schema,
+    votes_of,
+    without_gold,
+)
 from majorant.blocks import Rows, add_up
 from majorant.errors import DataError
 from majorant.kernels import Block, FloatArray
@@ -34,7 +46,7 @@ class SparkEngine:
     again changes a digit.  Where there are many blocks and large sums, neighbours are added up on the cluster first.
     """
 
-    frame: Any  # a row for each block, as `pack` makes them
+    blocks: Any  # a row for each block, as `pack` makes them: a Spark frame, or an Arrow table in the driver
     places: Places
     to_driver: int = TO_DRIVER
 
@@ -47,7 +59,7 @@ class SparkEngine:
         """The sum over blocks of what `fn` returns."""
         n_blocks, (_, n_workers, n_classes) = len(self.places.part_b), self.shape
         most = 8 * n_workers * n_classes**2 * n_blocks
-        if most <= self.to_driver:
+        if most <= self.to_driver or is_here(self.blocks):
             return add_up(self.map_blocks(fn, gold=gold))
         n_groups = max(1, min(n_blocks, round(n_blocks**0.5)))
         total: T = add_up(_results(self._passed(fn, gold=gold), n_groups, self.places))
@@ -63,23 +75,25 @@ class SparkEngine:
 
     def _passed(self, fn: Callable[[Block], Any], *, gold: bool = False) -> Any:
         """A frame with what `fn` returns for each block."""
-        sent = ship(self.frame, partial(_call, fn, gold))
-        return mapped(self.frame.select(*PACKED), partial(run_pass, sent, self.places), SUM)
+        sent = ship(self.blocks, partial(_call, fn, gold))
+        return mapped(self.blocks.select([*PACKED]), partial(run_pass, sent, self.places), SUM)
 
 
 def _call(fn: Callable[[Block], Any], gold: bool, block: Block) -> bytes:
     return pickle.dumps(fn(block if gold else without_gold(block)), protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def ship(frame: Any, fn: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
-    """A small function that, on a worker, gives `fn`: its parameters are broadcast, once to each executor."""
+def ship(blocks: Any, fn: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
+    """A small function that, where the blocks are, gives `fn`: its parameters are broadcast, once to each executor."""
+    if is_here(blocks):
+        return lambda: fn
     from pyspark import cloudpickle
     from pyspark.sql.utils import is_remote
 
     content = cloudpickle.dumps(fn)
     if is_remote():  # Spark Connect has no broadcast of its own: the function travels with the plan
         return partial(pickle.loads, content)
-    return partial(_open, frame.sparkSession.sparkContext.broadcast(content))
+    return partial(_open, blocks.sparkSession.sparkContext.broadcast(content))
 
 
 def _open(broadcast: Any) -> Callable[..., Any]:
@@ -110,7 +124,7 @@ def _results(frame: Any, n_groups: int | None, places: Places) -> Iterator[Any]:
             group = F.when(F.col("part") >= edge, number).otherwise(group)
         grouped = frame.withColumn("run", group).repartition(n_groups, "run").select("run", "part", "total")
         frame = mapped(grouped, _add_runs, SUM)
-    table = frame.toArrow()
+    table = brought(frame)
     if table.num_rows != (len(places.part_b) if n_groups is None else n_groups):
         raise DataError(CHANGED)  # a block has no votes left
     order = np.argsort(table.column("part").to_numpy())
@@ -135,14 +149,16 @@ def _add_runs(batches: Iterator[Any]) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SparkVotes:
-    """Votes that stay on the cluster.
+    """Votes that stay on the cluster, or with the driver where they are few.
 
     It answers to the names that estimators use of `Votes` when they are given an engine.  Items are known by their
     codes, in the order of the blocks; their names are with their block.
     """
 
-    frame: Any  # a row for each block
+    blocks: Any  # a row for each block: a Spark frame, or an Arrow table in the driver
     places: Places
+    session: Any
+    item_type: Any  # Spark's type of the items
     workers: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
     n_votes: int
@@ -179,17 +195,24 @@ class SparkVotes:
     @property
     def engine(self) -> SparkEngine:
         """The engine that works on these blocks."""
-        return SparkEngine(self.frame, self.places)
+        return SparkEngine(self.blocks, self.places)
+
+    @property
+    def frame(self) -> Any:
+        """The blocks as a Spark frame, sent to the cluster if they are with the driver."""
+        if not is_here(self.blocks):
+            return self.blocks
+        return self.session.createDataFrame(self.blocks, packed_schema(self.item_type))
 
     def take_items(self, item_p: IntArray) -> Votes:
         """The votes of the chosen items, whose codes must rise, in the driver's memory."""
         code_p = np.asarray(item_p, dtype=np.int64)
-        chosen = ship(self.frame, partial(_chosen, code_p))
+        chosen = ship(self.blocks, partial(_chosen, code_p))
         fields = "part int, items array<int>, workers array<int>, labels array<int>, gold array<int>"
-        names = self.frame.schema["names"].dataType.simpleString()
-        packed = self.frame.select(*PACKED, "names")
+        names = f"array<{self.item_type.simpleString()}>"
+        packed = self.blocks.select([*PACKED, "names"])
         taken = mapped(packed, partial(_take, chosen, self.places), f"{fields}, names {names}")
-        table = taken.toArrow().sort_by("part").combine_chunks()
+        table = brought(taken).sort_by("part").combine_chunks()
         item_n, worker_n, label_n, gold_i = (_flat(table, name) for name in ("items", "workers", "labels", "gold"))
         return Votes.from_codes(
             item_n,
@@ -204,7 +227,8 @@ class SparkVotes:
 
     def close(self) -> None:
         """Free what the executors hold."""
-        self.frame.unpersist()
+        if not is_here(self.blocks):
+            self.blocks.unpersist()
 
 
 def votes_per_item(block: Any) -> Any:
@@ -224,7 +248,7 @@ def _take(sent: Any, places: Places, batches: Iterator[Any]) -> Iterator[Any]:
     for batch in batches:
         for row, block in enumerate(blocks_of(batch, places)):
             first, last = np.searchsorted(code_p, [block.start, block.stop])
-            if first == last:
+            if first == last and block.index > 0:  # the first block answers always, so that there is a table
                 continue
             local_p = code_p[first:last] - block.start
             votes = take_items(votes_of(block), local_p)
