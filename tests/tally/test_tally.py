@@ -129,7 +129,7 @@ def ballots_of(votes):
 def test_pair_tables_equal_a_loop_for_any_chunk(votes, chunk):
     n_classes = len(votes.labels)
     found_items, found_tables = {}, {}
-    for pairs in pair_counts(votes, chunk_entries=chunk):
+    for pairs in pair_counts(votes, chunk_pairs=chunk):
         table_pkl = pairs.table_pc.toarray().reshape(-1, n_classes, n_classes)
         assert np.array_equal(pairs.vote_pairs_p, table_pkl.sum(axis=(1, 2)))
         assert np.array_equal(pairs.agreed_p, np.trace(table_pkl, axis1=1, axis2=2))
@@ -146,7 +146,7 @@ def test_a_crowded_item_stays_within_the_chunks():
     votes = make_votes([(0, j, j % 2) for j in range(n_workers)] + [(1, 0, 0), (1, 1, 0)], 3, n_workers, 2)
     assert partner_votes(votes)[[0, 1, 2]].tolist() == [2002, 2002, 2000]
     n_pairs = 0
-    for pairs in pair_counts(votes, chunk_entries=500_000):
+    for pairs in pair_counts(votes, chunk_pairs=500_000):
         assert pairs.table_pc.nnz <= 500_000
         n_pairs += len(pairs.items_p)
     assert n_pairs == n_workers * (n_workers - 1) // 2

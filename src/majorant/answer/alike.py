@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from majorant.kernels import FloatArray
@@ -25,41 +27,42 @@ def told_apart(votes: Votes) -> bool:
     >>> told_apart(alike), told_apart(unequal)
     (False, True)
     """
-    excess_nf, several = _excess(votes), int((votes.votes_i > 1).sum())
-    if not several:
+    if not (votes.votes_i > 1).any():
         return False
-    total_jf, square_jf, fourth_jf = (
-        _by_worker(value_nf, votes)
-        for value_nf in (excess_nf, _item_mean(excess_nf**2, votes), _item_mean(excess_nf**4, votes))
-    )
-    beyond_jf = fourth_jf - 3 * _by_worker(_item_mean(excess_nf**2, votes) ** 2, votes)
-    known_jf = square_jf > 0
-    unit_jf = np.where(known_jf, square_jf, 1.0)
-    distance_f, noise_f = (total_jf**2 / unit_jf).sum(axis=0), known_jf.sum(axis=0)
-    variance_jf = np.where(known_jf, 2 + beyond_jf / unit_jf**2, 0.0)
+    distance_f, noise_f, variance_f = np.array([_distance(value_n, votes) for value_n in _features(votes)]).T
     mean_votes = votes.votes_i[votes.votes_i > 1].mean()
     fellows = mean_votes / (mean_votes - 1)  # the totals of an item's voters add up to 0
-    clear = distance_f.sum() > noise_f.sum() + CLEAR * np.sqrt(fellows * variance_jf.sum())
+    clear = distance_f.sum() > noise_f.sum() + CLEAR * np.sqrt(fellows * variance_f.sum())
     return bool(clear and (distance_f > REAL * noise_f).any())
 
 
-def _excess(votes: Votes) -> FloatArray:
-    """By how much a vote agrees more with its item's others, and gives a label more often, than its fellows do."""
+def _features(votes: Votes) -> Iterator[FloatArray]:
+    """How many votes on its item agree with each vote, and for each label but the most frequent whether it is that."""
     n_classes = len(votes.labels)
     key_n = votes.item_n.astype(np.int64) * n_classes + votes.label_n
-    same_n = np.bincount(key_n, minlength=len(votes.items) * n_classes)[key_n].astype(float)
-    rarer = np.argsort(np.bincount(votes.label_n, minlength=n_classes))[:-1]  # what is left goes to the most frequent
-    value_nf = np.column_stack([same_n, votes.label_n[:, None] == rarer])
-    return np.asarray(value_nf - _item_mean(value_nf, votes))
+    yield np.bincount(key_n, minlength=len(votes.items) * n_classes)[key_n].astype(float)
+    for label in np.argsort(np.bincount(votes.label_n, minlength=n_classes))[:-1]:
+        yield (votes.label_n == label).astype(float)
 
 
-def _item_mean(value_nf: FloatArray, votes: Votes) -> FloatArray:
+def _distance(value_n: FloatArray, votes: Votes) -> tuple[float, float, float]:
+    """The workers' squared total excesses in units of their variance, added up, with the mean and variance of that."""
+
+    def by_worker(value_n: FloatArray) -> FloatArray:
+        return np.bincount(votes.worker_n, weights=value_n, minlength=len(votes.workers)).astype(float)
+
+    excess_n = value_n - _item_mean(value_n, votes)
+    square_n = excess_n**2
+    mean_n = _item_mean(square_n, votes)
+    total_j, square_j = by_worker(excess_n), by_worker(mean_n)
+    beyond_j = by_worker(_item_mean(square_n**2, votes) - 3 * mean_n**2)
+    known_j = square_j > 0
+    unit_j = np.where(known_j, square_j, 1.0)
+    variance_j = np.where(known_j, 2 + beyond_j / unit_j**2, 0.0)
+    return float((total_j**2 / unit_j).sum()), float(known_j.sum()), float(variance_j.sum())
+
+
+def _item_mean(value_n: FloatArray, votes: Votes) -> FloatArray:
     """For each vote the mean over all votes of its item."""
-    voted = votes.votes_i > 0
-    sum_if = np.add.reduceat(value_nf, votes.offsets_i[:-1][voted], axis=0)
-    return np.repeat(sum_if / votes.votes_i[voted, None], votes.votes_i[voted], axis=0)
-
-
-def _by_worker(value_nf: FloatArray, votes: Votes) -> FloatArray:
-    n_workers = len(votes.workers)
-    return np.stack([np.bincount(votes.worker_n, weights=v_n, minlength=n_workers) for v_n in value_nf.T], axis=1)
+    votes_i = votes.votes_i[votes.votes_i > 0]
+    return np.repeat(np.add.reduceat(value_n, votes.offsets_i[:-1][votes.votes_i > 0]) / votes_i, votes_i)

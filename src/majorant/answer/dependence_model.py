@@ -5,12 +5,16 @@ Statement and limits: docs/labels.md.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from majorant.blocks import vote_columns
+from majorant.estimate.confusion import vote_rows
 from majorant.estimate.hierarchical import Hierarchical, tilt
+from majorant.estimate.tables import by_worker
 from majorant.kernels import FloatArray, shares, softmax_rows
 from majorant.votes import IntArray, Votes
 
@@ -25,21 +29,62 @@ FIRST_SPREAD, LEAST_SPREAD = 1.0, 1e-3  # variance of workers' log-odds
 MOST_ODDS = 10.0
 
 
-class VoteArrays(NamedTuple):
-    """The votes as the model sees them; axis m is a label that an item got, axis n a vote."""
+class Earlier(NamedTuple):
+    """The votes given before each vote on its item: how many, and how many of them say each label."""
 
-    votes: Votes  # every item has votes
-    column_n: IntArray  # (worker, label) as one number
-    earlier_n: FloatArray  # earlier votes on the item
-    before_nk: FloatArray  # those of them that say each label
+    all_n: FloatArray
+    label_nk: FloatArray
+
+
+class Alike(NamedTuple):
+    """The votes of an item that say the same label; axis m."""
+
     label_m: IntArray
     item_m: IntArray
     place_n: IntArray  # which m a vote belongs to
     start_i: IntArray  # the first m of an item
     together_mn: Any  # (m, votes), sparse
-    said_cn: Any  # (workers * labels, votes), sparse
+
+
+@dataclass(frozen=True, eq=False)
+class VoteArrays:
+    """The votes as the model sees them; what only a shape of echo needs is worked out when it is asked for."""
+
+    votes: Votes  # every item has votes
+    column_n: IntArray  # (worker, label) as one number
+    said_ic: Any  # (items, workers * labels), sparse
     strength_k: FloatArray  # how many votes the crowd's habit counts for in a worker's matrix
     posterior_ik: FloatArray  # to start from
+
+    @cached_property
+    def said_cn(self) -> Any:
+        """Which votes each worker gave each label, (workers * labels, votes), sparse."""
+        return _one_each(self.column_n, self.said_ic.shape[1]).T
+
+    @cached_property
+    def earlier(self) -> Earlier:
+        """What was voted before each vote."""
+        votes = self.votes
+        label_nk = np.eye(len(votes.labels))[votes.label_n]
+        running_nk = np.cumsum(label_nk, axis=0) - label_nk
+        return Earlier(
+            (np.arange(votes.n_votes) - votes.offsets_i[votes.item_n]).astype(float),
+            running_nk - running_nk[votes.offsets_i[:-1]][votes.item_n],
+        )
+
+    @cached_property
+    def alike(self) -> Alike:
+        """The votes that agree."""
+        n_classes = len(self.votes.labels)
+        key_n = self.votes.item_n.astype(np.int64) * n_classes + self.votes.label_n
+        key_m, place_n = np.unique(key_n, return_inverse=True)
+        return Alike(
+            label_m=key_m % n_classes,
+            item_m=key_m // n_classes,
+            place_n=place_n,
+            start_i=np.searchsorted(key_m // n_classes, np.arange(len(self.votes.items))),
+            together_mn=_one_each(place_n, len(key_m)).T,
+        )
 
 
 class ModelParams(NamedTuple):
@@ -89,27 +134,18 @@ def vote_arrays(votes: Votes, like: VoteArrays | None = None) -> VoteArrays:
 
     _, n_workers, n_classes = votes.shape
     strength_k, posterior_ik = _start(votes) if like is None else (like.strength_k, np.empty((0, n_classes)))
-    ones_n, ends_n = np.ones(votes.n_votes), np.arange(votes.n_votes + 1)
     column_n = vote_columns(votes)
-    said_nc = csr_array((ones_n, column_n, ends_n), shape=(votes.n_votes, n_workers * n_classes))
-    key_n = votes.item_n.astype(np.int64) * n_classes + votes.label_n
-    key_m, place_n = np.unique(key_n, return_inverse=True)
-    label_nk = np.eye(n_classes)[votes.label_n]
-    running_nk = np.cumsum(label_nk, axis=0) - label_nk
-    return VoteArrays(
-        votes=votes,
-        column_n=column_n,
-        earlier_n=(np.arange(votes.n_votes) - votes.offsets_i[votes.item_n]).astype(float),
-        before_nk=running_nk - running_nk[votes.offsets_i[:-1]][votes.item_n],
-        label_m=key_m % n_classes,
-        item_m=key_m // n_classes,
-        place_n=place_n,
-        start_i=np.searchsorted(key_m // n_classes, np.arange(len(votes.items))),
-        together_mn=csr_array((ones_n, place_n, ends_n), shape=(votes.n_votes, len(key_m))).T,
-        said_cn=said_nc.T,
-        strength_k=strength_k,
-        posterior_ik=posterior_ik,
-    )
+    entries = (np.ones(votes.n_votes), column_n, votes.offsets_i.astype(column_n.dtype))
+    said_ic = csr_array(entries, shape=(len(votes.items), n_workers * n_classes))
+    return VoteArrays(votes, column_n, said_ic, strength_k, posterior_ik)
+
+
+def _one_each(column_n: IntArray, n_columns: int) -> Any:
+    """A sparse matrix with a row for each vote, and a 1 in its column."""
+    from scipy.sparse import csr_array
+
+    n_votes = len(column_n)
+    return csr_array((np.ones(n_votes), column_n, np.arange(n_votes + 1)), shape=(n_votes, n_columns))
 
 
 def _start(votes: Votes) -> tuple[FloatArray, FloatArray]:
@@ -136,7 +172,7 @@ def fit_models(arrays: VoteArrays) -> ModelAverage:
     Strengths beyond one that the votes rule out are not tried.
     """
     weight_i = np.ones(len(arrays.votes.items))
-    first = _m_step(arrays, arrays.posterior_ik, arrays.posterior_ik[arrays.votes.item_n], None)
+    first = _m_step(arrays, arrays.posterior_ik, arrays.said_ic.T @ arrays.posterior_ik, None)
     none = _converge(arrays, first, "none", 0.0, weight_i)
     cases = [none]
     for shape in SHAPES if len(arrays.votes.labels) > 2 else SHAPES[:2]:
@@ -171,13 +207,17 @@ def _converge(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, 
     for _ in range(STEPS):
         step = _e_step(arrays, params, shape, echo, None)
         weighted_ik = step.posterior_ik * weight_i[:, None]
-        seen_nk = weighted_ik.take(arrays.votes.item_n, axis=0)
-        if step.first_nk is not None:
-            seen_nk *= step.first_nk
-        params = _m_step(arrays, weighted_ik, seen_nk, params)
+        if step.first_nk is None:
+            counts_ck = arrays.said_ic.T @ weighted_ik
+        else:
+            counts_ck = arrays.said_cn @ (weighted_ik.take(arrays.votes.item_n, axis=0) * step.first_nk)
+        params = _m_step(arrays, weighted_ik, counts_ck, params)
         if before_ik is not None and np.abs(step.posterior_ik - before_ik).mean() < CONVERGED:
             break
         before_ik = step.posterior_ik
+    seen_nk = weighted_ik.take(arrays.votes.item_n, axis=0)
+    if step.first_nk is not None:
+        seen_nk *= step.first_nk
     step = _e_step(arrays, params, shape, echo, seen_nk)
     return FittedModel(shape, echo, float(weight_i @ step.evidence_i), params, step.posterior_ik)
 
@@ -193,8 +233,11 @@ def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, se
         own_nk = _of_votes(arrays, own_jkl)
     first_nk: FloatArray | None
     if shape == "none":
-        log_nk = np.log(own_nk) if seen_nk is not None else _of_votes(arrays, np.log(own_jkl))
-        log_ik, first_nk = np.add.reduceat(log_nk, votes.offsets_i[:-1], axis=0), None
+        if seen_nk is None:
+            log_ik = arrays.said_ic @ vote_rows(np.log(own_jkl))
+        else:
+            log_ik = np.add.reduceat(np.log(own_nk), votes.offsets_i[:-1], axis=0)
+        first_nk = None
     elif shape == "common_cause":
         log_ik, first_nk = _common_cause(arrays, own_nk, params.crowd_kl, echo)
     elif shape == "difficulty":
@@ -208,16 +251,15 @@ def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, se
 
 def _of_votes(arrays: VoteArrays, value_jkl: FloatArray) -> FloatArray:
     """For each vote, its entries in an array by worker, class and label."""
-    n_workers, n_classes, n_labels = value_jkl.shape
-    return value_jkl.transpose(0, 2, 1).reshape(n_workers * n_labels, n_classes).take(arrays.column_n, axis=0)
+    return vote_rows(value_jkl).take(arrays.column_n, axis=0)
 
 
 def _polya_urn(arrays: VoteArrays, own_nk: FloatArray, echo: float) -> tuple[FloatArray, FloatArray]:
     """Log-probability of the votes of each item given the class, and that each is first-hand."""
     first_nk = (1 - echo) * own_nk
-    same_n = arrays.before_nk[np.arange(len(own_nk)), arrays.votes.label_n]
+    same_n = arrays.earlier.label_nk[np.arange(len(own_nk)), arrays.votes.label_n]
     vote_nk = first_nk + echo * same_n[:, None]
-    log_nk = np.log(vote_nk) - np.log((1 - echo) + echo * arrays.earlier_n)[:, None]
+    log_nk = np.log(vote_nk) - np.log((1 - echo) + echo * arrays.earlier.all_n)[:, None]
     return np.add.reduceat(log_nk, arrays.votes.offsets_i[:-1], axis=0), first_nk / vote_nk
 
 
@@ -226,10 +268,10 @@ def _difficulty(
 ) -> tuple[FloatArray, FloatArray]:
     """The same where being right or wrong is repeated, and a wrong label is the worker's own."""
     says_nk = arrays.votes.label_n[:, None] == np.arange(own_nk.shape[1])
-    again_nk = np.where(says_nk, arrays.before_nk, arrays.earlier_n[:, None] - arrays.before_nk)
+    again_nk = np.where(says_nk, arrays.earlier.label_nk, arrays.earlier.all_n[:, None] - arrays.earlier.label_nk)
     rate_nk = np.where(says_nk, own_nk, np.maximum(1 - right_nk, own_nk))  # of being right, or wrong, first-hand
     vote_nk = (1 - echo) * rate_nk + echo * again_nk
-    log_nk = np.log(vote_nk) - np.log((1 - echo) + echo * arrays.earlier_n)[:, None] + np.log(own_nk / rate_nk)
+    log_nk = np.log(vote_nk) - np.log((1 - echo) + echo * arrays.earlier.all_n)[:, None] + np.log(own_nk / rate_nk)
     return np.add.reduceat(log_nk, arrays.votes.offsets_i[:-1], axis=0), (1 - echo) * rate_nk / vote_nk
 
 
@@ -237,26 +279,25 @@ def _common_cause(
     arrays: VoteArrays, own_nk: FloatArray, crowd_kl: FloatArray, echo: float
 ) -> tuple[FloatArray, FloatArray]:
     """The same where votes repeat a hidden impression with probability sqrt(echo)."""
-    pull = np.sqrt(echo)
+    pull, alike = np.sqrt(echo), arrays.alike
     echo_nk = pull / (pull + (1 - pull) * own_nk)  # given that the impression is the label voted for
     base_ik = np.add.reduceat(np.log((1 - pull) * own_nk), arrays.votes.offsets_i[:-1], axis=0)
-    lift_mk = arrays.together_mn @ -np.log1p(-echo_nk)
-    habit_mk = crowd_kl[:, arrays.label_m].T
-    other_ik = np.maximum(
-        1 - np.add.reduceat(habit_mk, arrays.start_i, axis=0), TINY
-    )  # the impression is no label here
-    top_ik = np.maximum(np.maximum.reduceat(lift_mk, arrays.start_i, axis=0), 0.0)
-    part_mk = habit_mk * np.exp(lift_mk - top_ik[arrays.item_m])
-    sum_ik = np.add.reduceat(part_mk, arrays.start_i, axis=0) + other_ik * np.exp(-top_ik)
-    seen_mk = part_mk / sum_ik[arrays.item_m]  # the probability of the impression given the class
-    return base_ik + top_ik + np.log(sum_ik), 1 - seen_mk[arrays.place_n] * echo_nk
+    lift_mk = alike.together_mn @ -np.log1p(-echo_nk)
+    habit_mk = crowd_kl[:, alike.label_m].T
+    other_ik = np.maximum(1 - np.add.reduceat(habit_mk, alike.start_i, axis=0), TINY)  # the impression is no label here
+    top_ik = np.maximum(np.maximum.reduceat(lift_mk, alike.start_i, axis=0), 0.0)
+    part_mk = habit_mk * np.exp(lift_mk - top_ik[alike.item_m])
+    sum_ik = np.add.reduceat(part_mk, alike.start_i, axis=0) + other_ik * np.exp(-top_ik)
+    seen_mk = part_mk / sum_ik[alike.item_m]  # the probability of the impression given the class
+    return base_ik + top_ik + np.log(sum_ik), 1 - seen_mk[alike.place_n] * echo_nk
 
 
-def _m_step(arrays: VoteArrays, posterior_ik: FloatArray, seen_nk: FloatArray, old: ModelParams | None) -> ModelParams:
+def _m_step(
+    arrays: VoteArrays, posterior_ik: FloatArray, counts_ck: FloatArray, old: ModelParams | None
+) -> ModelParams:
     """First-hand votes by worker, class and label, shrunk to the crowd's habit tilted by the worker's odds."""
     _, n_workers, n_classes = arrays.votes.shape
-    counts_ck = arrays.said_cn @ seen_nk
-    counts_jkl = counts_ck.reshape(n_workers, n_classes, n_classes).transpose(0, 2, 1)
+    counts_jkl = by_worker(counts_ck, n_classes)
     crowd_kl = shares(counts_jkl.sum(axis=0) + 1.0)
     odds_j, spread = (np.zeros(n_workers), FIRST_SPREAD) if old is None else (old.odds_j, old.spread)
     odds_j, spread = _odds(counts_jkl, crowd_kl, odds_j, spread)

@@ -73,11 +73,10 @@ def _pairs(votes: Votes, accuracy_j: FloatArray) -> tuple[Pairs, int]:
     parts, n_tested = [np.empty((4, 0), dtype=np.int64)], 0
     others = len(votes.labels) - 1
     for found in pair_counts(votes, min_items=COMMON_ITEMS):
-        enough = found.items_p >= COMMON_ITEMS
-        n_tested += int(enough.sum())
+        n_tested += len(found.items_p)
         right_a, right_b = accuracy_j[found.worker_a_p], accuracy_j[found.worker_b_p]
         chance_p = right_a * right_b + (1 - right_a) * (1 - right_b) / others
-        near = enough & (found.agreed_p / found.items_p > chance_p + REPEATED / 2 * (1 - chance_p))
+        near = found.agreed_p / found.items_p > chance_p + REPEATED / 2 * (1 - chance_p)
         columns = (found.worker_a_p, found.worker_b_p, found.items_p, found.agreed_p)
         parts.append(np.stack([column[near].astype(np.int64) for column in columns]))
     table = np.concatenate(parts, axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from majorant.votes import IntArray, Votes
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-ENTRIES_PER_CHUNK = 2_000_000
+PAIRS_PER_CHUNK = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,50 +54,82 @@ def partner_votes(votes: Votes) -> NDArray[np.int64]:
     return np.bincount(votes.worker_n, weights=shared_n, minlength=len(votes.workers)).astype(np.int64)
 
 
-def pair_counts(votes: Votes, *, chunk_entries: int = ENTRIES_PER_CHUNK, min_items: int = 1) -> Iterator[PairCounts]:
-    """The tables of all pairs of workers with an item in common, chunk by chunk; a worker is never his own pair.
+def pair_counts(votes: Votes, *, chunk_pairs: int = PAIRS_PER_CHUNK, min_items: int = 1) -> Iterator[PairCounts]:
+    """The tables of all pairs of workers with `min_items` items in common, chunk by chunk; nobody is his own pair.
 
-    Each chunk is one product of sparse matrices.  Its result holds at most `chunk_entries` entries, or those of one
-    worker: no more than his `partner_votes`, nor than K * K * J.  At about 100 bytes an entry that bounds the memory,
-    beside 50 bytes a vote for the matrices.  Time grows with the sum of `partner_votes`.  Chunks without a pair of
-    workers with `min_items` items in common are passed over.
+    Each two votes on an item are listed as one number, pair and labels, and the numbers sorted, `chunk_pairs` at once
+    or those of one vote.  At some 30 bytes each that bounds the memory, beside 50 bytes a vote and the K * K * J cells
+    of one worker.  Time grows with the sum of `partner_votes`.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 1], items="ab", workers="wx", labels="ny")
     >>> [pairs] = pair_counts(votes)
     >>> pairs.items_p.tolist(), pairs.agreed_p.tolist(), pairs.table_pc.toarray().tolist()
     ([2], [1], [[0, 1, 0, 1]])
     """
-    _, n_workers, n_classes = votes.shape
-    said_ic = _incidence(votes, np.int64(n_classes) * votes.worker_n + votes.label_n, n_workers * n_classes)
-    voted_ij = _incidence(votes, votes.worker_n, n_workers)
-    voted_ij.data[:] = 1
-    said_ci, voted_ji = said_ic.T.tocsr(), voted_ij.T.tocsr()
-    entries_j = np.minimum(partner_votes(votes), n_classes * n_classes * n_workers)
-    for start, stop in _chunks(entries_j, chunk_entries):
-        items_ab = voted_ji[start:stop] @ voted_ij
-        if min_items > 1 and not _any_pair(items_ab, start, min_items):
-            continue
-        said_cd = said_ci[start * n_classes : stop * n_classes] @ said_ic
-        yield _pairs(items_ab, said_cd, start, n_classes)
-
-
-def _any_pair(items_ab: csr_array[Any], start: int, min_items: int) -> bool:
-    """Whether two workers, not one and himself, have so many items in common."""
-    enough = np.flatnonzero(items_ab.data >= min_items)
-    row_e = np.searchsorted(items_ab.indptr, enough, side="right") - 1
-    return bool((items_ab.indices[enough] != row_e + start).any())
-
-
-def _incidence(votes: Votes, column_n: IntArray, n_columns: int) -> csr_array[Any]:
-    """Items x columns, how often each occurs."""
     from scipy.sparse import csr_array
 
-    # Products with 32-bit indices run twice as fast; sum_duplicates works in place, on copies.
-    index = np.int32 if max(votes.n_votes, n_columns) <= np.iinfo(np.int32).max else np.int64
-    entries: Any = (np.ones(votes.n_votes, dtype=np.int64), column_n.astype(index), votes.offsets_i.astype(index))
-    matrix: csr_array[Any] = csr_array(entries, shape=(len(votes.items), n_columns))
-    matrix.sum_duplicates()
-    return matrix
+    _, n_workers, n_classes = votes.shape
+    voted_n = (votes.item_n.astype(np.int64) * n_workers + votes.worker_n) * n_classes + votes.label_n
+    voted_n.sort()
+    first_n = np.diff(voted_n // n_classes, prepend=-1) != 0  # the worker's first vote on the item
+    every = _listing(voted_n, first_n, votes.shape)
+    once = None if first_n.all() else _listing(voted_n[first_n], first_n[first_n], votes.shape)
+    pairs_j = np.bincount(every.worker_n, weights=every.partners_n, minlength=n_workers).astype(np.int64)
+    for start, stop in _chunks(pairs_j, chunk_pairs):
+        key_e, count_e = _cells(every, start, stop, chunk_pairs)
+        pair_p, first_p, items_p = _by_pair(key_e, count_e, n_classes)
+        if once is not None:
+            *_, items_p = _by_pair(*_cells(once, start, stop, chunk_pairs), n_classes)
+        enough_p = items_p >= min_items
+        if enough_p.any():
+            entries = (count_e, key_e % n_classes**2, np.append(first_p, len(key_e)))
+            table_pc = csr_array(entries, shape=(len(first_p), n_classes**2))
+            a_p, b_p = np.divmod(pair_p[enough_p], n_workers)
+            yield PairCounts(a_p.astype(np.int32), b_p.astype(np.int32), items_p[enough_p], table_pc[enough_p])
+
+
+class _Listing(NamedTuple):
+    """Votes in the order of items and, within each, of workers."""
+
+    worker_n: IntArray
+    next_n: IntArray  # the first vote of the item's next worker,
+    partners_n: IntArray  # and how many votes follow from there on
+    as_first_n: IntArray  # what a vote adds to the number of a cell, (a, b, label of a, label of b), as the first,
+    as_second_n: IntArray  # and as the second of two
+
+
+def _listing(voted_n: IntArray, first_n: NDArray[np.bool_], shape: tuple[int, int, int]) -> _Listing:
+    """The votes from their sorted numbers, (item, worker, label)."""
+    n_items, n_workers, n_classes = shape
+    item_n, column_n = np.divmod(voted_n, n_workers * n_classes)
+    worker_n, label_n = np.divmod(column_n, n_classes)
+    next_n = np.append(np.flatnonzero(first_n), len(voted_n))[np.cumsum(first_n)]
+    stop_i = np.cumsum(np.bincount(item_n, minlength=n_items))
+    as_first_n = worker_n * (n_workers * n_classes**2) + label_n * n_classes
+    return _Listing(worker_n, next_n, stop_i[item_n] - next_n, as_first_n, worker_n * n_classes**2 + label_n)
+
+
+def _cells(listing: _Listing, start: int, stop: int, at_once: int) -> tuple[IntArray, IntArray]:
+    """The numbers of the cells of pairs whose first worker lies from `start` to `stop`, and how often each occurs."""
+    chosen = np.flatnonzero((listing.worker_n >= start) & (listing.worker_n < stop))
+    found = []
+    for first, last in _chunks(listing.partners_n[chosen], at_once):
+        place, further, keys = chosen[first:last], 0, [np.empty(0, dtype=np.int64)]
+        while len(place := place[listing.partners_n[place] > further]):
+            keys.append(listing.as_first_n[place] + listing.as_second_n[listing.next_n[place] + further])
+            further += 1
+        found.append(np.unique(np.concatenate(keys), return_counts=True))
+    if len(found) < 2:
+        return found[0] if found else (chosen, chosen)
+    key_e, place_f = np.unique(np.concatenate([key for key, _ in found]), return_inverse=True)
+    return key_e, np.bincount(place_f, weights=np.concatenate([count for _, count in found])).astype(np.int64)
+
+
+def _by_pair(key_e: IntArray, count_e: IntArray, n_classes: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The pairs of workers, a * J + b, where the cells of each begin, and how many votes they hold together."""
+    pair_e = key_e // n_classes**2
+    first_p = np.flatnonzero(np.diff(pair_e, prepend=-1))
+    return pair_e[first_p], first_p, np.add.reduceat(count_e, first_p) if len(first_p) else count_e
 
 
 def _chunks(entries_j: IntArray, limit: int) -> Iterator[tuple[int, int]]:
@@ -108,28 +140,3 @@ def _chunks(entries_j: IntArray, limit: int) -> Iterator[tuple[int, int]]:
         stop = max(start + 1, int(np.searchsorted(end_j, end_j[start] + limit, side="right")) - 1)
         yield start, stop
         start = stop
-
-
-def _pairs(items_ab: csr_array[Any], said_cd: csr_array[Any], start: int, n_classes: int) -> PairCounts:
-    """The pairs a < b of a chunk whose first worker is `start`, each with its table."""
-    from scipy.sparse import csr_array
-
-    n_workers = items_ab.shape[1]
-    items_ab.sort_indices()
-    items = items_ab.tocoo()
-    key_p, items_p = _above_diagonal(items.row.astype(np.int64) + start, items.col, n_workers, items.data)
-    said_cd.sort_indices()  # neighbours then look for neighbours: the search stays in the cache
-    said = said_cd.tocoo()
-    a_e, b_e = said.row // n_classes + np.int64(start), said.col // n_classes
-    label_e = said.row % n_classes * n_classes + said.col % n_classes
-    key_e, cell_e, count_e = _above_diagonal(a_e, b_e, n_workers, label_e, said.data)
-    pair_e = np.searchsorted(key_p, key_e)
-    table_pc = csr_array((count_e, (pair_e, cell_e)), shape=(len(key_p), n_classes * n_classes))
-    a_p, b_p = np.divmod(key_p, n_workers)
-    return PairCounts(a_p.astype(np.int32), b_p.astype(np.int32), items_p, table_pc)
-
-
-def _above_diagonal(a: IntArray, b: IntArray, n_workers: int, *values: IntArray) -> list[IntArray]:
-    """Where a < b: the pair as one number, and the values that go with it."""
-    above = b > a
-    return [a[above] * n_workers + b[above], *(value[above] for value in values)]

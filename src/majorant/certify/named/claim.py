@@ -150,6 +150,8 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
 
 def _certified_share(votes: Votes, copies_i: FloatArray, margins: SetMargins) -> float:
     """The share of items, a tied one not, whose workers are a certified set."""
+    if not margins.certified_s.any():
+        return 0.0
     untied = worker_sets(votes, copies_i * (leaders(votes).sum(axis=1) == 1))
     items = {tuple(worker_h): n for one in untied for worker_h, n in zip(one.worker_sh, one.items_s, strict=True)}
     certified = (margins.worker[s] for s in np.flatnonzero(margins.certified_s))
