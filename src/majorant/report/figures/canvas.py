@@ -106,9 +106,9 @@ def figure_of(panels: Sequence[Panel], name: str) -> Figure:
 
 def svg_of(panel: Panel) -> str:
     """The panel as inline SVG: labelled, coloured by the page's variables, its ids its own."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
     with _styled():
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+
         figure = _blank(*panel.size)
         canvas: Any = FigureCanvasSVG(figure)
         panel.draw(figure.add_subplot())
