@@ -117,6 +117,13 @@ def test_what_cannot_be_read_is_said(tmp_path):
         read_summary(tmp_path / "picture.png")
 
 
+def test_a_number_that_is_too_large_to_draw_is_damage(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text(re.sub(r'"x": \[', f'"x": [1{"0" * 400}, ', json.dumps(damaged())))
+    with pytest.raises(DataError, match="damaged or was edited"):
+        render_saved(read_summary(path), path)
+
+
 def test_a_page_that_cannot_be_made_leaves_nothing(tmp_path):
     path = tmp_path / "result.json"
     path.write_text('{"majorant": "1", "schema": 3}')

@@ -49,7 +49,7 @@ def render_saved(summary: dict[str, Any], path: str | os.PathLike[str]) -> str:
 
     try:
         return render(summary)
-    except (AttributeError, IndexError, KeyError, TemplateError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TemplateError, TypeError, ValueError) as error:
         raise DataError(
             f"{path}: the result is damaged or was edited ({type(error).__name__}: {str(error)[:200]}). "
             "Run majorant check again on the votes."

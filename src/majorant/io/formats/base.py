@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,12 +67,16 @@ class TableFormat:
     answer: Callable[[str], Any] | None = None  # what a cell of labels says that holds JSON; else the cell as it is
 
 
-def shape_error(name: str, where: str, error: Exception) -> DataError:
-    """The error for a record that is not laid out as its tool does."""
-    return DataError(
-        f"{where} is not what a {name} holds ({type(error).__name__}: {error}). Export it again, or "
-        "give a table with the columns item, worker and label."
-    )
+@contextmanager
+def as_its_tool_does(name: str, where: str) -> Iterator[None]:
+    """A record that is not laid out as its tool does is an error that names it."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{where} is not what a {name} holds ({type(error).__name__}: {error}). Export it again, or "
+            "give a table with the columns item, worker and label."
+        ) from None
 
 
 def plural(count: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import Choice
-from majorant.io.formats.base import Context, Format, Record, Vote, plural, shape_error
+from majorant.io.formats.base import Context, Format, Record, Vote, as_its_tool_does, plural
 
 DATA = "data."  # before the names of an item's own fields, so that none is taken for a role
 PREDICTED_BY = "model_version"
@@ -45,10 +45,8 @@ def write_votes(
 
 def votes_in(format: Format, record: Record, context: Context, where: str) -> Iterator[Vote]:
     """The votes of a record; one that is not laid out as its tool does is named."""
-    try:
+    with as_its_tool_does(format.name, where):
         yield from format.votes(record, context)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        raise shape_error(format.name, where, error) from None
 
 
 @dataclass(slots=True)
