@@ -7,7 +7,7 @@ import numpy as np
 
 from majorant.certify.named.design import WorkerSets
 from majorant.certify.universal_inference.comparison import (
-    Table,
+    VoteTable,
     ballot_comparisons,
     count_comparisons,
     panel_comparisons,
@@ -24,7 +24,7 @@ def crowd(n_classes, n_votes):
     """Every vector of counts, its comparisons, and in how many orders its votes can come."""
     count_pl = np.array([n for n in product(range(n_votes + 1), repeat=n_classes) if sum(n) == n_votes])
     orders_p = [factorial(n_votes) / np.prod([float(factorial(n)) for n in count_l]) for count_l in count_pl]
-    return Table(count_pl.astype(float), n_classes), count_comparisons(n_classes, [n_votes]), np.array(orders_p)
+    return VoteTable(count_pl.astype(float), n_classes), count_comparisons(n_classes, [n_votes]), np.array(orders_p)
 
 
 def panel(n_classes, n_workers, *, named):
@@ -32,15 +32,15 @@ def panel(n_classes, n_workers, *, named):
     ballot_ph = np.array(list(product(range(n_classes), repeat=n_workers)))
     sets = [WorkerSets(n_votes=n_workers, worker_sh=np.arange(n_workers)[None], items_s=np.ones(1))]
     comparisons = (ballot_comparisons if named else panel_comparisons)(n_classes, n_workers, sets)
-    said_pf = np.eye(n_classes)[ballot_ph].reshape(len(ballot_ph), -1)
-    return Table(said_pf, n_classes), comparisons, np.ones(len(ballot_ph))
+    votes_pf = np.eye(n_classes)[ballot_ph].reshape(len(ballot_ph), -1)
+    return VoteTable(votes_pf, n_classes), comparisons, np.ones(len(ballot_ph))
 
 
 def pattern_chances(table, orders_p, prior, confusions):
     """P(pattern), added up class by class from products of probabilities."""
     confusion_hkl = np.reshape(confusions, (-1, len(prior), len(prior)))
     table_kf = np.moveaxis(confusion_hkl, 0, 1).reshape(len(prior), -1)
-    given_pk = np.prod(table_kf[None] ** table.said_pf[:, None, :], axis=2)
+    given_pk = np.prod(table_kf[None] ** table.votes_pf[:, None, :], axis=2)
     chance_p = orders_p * (given_pk @ np.asarray(prior))
     return chance_p / chance_p.sum()
 

@@ -19,7 +19,7 @@ from majorant.gold.draw import draw_accuracy, draw_close_calls, draw_rules
 from majorant.gold.draw_correction import draw_correction
 from majorant.interval import as_level
 from majorant.io import Reading
-from majorant.io.tasks import Answer
+from majorant.io.tasks import ExpertAnswer
 from majorant.pipeline import AUTO, member_fits, rule_fit
 from majorant.randomness import as_seed
 
@@ -93,7 +93,7 @@ def ask_accuracy(
     level: float = LEVEL,
     aim: float = AIM,
     experts: str = "majority",
-    after: tuple[Design, Sequence[Answer]] | None = None,
+    after: tuple[Design, Sequence[ExpertAnswer]] | None = None,
 ) -> Design:
     """Items that show how often a rule's labels are right, drawn uniformly, afresh after a race that chose the rule."""
     fit = rule_fit(backend, rule, seed)
@@ -104,7 +104,7 @@ def ask_accuracy(
 def ask_correction(
     backend: Backend,
     rule: str,
-    learned_from: tuple[Design, Sequence[Answer]],
+    learned_from: tuple[Design, Sequence[ExpertAnswer]],
     *,
     n: int,
     seed: int,

@@ -20,7 +20,7 @@ from majorant.certify.named.bootstrap import Case, bootstrap
 from majorant.certify.named.claim import MODEL, VOTES_PER_CLASS, named_claim, typical
 from majorant.certify.named.count_gate import count_gate
 from majorant.certify.named.dependence import dependence
-from majorant.certify.named.design import Design, design
+from majorant.certify.named.design import VotingDesign, design
 from majorant.certify.named.homogeneity import workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.panel import panel_claim
@@ -51,7 +51,7 @@ class Certification:
     """A certificate, and what it was made from."""
 
     certificate: Certificate
-    design: Design
+    design: VotingDesign
     fit: Fit | None  # one confusion matrix per worker
 
 

@@ -23,7 +23,7 @@ from majorant.answer.combine import COMBINATION, combined_fit
 from majorant.answer.compare import compare
 from majorant.answer.difference import difference, expected_gain, gold_lead
 from majorant.answer.gold import GoldAccuracy, gold_accuracy
-from majorant.answer.labels import Outcome, outcome
+from majorant.answer.labels import LabelChanges, outcome
 from majorant.answer.map import MapPanel, data_map
 from majorant.answer.path import Path, decision_path
 from majorant.answer.removal import Removal, removal
@@ -48,7 +48,7 @@ from majorant.estimate import Fit, estimator_named, method_named
 from majorant.gold.corrected import CORRECTED, CorrectedRule, corrected_fit
 from majorant.gold.design import Design, Recognised, recognise
 from majorant.gold.draw import WHOLE_ORDER, item_names, planned_labels, votes_digest
-from majorant.gold.question import Outcome as ExpertOutcome
+from majorant.gold.question import Outcome
 from majorant.gold.race import Race
 from majorant.interval import Estimate, FloatArray, as_level
 from majorant.io import Reading
@@ -97,7 +97,7 @@ class Result:
     decision: Decision  # the rule that was compared with majority vote
     labels: Labels  # those of the rule of the answer, with calibrated confidence
     fit: Fit  # that rule on all votes, not calibrated
-    outcome: Outcome  # what the rule that was compared would change
+    outcome: LabelChanges  # what the rule that was compared would change
     worker_fit: Fit  # one confusion matrix for each worker
     workers: Workers
     removal: Removal | None  # what would change without the workers who stand out; not known from a sample
@@ -383,7 +383,7 @@ def item_rows(backend: Backend, fit: Fit, names: Sequence[Any]) -> FloatArray:
     return np.asarray(fit_of_items(backend, fit, np.array([place[str(name)] for name in names], np.int64)).posterior)
 
 
-def _rival(expert: ExpertOutcome) -> str | None:
+def _rival(expert: Outcome) -> str | None:
     """The rule that labels drawn by design compare with majority vote: the leader, or the last that was compared."""
     if expert.kind != "rules" or expert.rules[0] != MAJORITY:
         return None
@@ -400,7 +400,7 @@ def _reviewed(backend: Backend, chosen: _Chosen, labels: Labels, workers: Worker
     if chosen.item_p is None:
         return Reviewed(chosen.votes, labels.fit, review(chosen.votes, labels.fit, good=workers.good_j))
     crowd = crowd_confusion(chosen.votes, labels.fit)
-    return review_all(backend, chosen.fit, labels.temper, good=workers.good_j, crowd=crowd)
+    return review_all(backend, chosen.fit, labels.calibration, good=workers.good_j, crowd=crowd)
 
 
 def _fit_elsewhere(backend: Backend, decision: Decision, sample: Votes, seed: int) -> tuple[Fit, Mapping[str, Fit]]:

@@ -9,8 +9,8 @@ import pytest
 
 import majorant as mj
 from crowds import foolable_votes
-from majorant.answer.answer import Model, model_of, weigh
-from majorant.answer.difference import Difference, Expected, GoldLead, compare_fits, gold_lead
+from majorant.answer.answer import ModelEvidence, model_of, weigh
+from majorant.answer.difference import Difference, ExpectedGain, GoldLead, compare_fits, gold_lead
 from majorant.backend import MemoryBackend
 from majorant.certify.certificate import Certificate, Claim
 from majorant.errors import ConfigError
@@ -25,8 +25,8 @@ from majorant.wording import gain_line
 
 WIDE = Path(__file__).parent.parent / "io" / "fixtures" / "wide.csv"
 APART = Difference(items=1000, differ=100, at_stake=95.0, tied=10, tied_differ=10)
-EXPECTED = Expected(gain=0.03, luck=0.01, tied=0.002, lead=0.3, decisive=0.95, least=0.03, most=0.03)
-SOUND = Model(gain=Estimate(0.03, 0.015, 0.045))
+EXPECTED = ExpectedGain(gain=0.03, luck=0.01, tied=0.002, lead=0.3, decisive=0.95, least=0.03, most=0.03)
+SOUND = ModelEvidence(gain=Estimate(0.03, 0.015, 0.045))
 
 
 def answered(**facts):
@@ -54,9 +54,9 @@ def by_gold(value, low, high, *, whole=False):
         ({"model": replace(SOUND, panel=True)}, "ask", "none", "votes"),
         ({"model": replace(SOUND, failed=("independent votes",))}, "ask", "none", "votes"),
         ({"model": replace(SOUND, untested=("independent votes",))}, "ask", "none", "votes"),
-        ({"model": Model(gain=Estimate(0.03, -0.01, 0.06))}, "ask", "none", "votes"),
-        ({"model": Model(gain=Estimate(0.008, 0.002, 0.02))}, "ask", "none", "votes"),  # below the tolerance
-        ({"model": Model(gain=Estimate(0.002, -0.002, 0.006))}, "keep", "model", "model"),
+        ({"model": ModelEvidence(gain=Estimate(0.03, -0.01, 0.06))}, "ask", "none", "votes"),
+        ({"model": ModelEvidence(gain=Estimate(0.008, 0.002, 0.02))}, "ask", "none", "votes"),  # below the tolerance
+        ({"model": ModelEvidence(gain=Estimate(0.002, -0.002, 0.006))}, "keep", "model", "model"),
         ({"model": replace(SOUND, best=True)}, "keep", "model", "model"),
         ({"model": replace(SOUND, best=True, untested=("x",), breakdown=0.05)}, "ask", "none", "votes"),
         ({"model": replace(SOUND, best=True, untested=("x",), breakdown=0.2)}, "keep", "model", "model"),
@@ -116,7 +116,7 @@ def test_check_and_ask_agree_whichever_way_the_draw_of_a_tie_falls():
 
 
 def test_a_model_that_gold_excludes_is_withdrawn_by_name():
-    found = answered(model=Model(gain=Estimate(0.087, 0.07, 0.1)), gold=by_gold(0.02, 0.005, 0.04))
+    found = answered(model=ModelEvidence(gain=Estimate(0.087, 0.07, 0.1)), gold=by_gold(0.02, 0.005, 0.04))
     assert "The model expected +8.7 points; the gold labels allow at most +4.0." in found.why
     assert answered(gold=by_gold(0.02, 0.005, 0.04)).withdrawn is None
 

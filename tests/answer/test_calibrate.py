@@ -8,7 +8,7 @@ import pytest
 
 from answer.kinds import crowd
 from crowds import random_votes
-from majorant.answer.calibrate import calibrate, keep_labels, scores, temper, tempered
+from majorant.answer.calibrate import calibrate, keep_labels, learn_calibration, scores, tempered
 from majorant.answer.dependence_model import _common_cause, _difficulty, _polya_urn, vote_arrays
 from majorant.answer.reliability import reliability
 from majorant.estimate import ESTIMATORS
@@ -105,14 +105,14 @@ def test_a_row_that_rounding_would_tie_keeps_its_probabilities():
 def test_the_temperature_and_slip_that_were_put_in_come_out():
     rng = np.random.default_rng(0)
     score = rng.normal(0, 3, (4000, 3))
-    temperature, slip = temper(score, tempered(score, 1.7, 0.06))
-    assert (round(temperature, 2), round(slip, 3)) == (1.7, 0.06)
+    temperature, epsilon = learn_calibration(score, tempered(score, 1.7, 0.06))
+    assert (round(temperature, 2), round(epsilon, 3)) == (1.7, 0.06)
 
 
 def test_the_same_seed_gives_the_same_numbers():
     votes, _ = crowd("unequal", 0, 200)
     first, second = (calibrate(votes, Majority().fit(votes), rng=5) for _ in range(2))
-    assert first.temper == second.temper
+    assert first.calibration == second.calibration
     np.testing.assert_array_equal(first.fit.posterior, second.fit.posterior)
 
 
@@ -138,7 +138,7 @@ def test_a_sample_serves_for_large_data(monkeypatch):
 def test_where_nothing_can_be_learned_probabilities_stay(votes):
     fit = Majority().fit(votes)
     labels = calibrate(votes, fit, rng=0)
-    assert (labels.fit, labels.temper, labels.source) == (fit, None, None)
+    assert (labels.fit, labels.calibration, labels.source) == (fit, None, None)
 
 
 def test_fifty_gold_labels_calibrate_what_votes_cannot():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import majorant
-from majorant.answer.calibrate import Temper, as_calibrated
+from majorant.answer.calibrate import Calibration, as_calibrated
 from majorant.answer.combine import combination, combined_fit
 from majorant.answer.labels import compare_labels, count_labels, outcome
 from majorant.answer.review import crowd_confusion, review, review_all, review_table
@@ -63,12 +63,12 @@ def test_what_becomes_of_the_items(sites):
 
 def test_the_items_to_look_at(sites):
     stored, memory = sites
-    temper, votes = Temper(1.7, 0.03), memory.votes
+    calibration, votes = Calibration(1.7, 0.03), memory.votes
     fit, expected = (backend.fit("dawid-skene", 0) for backend in sites)
-    calibrated = as_calibrated(temper, votes, expected)
+    calibrated = as_calibrated(calibration, votes, expected)
     good_j, crowd = assess_workers(votes, expected).good_j, crowd_confusion(votes, calibrated)
     table = review_table(votes, calibrated, review(votes, calibrated, good=good_j))
-    found = review_table(*review_all(stored, fit, temper, good=good_j, crowd=crowd))
+    found = review_table(*review_all(stored, fit, calibration, good=good_j, crowd=crowd))
     for name, column in table.items():
         if isinstance(column, np.ndarray):
             np.testing.assert_allclose(found[name], column, atol=2e-9)

@@ -12,7 +12,7 @@ from majorant.certify.certificate import Claim
 from majorant.certify.named.design import WorkerSets
 from majorant.certify.universal_inference import e_values, search
 from majorant.certify.universal_inference.comparison import (
-    Models,
+    LogModels,
     ballot_comparisons,
     class_logs,
     count_comparisons,
@@ -50,7 +50,7 @@ def random_models(rng, table, size, mixing=(0.0, 0.9), spread=0.7):
     noise = rng.dirichlet(np.full(n_classes, spread), size=(size, n_classes, n_voters)) + 1e-12
     share = rng.uniform(*mixing, size=(size, 1, 1, 1))
     confusion = share * np.eye(n_classes)[:, None, :] + (1 - share) * noise / noise.sum(axis=3, keepdims=True)
-    return Models(np.log(prior + 1e-12), np.log(confusion).reshape(size, n_classes, -1))
+    return LogModels(np.log(prior + 1e-12), np.log(confusion).reshape(size, n_classes, -1))
 
 
 def drawn(kind, prior, confusion, n_items, seed=0):
@@ -90,7 +90,7 @@ def test_a_panels_comparison_adds_up_its_ballots_and_worker_sets():
     crew = one_coins(0.9, 0.8, 0.6)
     [found] = odds(
         comparisons,
-        class_logs(comparisons, Models(np.log([[0.3, 0.7]]), np.log(crew.swapaxes(0, 1).reshape(1, 2, -1)))),
+        class_logs(comparisons, LogModels(np.log([[0.3, 0.7]]), np.log(crew.swapaxes(0, 1).reshape(1, 2, -1)))),
     )
     right, wrong = 0.75 * 0.9 * 0.8 + 0.25 * 0.8 * 0.6, 0.75 * 0.1 * 0.2 + 0.25 * 0.2 * 0.4
     by_hand = {0: np.log(0.3 * right / (0.7 * wrong)), 1: np.log(0.7 * right / (0.3 * wrong))}
@@ -104,7 +104,7 @@ def test_climbs_rise_and_end_where_the_comparison_is_even(name):
     table, comparisons, _ = KINDS[name]()
     rng = np.random.default_rng(1)
     start, n = random_models(rng, table, 40), 40
-    items_bp = rng.multinomial(400, np.full(len(table.said_pf), 1 / len(table.said_pf)), size=n).astype(float)
+    items_bp = rng.multinomial(400, np.full(len(table.votes_pf), 1 / len(table.votes_pf)), size=n).astype(float)
     some = comparisons.take(rng.integers(len(comparisons), size=n))
     now = em_step(table, items_bp, start, some)
     for _ in range(30):
@@ -151,7 +151,7 @@ def brute_start(rng, table, items_p, comparisons, wanted, size=20_000):
     best, top = models.take(np.array([value.argmax()])), value.max()
     step = 0.5
     for _ in range(250):
-        near = Models(*(part + step * rng.normal(size=(100, *part.shape[1:])) for part in best))
+        near = LogModels(*(part + step * rng.normal(size=(100, *part.shape[1:])) for part in best))
         near = normalised(near, table.n_classes)
         value = np.where(
             wanted(margins(comparisons, near)), log_likelihood(table, np.tile(items_p, (100, 1)), near), -np.inf
@@ -167,7 +167,7 @@ def normalised(models, n_classes):
     shaped = models.log_table_bkf.reshape(*models.log_prior_bk.shape, -1, n_classes)
     shaped = shaped - np.logaddexp.reduce(shaped, axis=3, keepdims=True)
     prior = models.log_prior_bk - np.logaddexp.reduce(models.log_prior_bk, axis=1, keepdims=True)
-    return Models(prior, shaped.reshape(models.log_table_bkf.shape))
+    return LogModels(prior, shaped.reshape(models.log_table_bkf.shape))
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)
@@ -190,11 +190,12 @@ def test_differential_evolution_finds_no_likelier_model(name, case):
     from scipy.optimize import differential_evolution
 
     (table, comparisons, _), items_p = table_of(name, case)
-    n_classes, n_features = table.n_classes, table.said_pf.shape[1]
+    n_classes, n_features = table.n_classes, table.votes_pf.shape[1]
 
     def loss(logit_xs):
         models = normalised(
-            Models(logit_xs[:n_classes].T.copy(), logit_xs[n_classes:].T.reshape(-1, n_classes, n_features)), n_classes
+            LogModels(logit_xs[:n_classes].T.copy(), logit_xs[n_classes:].T.reshape(-1, n_classes, n_features)),
+            n_classes,
         )
         margin = margins(comparisons, models)
         value = log_likelihood(table, np.tile(items_p, (len(margin), 1)), models)
@@ -224,9 +225,9 @@ def test_two_classes_agree_with_the_search_over_histograms(n_votes):
     models = [([0.6, 0.4], [[0.8, 0.2], [0.25, 0.75]]), ([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]]),
               ([0.9, 0.1], [[0.7, 0.3], [0.3, 0.7]]), ([1, 0], [[0.7, 0.3], [0.3, 0.7]])]  # fmt: skip
     items_bp = np.array([rng.multinomial(900, pattern_chances(table, orders_p, *one)) for one in models], dtype=float)
-    items_bp = np.concatenate([items_bp, [np.where((table.said_pf == 0).any(axis=1), 450.0, 0)]])  # unanimous
+    items_bp = np.concatenate([items_bp, [np.where((table.votes_pf == 0).any(axis=1), 450.0, 0)]])  # unanimous
     cells, _ = flatten({n_votes: np.zeros(n_votes + 1)})
-    by_zeros_bc = items_bp[:, np.argsort(table.said_pf[:, 0])]
+    by_zeros_bc = items_bp[:, np.argsort(table.votes_pf[:, 0])]
     value_bs, _ = suprema(cells, by_zeros_bc, contradictions([n_votes]))
     np.testing.assert_allclose(not_optimal(table, items_bp, comparisons)[0], value_bs.max(axis=1), atol=0.02)
     within_bs, _ = suprema(cells, by_zeros_bc, opposite(contradictions([n_votes])))
@@ -241,7 +242,7 @@ def test_two_classes_agree_with_the_search_over_histograms(n_votes):
 def test_votes_that_never_differ_certify_nothing():
     for kind in (crowd(3, 3), panel(2, 3, named=True)):
         table, comparisons, _ = kind
-        unanimous = np.sort(table.said_pf.reshape(len(table.said_pf), -1, table.n_classes).sum(axis=1))[:, -1] == 3
+        unanimous = np.sort(table.votes_pf.reshape(len(table.votes_pf), -1, table.n_classes).sum(axis=1))[:, -1] == 3
         items_p = np.where(unanimous, 2_500.0, 0.0)
         found = weigh_comparisons(table, items_p, comparisons, np.random.default_rng(0))
         assert found.log_e < np.log(20)
@@ -280,7 +281,7 @@ def test_a_panels_claims_are_weighed_by_ballots_of_its_common_sets():
     )
     assert named.evidence["likelihood_ratio"] < anonymous.evidence["likelihood_ratio"]  # more rules to beat
     table, items_p = vote_table(one, named=True)
-    assert table.said_pf.shape == (8, 6)
+    assert table.votes_pf.shape == (8, 6)
     assert items_p.sum() == 3_000
 
 
@@ -341,9 +342,9 @@ def test_the_limit_counts_the_ballots_and_voters_of_all_crews(n_crews, size, sum
     comparisons = e_values._comparisons(claim("anonymous", "named workers"), votes, np.ones(len(votes.items)))
     table, _ = vote_table(votes, named=True)
     assert comparisons.ballot_qrf.size == summed
-    assert table.n_classes * table.said_pf.shape[1] == cells
+    assert table.n_classes * table.votes_pf.shape[1] == cells
     assert (
-        len(comparisons) * max(table.said_pf.shape) <= e_values.MOST_WORK
+        len(comparisons) * max(table.votes_pf.shape) <= e_values.MOST_WORK
     )  # which alone would let all of them through
     assert e_values._is_quick(table, comparisons) == (summed <= 25_000 and cells <= 75)
 

@@ -10,7 +10,7 @@ from crowds import random_votes
 from majorant.estimate.ebcc import EBCC
 from majorant.estimate.em import prepare, thinned
 from majorant.estimate.ibcc import IBCC
-from majorant.estimate.tables import Counts, share_counts
+from majorant.estimate.tables import ExpectedCounts, share_counts
 from majorant.votes import Votes
 
 
@@ -48,7 +48,7 @@ def test_the_bound_never_falls(accelerate):
 
 def test_the_m_step_by_hand():
     votes_jgl = np.arange(8.0).reshape(1, 4, 2)  # classes 0, 0, 1, 1
-    start = EBCC(subtypes=2).m_step(Counts(votes_jgl, np.array([1.0, 2.0, 3.0, 4.0]), 0.0), None)
+    start = EBCC(subtypes=2).m_step(ExpectedCounts(votes_jgl, np.array([1.0, 2.0, 3.0, 4.0]), 0.0), None)
     np.testing.assert_allclose(start.votes_jkml, [[[[4, 2], [6, 4]], [[5, 9], [7, 11]]]])
     np.testing.assert_allclose(start.subtypes_km, [[1.05, 2.05], [3.05, 4.05]])
     np.testing.assert_allclose(start.items_k, [4, 8])

@@ -7,7 +7,7 @@ import oracles.variational as oracle
 from crowds import random_votes, votes_of
 from majorant.errors import ConfigError
 from majorant.estimate.ibcc import IBCC
-from majorant.estimate.tables import Counts
+from majorant.estimate.tables import ExpectedCounts
 
 
 def prior(n_classes):
@@ -37,7 +37,7 @@ def test_the_bound_never_falls():
 
 def test_the_m_step_by_hand():
     votes_jkl = np.array([[[3.0, 1.0], [0.5, 2.0]]])
-    params = IBCC().m_step(Counts(votes_jkl, np.array([4.0, 2.0]), 0.0), None)
+    params = IBCC().m_step(ExpectedCounts(votes_jkl, np.array([4.0, 2.0]), 0.0), None)
     np.testing.assert_allclose(params.votes_jkl, [[[7, 2], [1.5, 6]]])
     np.testing.assert_allclose(params.items_k, [5, 3])
 

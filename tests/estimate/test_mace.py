@@ -6,7 +6,7 @@ import pytest
 import oracles.variational as oracle
 from crowds import random_votes, votes_of
 from majorant.estimate.mace import MACE, HabitParams, habit_confusion
-from majorant.estimate.tables import Counts
+from majorant.estimate.tables import ExpectedCounts
 from majorant.votes import Votes
 from oracles.kernels import ballots
 
@@ -64,7 +64,7 @@ def test_restarts_are_drawn_apart_and_the_highest_objective_wins():
 
 def test_the_m_step_by_hand():
     params = HabitParams(np.array([[0.5, 0.5]]), np.array([[0.2, 0.8]]))
-    counts = Counts(np.array([[[6.0, 1.0], [2.0, 9.0]]]), np.array([7.0, 11.0]), 0.0)
+    counts = ExpectedCounts(np.array([[[6.0, 1.0], [2.0, 9.0]]]), np.array([7.0, 11.0]), 0.0)
     copied = 6 * 0.5 / (0.5 + 0.5 * 0.2), 9 * 0.5 / (0.5 + 0.5 * 0.8)  # 5 and 5
     updated = MACE(smoothing=1).m_step(counts, params)
     np.testing.assert_allclose(copied, (5, 5))

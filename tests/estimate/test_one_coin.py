@@ -6,7 +6,7 @@ import pytest
 import oracles.one_coin as oracle
 from crowds import coins, random_votes, votes_of
 from majorant.estimate.one_coin import OneCoin
-from majorant.estimate.tables import Counts
+from majorant.estimate.tables import ExpectedCounts
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -42,7 +42,7 @@ def test_it_recovers_the_coins_it_was_simulated_with(n_classes):
 
 def test_the_m_step_by_hand():
     votes_jkl = np.array([[[3.0, 1.0], [0.0, 2.0]], [[0.0, 0.0], [0.0, 0.0]]])
-    coin_j2, prior_k = OneCoin(smoothing=1).m_step(Counts(votes_jkl, np.array([4.0, 2.0]), 0.0), None)
+    coin_j2, prior_k = OneCoin(smoothing=1).m_step(ExpectedCounts(votes_jkl, np.array([4.0, 2.0]), 0.0), None)
     np.testing.assert_allclose(coin_j2, [[6 / 8, 2 / 8], [1 / 2, 1 / 2]])
     np.testing.assert_allclose(prior_k, [5 / 8, 3 / 8])
 

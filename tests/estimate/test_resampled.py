@@ -7,10 +7,10 @@ import pytest
 
 from crowds import random_votes
 from majorant.errors import ConfigError
-from majorant.estimate.chord import _as_shares, _packed, _unpacked, chord
+from majorant.estimate.batched import em_step, vote_matrix, weighting
 from majorant.estimate.dawid_skene import DawidSkene
+from majorant.estimate.newton import _as_shares, _packed, _unpacked, newton_method
 from majorant.estimate.resampled import _params, refit_dawid_skene
-from majorant.estimate.weightings import em_step, said, weighting
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin
@@ -34,7 +34,7 @@ def crowd(n_classes, n_items=400):
 @pytest.mark.parametrize("newton", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_each_fit_is_the_estimators(n_classes, newton, monkeypatch):
-    monkeypatch.setattr("majorant.estimate.chord.CLOSE", 1e-6)
+    monkeypatch.setattr("majorant.estimate.newton.CLOSE", 1e-6)
     for many in ("", "_OF_MANY"):
         monkeypatch.setattr(f"majorant.estimate.resampled.PRECISION{many}", 1e-6)
         monkeypatch.setattr(f"majorant.estimate.resampled.MAX_ITER{many}", 3_000)
@@ -54,8 +54,8 @@ def test_each_fit_is_the_estimators(n_classes, newton, monkeypatch):
 def test_the_information_is_minus_the_derivative_of_ems_residual(n_classes):
     votes = crowd(n_classes)
     fit = DawidSkene(tol=1e-11, max_iter=20_000).fit(votes)
-    matrices, params, weight_i = said(votes, 1, shared=False), _params(fit), np.ones(400)
-    near = chord(matrices, weight_i, fit.posterior, params, 0.01)
+    matrices, params, weight_i = vote_matrix(votes, 1, shared=False), _params(fit), np.ones(400)
+    near = newton_method(matrices, weight_i, fit.posterior, params, 0.01)
     weights = weighting(matrices, weight_i[None])
 
     def residual(share_p):
@@ -88,10 +88,10 @@ def test_the_bootstrap_is_that_of_fits_run_to_the_end(n_workers, n_items):
 def test_single_precision_is_close_enough(monkeypatch):
     votes = simulate([0.4, 0.6], one_coin_crew(np.linspace(0.6, 0.9, 30)), 6_000, 3, rng=1).votes
     fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(6_000), 40)
-    monkeypatch.setattr("majorant.estimate.chord.CLOSE", 1e-9)
+    monkeypatch.setattr("majorant.estimate.newton.CLOSE", 1e-9)
     exact = refit_dawid_skene(votes, weight_bi, fit)
     monkeypatch.undo()
-    monkeypatch.setattr("majorant.estimate.weightings.MANY", 0)
+    monkeypatch.setattr("majorant.estimate.batched.MANY", 0)
     found = refit_dawid_skene(votes, weight_bi, fit)
     for a, b in ((found.confusion, exact.confusion), (found.prior_bk, exact.prior_bk)):
         assert not np.array_equal(a, b)
@@ -134,7 +134,7 @@ def test_chunks_of_weightings_change_nothing(monkeypatch):
     fit, weights = DawidSkene().fit(votes), resampled(votes, np.ones(400), 5)
     together = refit_dawid_skene(votes, weights, fit)
     monkeypatch.setattr("majorant.estimate.resampled.AT_ONCE", 1)
-    monkeypatch.setattr("majorant.estimate.weightings.ITEMS_PER_BLOCK", 7)
+    monkeypatch.setattr("majorant.estimate.batched.ITEMS_PER_BLOCK", 7)
     apart = refit_dawid_skene(votes, weights, fit)
     np.testing.assert_allclose(together.confusion, apart.confusion, atol=1e-9)
 
@@ -143,8 +143,8 @@ def test_a_fit_at_no_maximum_is_left_to_em():
     votes = random_votes(np.random.default_rng(5))
     fit = DawidSkene(max_iter=1).fit(votes)
     flat = replace(fit, posterior=np.full_like(fit.posterior, 1 / fit.posterior.shape[1]))
-    matrices = said(votes, 1, shared=False)
-    assert chord(matrices, np.ones(len(votes.items)), flat.posterior, _params(flat), 0.01) is None
+    matrices = vote_matrix(votes, 1, shared=False)
+    assert newton_method(matrices, np.ones(len(votes.items)), flat.posterior, _params(flat), 0.01) is None
     found = refit_dawid_skene(votes, np.ones((1, len(votes.items))), flat)
     wanted = DawidSkene(tol=1e-9, max_iter=20_000).fit(votes, start=fit)
     np.testing.assert_allclose(found.confusion[0], wanted.confusion, atol=0.02)

@@ -7,7 +7,7 @@ from crowds import random_votes
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.em import prepare
-from majorant.estimate.spectral_em import Moments, SpectralEm, _turned, spectral_start, view_means
+from majorant.estimate.spectral_em import SpectralEm, ViewMoments, _turned, spectral_start, view_means
 from majorant.simulate import simulate
 from majorant.votes import Votes
 
@@ -19,7 +19,7 @@ def test_exact_moments_give_exact_means(n_classes):
     view = [0.5 * np.eye(n_classes) + 0.5 * rng.dirichlet(np.ones(n_classes), size=n_classes) for _ in range(3)]
     pair = {(a, b): np.einsum("k,ka,kb->ab", prior, view[a], view[b]) for a in range(3) for b in range(3)}
     triple = np.einsum("k,ka,kb,kc->abc", prior, *view)
-    moments = Moments(*(10 * m for m in (pair[0, 1], pair[0, 2], pair[1, 2], triple)), 10.0)
+    moments = ViewMoments(*(10 * m for m in (pair[0, 1], pair[0, 2], pair[1, 2], triple)), 10.0)
     for turn in range(3):  # each view has its turn at being the third
         mean, share = view_means(_turned(moments, turn), np.random.default_rng(0))
         order = mean.argmax(axis=1).argsort()

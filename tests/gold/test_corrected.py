@@ -12,7 +12,7 @@ from majorant.gold.correct import LABELS, MEMBERS
 from majorant.gold.corrected import CORRECTED, CorrectedRule, corrected_fit
 from majorant.gold.draw import draw_accuracy, draw_rules
 from majorant.gold.draw_correction import draw_correction
-from majorant.io.tasks import Answer
+from majorant.io.tasks import ExpertAnswer
 from majorant.simulate import simulate
 
 USED = ("one-coin", "majority")  # the others take longer, and this crowd needs none
@@ -28,7 +28,7 @@ def leaning():
 
 def answers(design, truth):
     """What an expert says who knows the truth."""
-    return [Answer(item, design.labels[truth[item]]) for item in design.items]
+    return [ExpertAnswer(item, design.labels[truth[item]]) for item in design.items]
 
 
 def drawn(leaning, seed=0):
@@ -72,7 +72,7 @@ def test_items_that_the_expert_skipped_are_left_out_too(leaning):
     backend, fits, truth = leaning
     uniform = draw_accuracy(backend, "majority", fits["majority"], seed=1).more(30)
     said = answers(uniform, truth)
-    said[3] = Answer(uniform.items[3], "?")
+    said[3] = ExpertAnswer(uniform.items[3], "?")
     design = draw_correction(backend, ("majority", fits["majority"]), fits, (uniform, said), seed=1)
     assert design.question.correction.n_labels == 29
     assert uniform.items[3] not in design.order

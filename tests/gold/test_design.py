@@ -12,7 +12,7 @@ from majorant.backend import MemoryBackend
 from majorant.gold.design import Design, Recognised, recognise
 from majorant.gold.draw import draw_rules, votes_digest
 from majorant.gold.race import Race
-from majorant.io.tasks import Answer, design_path, read_answers
+from majorant.io.tasks import ExpertAnswer, design_path, read_answers
 
 
 def crowd(n_items=300, seed=1):
@@ -167,7 +167,7 @@ def test_labels_outside_the_design_and_of_no_class_are_named(votes_and_truth, de
 def test_a_change_of_mind_counts_and_is_said(votes_and_truth, design):
     _, truth = votes_and_truth
     item = design.items[0]
-    answers = [Answer(item, 1 - truth[item]), Answer(item, truth[item])]
+    answers = [ExpertAnswer(item, 1 - truth[item]), ExpertAnswer(item, truth[item])]
     outcome = design.judge(answers)
     assert outcome.relabelled == (item,)
     assert outcome.right == design.evaluate({item: truth[item]}).right
@@ -176,15 +176,15 @@ def test_a_change_of_mind_counts_and_is_said(votes_and_truth, design):
 def test_several_experts(design):
     items = design.items[:3]
     by_majority = design.judge(
-        [Answer(item, label, expert) for item in items for expert, label in (("a", 1), ("b", 1), ("c", 0))]
-        + [Answer(design.items[3], label, expert) for expert, label in (("a", 1), ("b", 0))]
+        [ExpertAnswer(item, label, expert) for item in items for expert, label in (("a", 1), ("b", 1), ("c", 0))]
+        + [ExpertAnswer(design.items[3], label, expert) for expert, label in (("a", 1), ("b", 0))]
     )
     assert (by_majority.labels, by_majority.skipped, by_majority.disagreed) == (3, 1, (design.items[3],))
 
 
 def test_unanimous_experts(votes_and_truth):
     design = mj.ask(votes_and_truth[0], between=("majority", "dawid-skene"), n=5, experts="unanimous")
-    answers = [Answer(design.items[0], label, expert) for expert, label in (("a", 1), ("b", 1), ("c", 0))]
+    answers = [ExpertAnswer(design.items[0], label, expert) for expert, label in (("a", 1), ("b", 1), ("c", 0))]
     assert design.judge(answers).disagreed == (design.items[0],)
     with pytest.raises(mj.ConfigError, match="experts must be one of"):
         mj.ask(votes_and_truth[0], between=("majority", "dawid-skene"), experts="any")
@@ -342,7 +342,7 @@ def test_labels_that_no_known_tool_exported_are_refused_not_overlooked(design, t
 def test_what_a_spreadsheet_does_to_names():
     race = Race.of(("majority", "auto"), np.array([[0, 0], [1, 1]]), n_items=9)
     design = Design(question=race, order=("007", "x"), labels=("Yes", "no"), votes="", seed=0).more(2)
-    outcome = design.judge([Answer("7", "yes ", draw=1), Answer("8", "no", draw=1)])
+    outcome = design.judge([ExpertAnswer("7", "yes ", draw=1), ExpertAnswer("8", "no", draw=1)])
     assert (outcome.labels, outcome.right["majority"], outcome.ignored) == (1, 1, ("8",))
     numbers = Design(question=race, order=("a", "b"), labels=(1, 2), votes="", seed=0).more(2)
     assert numbers.evaluate({"a": "1.0", "b": 2}).labels == 2
@@ -351,7 +351,7 @@ def test_what_a_spreadsheet_does_to_names():
 def test_answers_from_a_table_of_utf_16_with_tabs(tmp_path):
     path = tmp_path / "labels.txt"
     path.write_text("draw\titem\tlabel\n1\tä\tyes\n2\tb\t\n", encoding="utf-16")
-    assert read_answers(path).answers == (Answer("ä", "yes", "", 1), Answer("b", None, "", 2))
+    assert read_answers(path).answers == (ExpertAnswer("ä", "yes", "", 1), ExpertAnswer("b", None, "", 2))
     path.write_text("a,b\n1,2\n")
     with pytest.raises(mj.DataError, match="no column item"):
         read_answers(path)

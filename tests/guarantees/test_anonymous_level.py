@@ -8,7 +8,7 @@ from majorant.certify.anonymous.counts import certify_counts
 from majorant.certify.anonymous.evidence import contradictions, ratio_cut, weigh
 from majorant.certify.anonymous.gates import independence_gate
 from majorant.certify.anonymous.independent import main_sizes, verdict_by_evidence_against
-from majorant.certify.anonymous.likelihood import Cells, flatten
+from majorant.certify.anonymous.likelihood import HistogramCells, flatten
 from majorant.certify.anonymous.loss import binomial_loss, binomial_region, loss_interval
 from majorant.certify.anonymous.search import suprema
 from oracles.histograms import (
@@ -203,7 +203,7 @@ def covered(crowd, runs, seed):
     for _ in range(runs):
         histograms = {h: table[0] for h, table in crowd.draw(1, rng).items()}
         cells, items_c = flatten(histograms)
-        held = Cells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
+        held = HistogramCells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
         items_h = np.bincount(cells.votes_c.astype(int), weights=items_c)
         sizes = list(histograms)
         _, theta = suprema(held, items_c[items_c > 0][None], contradictions(sizes))

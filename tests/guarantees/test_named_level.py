@@ -7,7 +7,7 @@ from guarantees.levels import ALPHA, assert_loss_covered, assert_rarely_decided,
 from majorant.certify.named.bootstrap import bootstrap
 from majorant.certify.named.claim import set_margins
 from majorant.certify.named.design import WorkerSets, worker_sets
-from majorant.certify.named.panel import Models, count_cells, panel_claim
+from majorant.certify.named.panel import PanelModels, count_cells, panel_claim
 from majorant.merge import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
@@ -112,7 +112,7 @@ def test_the_count_margin_of_a_panel_is_that_of_all_its_ballots():
     for n_workers in (3, 5):
         prior, crew = boundary_pool(rng, n_workers)
         sets = WorkerSets(n_votes=n_workers, worker_sh=np.arange(n_workers)[None], items_s=np.ones(1))
-        model = Models(prior[None], crew[None])
+        model = PanelModels(prior[None], crew[None])
         assert np.isclose(count_cells(sets, model, model).margin_b[0], _count_margin(prior, crew))
 
 

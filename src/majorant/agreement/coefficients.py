@@ -16,7 +16,7 @@ CHANCE_TOLERANCE = 1e-12  # 1 - chance agreement below this is rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class FeatureSums:
     """Features added up over items, for one data set or resample after another (axis b)."""
 
     feature_bf: FloatArray
@@ -58,7 +58,7 @@ def coincidences(counts_pk: IntArray, items_p: IntArray | None = None) -> FloatA
     return np.asarray((count_pk * weight_p[:, None]).T @ count_pk)
 
 
-def coefficients(sums: Sums) -> dict[str, FloatArray]:
+def coefficients(sums: FeatureSums) -> dict[str, FloatArray]:
     """Every coefficient for every resample b; NaN where it is not defined.  Formulas: docs/agreement.md.
 
     `krippendorff_ordinal` takes the classes in the order of the columns, and is absent without coincidences.

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from majorant.agreement.coefficients import NAMES, FloatArray, Sums, coefficients, coincidences, features
+from majorant.agreement.coefficients import NAMES, FeatureSums, FloatArray, coefficients, coincidences, features
 from majorant.agreement.cohen import pair_kappas, resampled_mean, too_many_pairs
 from majorant.agreement.resample import FEWEST_UNITS, resampled_coefficients, unit_limit, units, with_interval
 from majorant.agreement.result import Agreement, PairKappas
@@ -156,7 +156,7 @@ def _from_counts(
     return found, drawn
 
 
-def _sums(patterns: Patterns, *, ordinal: bool) -> Sums:
+def _sums(patterns: Patterns, *, ordinal: bool) -> FeatureSums:
     """The features and coincidences of all items, some patterns at a time."""
     n_classes = patterns.counts_pk.shape[1]
     feature_f: FloatArray | float = 0.0
@@ -167,7 +167,7 @@ def _sums(patterns: Patterns, *, ordinal: bool) -> Sums:
         feature_f = feature_f + items_p @ features(counts_pk)
         if coincidence_kl is not None:
             coincidence_kl += coincidences(counts_pk, items_p)
-    return Sums(np.atleast_2d(feature_f), None if coincidence_kl is None else coincidence_kl[None])
+    return FeatureSums(np.atleast_2d(feature_f), None if coincidence_kl is None else coincidence_kl[None])
 
 
 def _resampled(patterns: Patterns, ordinal: bool, how: Resampling) -> tuple[dict[str, FloatArray], str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.agreement.coefficients import FloatArray, Sums, coefficients, coincidences, features
+from majorant.agreement.coefficients import FeatureSums, FloatArray, coefficients, coincidences, features
 from majorant.interval import Estimate
 from majorant.tally import Patterns
 from majorant.votes import IntArray
@@ -75,7 +75,7 @@ def resampled_coefficients(drawn: Units, n_boot: int, rng: np.random.Generator) 
             n_units, n_classes, _ = drawn.coincidence_ukl.shape
             coincidence_bkl = weight_bu @ drawn.coincidence_ukl.reshape(n_units, -1)
             coincidence_bkl = coincidence_bkl.reshape(-1, n_classes, n_classes)
-        parts.append(coefficients(Sums(weight_bu @ drawn.feature_uf, coincidence_bkl)))
+        parts.append(coefficients(FeatureSums(weight_bu @ drawn.feature_uf, coincidence_bkl)))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 from majorant import wording
 from majorant.answer.choice import MAJORITY
-from majorant.answer.difference import Difference, Expected, GoldLead
+from majorant.answer.difference import Difference, ExpectedGain, GoldLead
 from majorant.certify.certificate import ALIKE, Certificate, Claim
 from majorant.errors import ConfigError
 from majorant.gold.draw import Planned
@@ -44,7 +44,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class ModelEvidence:
     """What a model of the votes expects of the rule, and how far its assumptions were tested."""
 
     gain: Estimate  # in accuracy, over majority vote
@@ -83,7 +83,7 @@ class Answer:
     present: str = MAJORITY  # the rule in use, with which the other was compared
     gold: GoldLead | None = None
     expert: Outcome | None = None  # what labels drawn by design say, of this or of another question
-    model: Model | None = None
+    model: ModelEvidence | None = None
     withdrawn: Estimate | None = None  # what the model expected, in percentage points, where labels exclude it
     ask: Ask | None = None
     asked_for: bool = False  # the user named the rule
@@ -106,8 +106,8 @@ def weigh(
     *,
     other: str,
     apart: Difference,
-    model: Model,
-    expected: Expected | None,
+    model: ModelEvidence,
+    expected: ExpectedGain | None,
     gold: GoldLead | None,
     tolerance: float,
     level: float,
@@ -219,7 +219,7 @@ def with_sentences(facts: Answer, source: str, design: str | None = None) -> Ans
     )
 
 
-def _gain(apart: Difference, model: Model, gold: GoldLead | None, tolerance: float) -> tuple[Estimate, Basis]:
+def _gain(apart: Difference, model: ModelEvidence, gold: GoldLead | None, tolerance: float) -> tuple[Estimate, Basis]:
     """What is known of the gain, in accuracy, by the evidence that assumes least."""
     stake = apart.stake
     if gold is not None and (gold.used or gold.whole):
@@ -237,7 +237,7 @@ def _at_most(stake: float) -> Estimate:
 def _action(
     other: str,
     apart: Difference,
-    model: Model,
+    model: ModelEvidence,
     gain: Estimate,
     basis: Basis,
     tolerance: float,
@@ -259,14 +259,14 @@ def _action(
     return "ask"
 
 
-def _tie_gain(basis: Basis, expected: Expected | None, gold: GoldLead | None) -> float | None:
+def _tie_gain(basis: Basis, expected: ExpectedGain | None, gold: GoldLead | None) -> float | None:
     """Percentage points of the gain that come from ties, by the same evidence as the gain."""
     if basis == "gold" and gold is not None:
         return 100 * gold.tied_lead
     return None if expected is None else 100 * expected.tied
 
 
-def _withdrawn(model: Model, by_labels: Estimate | None) -> Estimate | None:
+def _withdrawn(model: ModelEvidence, by_labels: Estimate | None) -> Estimate | None:
     """What the model expected, where gold or expert labels exclude it."""
     gain = model.gain
     if by_labels is None or gain.value is None or by_labels.low is None or by_labels.high is None:
@@ -288,7 +288,7 @@ def assumptions_of(claim: Claim) -> tuple[tuple[str, ...], tuple[str, ...]]:
     )
 
 
-def model_of(certificate: Certificate, expected: Expected | None, stake: float) -> Model:
+def model_of(certificate: Certificate, expected: ExpectedGain | None, stake: float) -> ModelEvidence:
     """What the certificate's models say of the gain of a rule, given what it expects of itself.
 
     A rule believes in itself: it cannot gain more than the best rule that knows who voted, which the named claim
@@ -309,7 +309,7 @@ def model_of(certificate: Certificate, expected: Expected | None, stake: float) 
     gain = Estimate(None, reason="no model could be fitted")
     if expected is not None and loss.value is not None:
         gain = _bounded(expected, loss, stake)
-    return Model(
+    return ModelEvidence(
         gain=gain,
         failed=failed,
         untested=untested,
@@ -319,7 +319,7 @@ def model_of(certificate: Certificate, expected: Expected | None, stake: float) 
     )
 
 
-def _bounded(expected: Expected, loss: Estimate, stake: float) -> Estimate:
+def _bounded(expected: ExpectedGain, loss: Estimate, stake: float) -> Estimate:
     """The gain of the rule: its share of what the best rule gains, with the doubts about both.
 
     Where models disagree about it, the interval holds what each of them expects.

@@ -32,8 +32,8 @@ ECHO_ENTRIES = 100_000  # votes times classes of the items from which the echo i
 MOST_ENTRIES = 4_000_000  # and of those from which the temperature is
 MOST_TEMPERED = 50_000  # items; of more, every so manyth: two numbers are learned from them
 LIKELY_CASES, RARE = 2, 0.05
-LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_SLIP = 0.1, 20.0, 0.5
-FIRST_SLIP = 0.02
+LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_EPSILON = 0.1, 20.0, 0.5
+FIRST_EPSILON = 0.02
 FOLDS, FOLD_SEED = 5, 2**32 + 2
 UNSURE = 1e-300  # a probability of 0 counts as this
 
@@ -47,7 +47,7 @@ class Labels(Tabular):
     """
 
     fit: Fit
-    temper: Temper | None
+    calibration: Calibration | None
     reliability: Reliability
     source: Literal["gold", "votes"] | None
     echo: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
@@ -64,14 +64,14 @@ class Labels(Tabular):
         return columns | {name: column for name, column in probabilities.items() if name not in columns}
 
 
-class Temper(NamedTuple):
+class Calibration(NamedTuple):
     """What was learned about confidence: small, so that it goes wherever the items are.
 
     A gold item is tempered by what the gold labels of other items taught (`by_fold`), not by its own.
     """
 
     temperature: float  # probabilities are raised to 1 / temperature
-    slip: float  # the share of each item's probability that goes to all classes alike
+    epsilon: float  # the share of each item's probability that goes to all classes alike
     by_fold: tuple[tuple[float, float], ...] = ()
 
 
@@ -99,7 +99,7 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
     change_i = changes(votes, fit)
     if len(votes.labels) < 2 or not votes.n_votes:
         judged = reliability(votes, fit)
-        return Labels(fit=fit, temper=None, reliability=judged, source=None, echo=None, change_i=change_i)
+        return Labels(fit=fit, calibration=None, reliability=judged, source=None, echo=None, change_i=change_i)
     echo: float | None = None
     source: Literal["gold", "votes"] = "gold"
     if n_gold(votes) >= ENOUGH_GOLD:
@@ -107,22 +107,22 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
     else:
         lesson = _learn(votes, fit, refit, as_generator(rng))
         some = slice(None, None, len(lesson.score_sk) // MOST_TEMPERED + 1)
-        learned = Temper(*temper(lesson.score_sk[some], lesson.believed_sk[some]))
+        learned = Calibration(*learn_calibration(lesson.score_sk[some], lesson.believed_sk[some]))
         source, echo = "votes", lesson.echo
     calibrated = as_calibrated(learned, votes, fit)
     judged = reliability(votes, calibrated)
-    return Labels(fit=calibrated, temper=learned, reliability=judged, source=source, echo=echo, change_i=change_i)
+    return Labels(fit=calibrated, calibration=learned, reliability=judged, source=source, echo=echo, change_i=change_i)
 
 
-def _learn_from_gold(votes: Votes, fit: Fit) -> Temper:
-    """The temper of all gold items, and for each fold of them that of the others."""
+def _learn_from_gold(votes: Votes, fit: Fit) -> Calibration:
+    """The calibration of all gold items, and for each fold of them that of the others."""
     assert votes.gold_i is not None
     known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
     score_gk, gold_g = scores(_rows(fit, known)), votes.gold_i[known]
     truth_gk = np.eye(len(votes.labels))[gold_g]
     fold_g = _folds([votes.items[i] for i in known])
-    by_fold = tuple(temper(score_gk[fold_g != f], truth_gk[fold_g != f]) for f in range(FOLDS))
-    return Temper(*temper(score_gk, truth_gk), by_fold)
+    by_fold = tuple(learn_calibration(score_gk[fold_g != f], truth_gk[fold_g != f]) for f in range(FOLDS))
+    return Calibration(*learn_calibration(score_gk, truth_gk), by_fold)
 
 
 def _folds(names: Sequence[Hashable]) -> NDArray[np.int64]:
@@ -137,18 +137,18 @@ def scores(fit: Fit) -> FloatArray:
     return np.log(np.maximum(fit.posterior, UNSURE))
 
 
-def tempered(score_ik: FloatArray, temperature: float, slip: float) -> FloatArray:
-    """Probabilities in proportion to exp(score / temperature), with the share `slip` spread over all classes.
+def tempered(score_ik: FloatArray, temperature: float, epsilon: float) -> FloatArray:
+    """Probabilities in proportion to exp(score / temperature), with the share `epsilon` spread over all classes.
 
     >>> tempered(np.log([[.8, .2]]), 2.0, .1).round(3).tolist()
     [[0.65, 0.35]]
     """
     posterior_ik, _ = softmax_rows(score_ik / temperature)
-    return np.asarray((1 - slip) * posterior_ik + slip / score_ik.shape[1])
+    return np.asarray((1 - epsilon) * posterior_ik + epsilon / score_ik.shape[1])
 
 
-def temper(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]:
-    """The temperature and the slip under which what is believed of the items is least surprising."""
+def learn_calibration(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]:
+    """The temperature and the epsilon under which what is believed of the items is least surprising."""
 
     # As `tempered`, a row for each class: sums along the short axis would take most of the time.
     gap_ks, believed_ks = (score_sk - score_sk.max(axis=1, keepdims=True)).T.copy(), believed_sk.T.copy()
@@ -160,23 +160,23 @@ def temper(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[float, float]
         np.maximum(posterior_ks, UNSURE, out=posterior_ks)
         return -float(np.vdot(believed_ks, np.log(posterior_ks, out=posterior_ks))) / len(score_sk)
 
-    bounds = [(np.log(LEAST_TEMPERATURE), np.log(MOST_TEMPERATURE)), (0.0, MOST_SLIP)]
-    temperature, slip = least(surprise, [0.0, FIRST_SLIP], bounds, precision=1e-3, value_precision=1e-7).tolist()
-    return float(np.exp(temperature)), slip
+    bounds = [(np.log(LEAST_TEMPERATURE), np.log(MOST_TEMPERATURE)), (0.0, MOST_EPSILON)]
+    temperature, epsilon = least(surprise, [0.0, FIRST_EPSILON], bounds, precision=1e-3, value_precision=1e-7).tolist()
+    return float(np.exp(temperature)), epsilon
 
 
-def as_calibrated(learned: Temper | None, votes: Votes, fit: Fit) -> Fit:
+def as_calibrated(learned: Calibration | None, votes: Votes, fit: Fit) -> Fit:
     """The items of a rule with the confidence that was learned from some of them."""
     if learned is None:
         return fit
     score_ik = scores(fit)
-    posterior_ik = tempered(score_ik, learned.temperature, learned.slip)
+    posterior_ik = tempered(score_ik, learned.temperature, learned.epsilon)
     if learned.by_fold and votes.gold_i is not None:
         known = np.flatnonzero((votes.gold_i >= 0) & (votes.votes_i > 0))
         fold_g = _folds([votes.items[i] for i in known]) if len(known) else np.empty(0, np.int64)
-        for fold, (temperature, slip) in enumerate(learned.by_fold):
+        for fold, (temperature, epsilon) in enumerate(learned.by_fold):
             here = known[fold_g == fold]
-            posterior_ik[here] = tempered(score_ik[here], temperature, slip)
+            posterior_ik[here] = tempered(score_ik[here], temperature, epsilon)
     return keep_labels(fit, posterior_ik)
 
 

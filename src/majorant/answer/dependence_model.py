@@ -122,7 +122,7 @@ class ModelAverage(NamedTuple):
         return np.asarray(sum(w * case.posterior_ik for w, case in zip(self.weight_r, self.cases, strict=True)))
 
 
-class _Step(NamedTuple):
+class _EmStep(NamedTuple):
     posterior_ik: FloatArray
     evidence_i: FloatArray
     first_nk: FloatArray | None  # the probability that the vote is first-hand given the class; None where all are
@@ -222,7 +222,7 @@ def _converge(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, 
     return FittedModel(shape, echo, float(weight_i @ step.evidence_i), params, step.posterior_ik)
 
 
-def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, seen_nk: FloatArray | None) -> _Step:
+def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, seen_nk: FloatArray | None) -> _EmStep:
     """With `seen_nk`, what each vote has added to its worker's matrix, that is taken off again."""
     votes = arrays.votes
     own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], TINY)
@@ -246,7 +246,7 @@ def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, se
     else:
         log_ik, first_nk = _polya_urn(arrays, own_nk, echo)
     posterior_ik, evidence_i = softmax_rows(log_ik + np.log(params.prior_k))
-    return _Step(posterior_ik, evidence_i, first_nk)
+    return _EmStep(posterior_ik, evidence_i, first_nk)
 
 
 def _of_votes(arrays: VoteArrays, value_jkl: FloatArray) -> FloatArray:

@@ -157,7 +157,7 @@ def _leads(part: Part, fit: Fit) -> _Leads:
     return _Leads(lead_g, tied_g, key_g, len(known))
 
 
-class Expected(NamedTuple):
+class ExpectedGain(NamedTuple):
     """What a rule expects of itself against majority vote, if its own probabilities hold."""
 
     gain: float  # in accuracy
@@ -169,7 +169,9 @@ class Expected(NamedTuple):
     most: float
 
 
-def expected_gain(majority: Fit, fit: Fit, belief_ik: FloatArray, models: Sequence[FloatArray] = ()) -> Expected | None:
+def expected_gain(
+    majority: Fit, fit: Fit, belief_ik: FloatArray, models: Sequence[FloatArray] = ()
+) -> ExpectedGain | None:
     """The gain of a fit over majority vote if `belief_ik` are the probabilities; None where they do not differ.
 
     `models` are the probabilities of single models, of which the belief may be the mean.
@@ -192,7 +194,7 @@ def expected_gain(majority: Fit, fit: Fit, belief_ik: FloatArray, models: Sequen
     mean_d, square_d = (posterior_dk * lead_dk).sum(axis=1), (posterior_dk * lead_dk**2).sum(axis=1)
     tied_d, n_items = before_ik[differ_i].max(axis=1) < 1, len(differ_i)
     gains = [float((model_dk * lead_dk).sum()) / n_items for model_dk in (posterior_dk, *each)]
-    return Expected(
+    return ExpectedGain(
         gain=gains[0],
         luck=float(np.sqrt((square_d - mean_d**2).sum())) / n_items,
         tied=float(mean_d[tied_d].sum()) / n_items,

@@ -29,7 +29,7 @@ class Flag(NamedTuple):
     evidence: str
 
 
-class Record(NamedTuple):
+class WorkerRecord(NamedTuple):
     """What the flags are judged by; axis j."""
 
     votes_jl: IntArray
@@ -40,7 +40,7 @@ class Record(NamedTuple):
     chance_j: FloatArray
 
 
-def find_flags(votes: Votes, fit: Fit, record: Record, level: float) -> list[list[Flag]]:
+def find_flags(votes: Votes, fit: Fit, record: WorkerRecord, level: float) -> list[list[Flag]]:
     """The flags of each worker, those about accuracy first."""
     flags: list[list[Flag]] = [[] for _ in votes.workers]
     votes_j = record.votes_jl.sum(axis=1)
@@ -68,7 +68,7 @@ def holm(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
     return adjusted
 
 
-def _accuracy_flags(flags: list[list[Flag]], record: Record, enough_j: NDArray[np.bool_], level: float) -> None:
+def _accuracy_flags(flags: list[list[Flag]], record: WorkerRecord, enough_j: NDArray[np.bool_], level: float) -> None:
     """Worse than guessing; or not told from guessing, and less than half as far above it as the middle worker."""
     accuracy_j, chance_j = np.nan_to_num(record.accuracy_j), np.nan_to_num(record.chance_j)
     votes_j = record.votes_jl.sum(axis=1)
@@ -99,7 +99,7 @@ def _fewer(accuracy_j: FloatArray, known_j: FloatArray, expected_j: FloatArray) 
 
 
 def _one_label_flags(
-    flags: list[list[Flag]], votes: Votes, fit: Fit, record: Record, enough_j: NDArray[np.bool_], level: float
+    flags: list[list[Flag]], votes: Votes, fit: Fit, record: WorkerRecord, enough_j: NDArray[np.bool_], level: float
 ) -> None:
     """One label throughout, where a worker like the rest of the crowd would not have given it on all these items."""
     votes_j = record.votes_jl.sum(axis=1)

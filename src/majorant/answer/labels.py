@@ -96,7 +96,7 @@ class LabelCounts(NamedTuple):
     without_votes: int
 
 
-class Outcome(NamedTuple):
+class LabelChanges(NamedTuple):
     """What becomes of the items by majority vote and by a rule; the outcomes of parts of the items add up."""
 
     majority: LabelCounts
@@ -122,20 +122,20 @@ def labels_of_fit(fit: Fit) -> LabelCounts:
     return LabelCounts(items_k, int(fit.tied_i.sum()), int((fit.votes_i == 0).sum()))
 
 
-def compare_labels(majority: Fit, fit: Fit) -> Outcome:
+def compare_labels(majority: Fit, fit: Fit) -> LabelChanges:
     """What becomes of the items of two fits."""
     size = len(majority.label_values) + 1
     voted_i = majority.votes_i > 0
     before_i, after_i = majority.codes()[voted_i] % size, fit.codes()[voted_i] % size  # NO_LABEL is -1
     flow_kl = np.bincount(before_i * np.int64(size) + after_i, minlength=size * size).reshape(size, size)
-    return Outcome(labels_of_fit(majority), labels_of_fit(fit), flow_kl)
+    return LabelChanges(labels_of_fit(majority), labels_of_fit(fit), flow_kl)
 
 
-def outcome(backend: Backend, fit: Fit) -> Outcome:
+def outcome(backend: Backend, fit: Fit) -> LabelChanges:
     """What becomes of all items by majority vote and by a fit, wherever they lie."""
     told = rows_alone(fit)
 
-    def of_part(part: Part) -> Outcome:
+    def of_part(part: Part) -> LabelChanges:
         return compare_labels(Majority().fit(part.votes), part.of(told))
 
     return backend.sum(of_part, doing="counting")

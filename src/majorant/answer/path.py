@@ -10,7 +10,7 @@ BEATEN = "Not the best rule that ignores who voted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PathStep:
     """A question with two answers: `on` leads to the next one, `off` ends at `exit`.
 
     `answer` is the one that these votes gave, None where the way did not lead here; `why` is what it rests on.
@@ -28,7 +28,7 @@ class Step:
 class Path:
     """The steps, and where they end if every answer leads on."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     end: str
 
     @property
@@ -54,12 +54,12 @@ def decision_path(certificate: Certificate) -> Path:
     return Path(tuple(taken), "The best rule of all, if the model holds")
 
 
-def _steps(certificate: Certificate) -> list[Step]:
+def _steps(certificate: Certificate) -> list[PathStep]:
     claim, gold, level = certificate.anonymous, certificate.gold, certificate.level
     steps = [_gold(gold)] if gold is not None and _overrules(gold, claim) else []
     told = claim.verdict != "unidentified"
     steps.append(
-        Step(
+        PathStep(
             question="Can the votes tell how good the voters are?",
             on="yes",
             off="no",
@@ -79,9 +79,9 @@ def _overrules(gold: Claim, claim: Claim) -> bool:
     return gold.verdict in same and claim.verdict not in same[gold.verdict]
 
 
-def _gold(gold: Claim) -> Step:
+def _gold(gold: Claim) -> PathStep:
     good = "By gold, as good as any rule that ignores who voted"
-    return Step(
+    return PathStep(
         question="Do gold labels alone settle it?",
         on="no",
         off="yes",
@@ -91,14 +91,14 @@ def _gold(gold: Claim) -> Step:
     )
 
 
-def _independent(claim: Claim) -> Step:
+def _independent(claim: Claim) -> PathStep:
     gate = claim.gates[0] if claim.gates else None
     on = "yes"
     if gate is None or gate.passed is None:
         on = "assumed, cannot be tested"
     elif not gate.passed and claim.verdict != "void":
         on = "yes, given item difficulty"
-    return Step(
+    return PathStep(
         question="Are votes on an item independent, given its true label?",
         on=on,
         off="no",
@@ -108,11 +108,11 @@ def _independent(claim: Claim) -> Step:
     )
 
 
-def _inside(claim: Claim) -> Step:
+def _inside(claim: Claim) -> PathStep:
     margin = claim.margin
     inside = margin is not None and margin > 0
     sure = claim.verdict == "refuted"
-    return Step(
+    return PathStep(
         question="Do class balance and noise lie where majority vote is optimal?",
         on="inside",
         off="outside",
@@ -122,10 +122,10 @@ def _inside(claim: Claim) -> Step:
     )
 
 
-def _certain(claim: Claim, level: float) -> Step:
+def _certain(claim: Claim, level: float) -> PathStep:
     more = "fresh items" if not claim.more_items else f"about {claim.more_items:,} fresh items"
     on = claim.verdict if claim.verdict in ("proved", "supported") else "proved or supported"
-    return Step(
+    return PathStep(
         question=f"Is that certain, at {100 * level:g} %?",
         on=on,
         off="not yet",
@@ -135,11 +135,11 @@ def _certain(claim: Claim, level: float) -> Step:
     )
 
 
-def _named(named: Claim | None) -> Step:
+def _named(named: Claim | None) -> PathStep:
     verdict = "undecided" if named is None else named.verdict
     off = "no" if verdict == "refuted" else "not known"
     gain = "gains more" if verdict == "refuted" else "may gain more"
-    return Step(
+    return PathStep(
         question="Is it also as good as any rule that knows who voted?",
         on="yes",
         off=off,

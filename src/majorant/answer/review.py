@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.answer.calibrate import Temper, as_calibrated
+from majorant.answer.calibrate import Calibration, as_calibrated
 from majorant.answer.labels import DIGITS, two_best
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.estimate.confusion import coin_confusions
@@ -101,20 +101,20 @@ class Reviewed(NamedTuple):
 
 
 def review_all(
-    backend: Backend, fit: Fit, temper: Temper | None, *, good: NDArray[np.bool_], crowd: FloatArray
+    backend: Backend, fit: Fit, calibration: Calibration | None, *, good: NDArray[np.bool_], crowd: FloatArray
 ) -> Reviewed:
     """The review of all items, wherever they lie: the most doubtful are found part by part, and taken into memory."""
     told = rows_alone(fit)
 
     def doubtful(part: Part) -> tuple[IntArray, FloatArray]:
-        known = as_calibrated(temper, part.votes, part.of(told))
+        known = as_calibrated(calibration, part.votes, part.of(told))
         doubt_i = 1 - np.where((known.votes_i > 0)[:, None], known.posterior, known.prior).max(axis=1)
         return _most(np.arange(len(doubt_i)) + part.start, doubt_i.round(DIGITS))
 
     parts = list(backend.map(doubtful, doing="judging"))
     item_p, _ = _most(*(np.concatenate([part[n] for part in parts]) for n in (0, 1)))
     votes = backend.take(item_p)
-    some = as_calibrated(temper, votes, fit_of_items(backend, fit, item_p))
+    some = as_calibrated(calibration, votes, fit_of_items(backend, fit, item_p))
     return Reviewed(votes, some, review(votes, some, good=good, crowd=crowd, n_items=backend.votes.shape[0]))
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.answer.flags import Record, find_flags
+from majorant.answer.flags import WorkerRecord, find_flags
 from majorant.answer.redundancy import redundancy_flags
 from majorant.backend import Part, as_backend, fit_of_items, rows_alone
 from majorant.defaults import LEVEL
@@ -123,7 +123,7 @@ def workers_from(sums: WorkerSums, votes: Votes, fit: Fit, *, level: float) -> W
     known_j = _known_votes(accuracy_j, doubt_j, votes_j)
     low_j, high_j = _interval(accuracy_j, known_j, level)
     chance_j = label_share_jl @ fit.prior
-    found = find_flags(votes, fit, Record(votes_jl, known_j, accuracy_j, low_j, high_j, chance_j), level)
+    found = find_flags(votes, fit, WorkerRecord(votes_jl, known_j, accuracy_j, low_j, high_j, chance_j), level)
     found = [one + more for one, more in zip(found, redundancy_flags(votes, fit, accuracy_j, level), strict=True)]
     weight_j, unit = vote_weights(votes, fit)
     assessed = Workers(

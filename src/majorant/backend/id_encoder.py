@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend.store import Names, NameWriter
+from majorant.backend.store import NameWriter, StoredNames
 from majorant.database import connect
 from majorant.errors import DataError
 from majorant.io.frames import kind_key
@@ -233,10 +233,10 @@ class IdEncoder:
             self.writer.add(self.coder.known)
         self.writer.close()
         if self.alike:
-            self._refuse_alike(Names(self.writer.path, self.writer.n_names, self.kind))
+            self._refuse_alike(StoredNames(self.writer.path, self.writer.n_names, self.kind))
         return self.writer.n_names
 
-    def _refuse_alike(self, values: Names) -> None:
+    def _refuse_alike(self, values: StoredNames) -> None:
         seen: dict[Any, Any] = {}
         for value in values:
             other = seen.setdefault(kind_key(value), value)

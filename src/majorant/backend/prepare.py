@@ -19,13 +19,13 @@ from majorant.atomic import make_folder
 from majorant.backend.budget import BASE, require
 from majorant.backend.sorting import RowsWanted, Sorted, sort_votes
 from majorant.backend.spill import Report, Spilled, silent, spill
-from majorant.backend.store import MANIFEST, Names, StoredVotes, no_room, open_store, write_manifest, write_values
+from majorant.backend.store import MANIFEST, StoredNames, StoredVotes, no_room, open_store, write_manifest, write_values
 from majorant.errors import ConfigError, DataError
 from majorant.io.build import no_votes
 from majorant.io.files import ENDINGS, files_in
 from majorant.io.gold import Gold, one_gold, read_gold
 from majorant.io.item_columns import item_text
-from majorant.io.labels import Labelled, name_labels
+from majorant.io.labels import LabelCodes, name_labels
 from majorant.io.network import is_address
 from majorant.io.notes import make_account
 from majorant.io.opening import open_table
@@ -131,11 +131,11 @@ def _wide() -> ConfigError:
 def _gold(spilled: Spilled, options: ReadOptions) -> Gold | None:
     if options.gold_file is None:
         return None
-    items = Names(spilled.folder / "items.parquet", spilled.n_ids["item"], spilled.coded.table.kind)
+    items = StoredNames(spilled.folder / "items.parquet", spilled.n_ids["item"], spilled.coded.table.kind)
     return read_gold(options.gold_file, options.for_gold(), items)
 
 
-def _facts(spilled: Spilled, named: Labelled, found: Sorted, fingerprint: str, place: Path) -> dict[str, Any]:
+def _facts(spilled: Spilled, named: LabelCodes, found: Sorted, fingerprint: str, place: Path) -> dict[str, Any]:
     return {
         "fingerprint": fingerprint,
         "shape": [spilled.n_ids["item"], spilled.n_ids["worker"], len(named.labels)],

@@ -26,11 +26,11 @@ from majorant.backend.spill import (
     silent,
     unpack,
 )
-from majorant.backend.store import PER_GROUP, Names
-from majorant.io.build import Ballots, abstained, gold_codes, resolve_votes
+from majorant.backend.store import PER_GROUP, StoredNames
+from majorant.io.build import SortedVotes, abstained, gold_codes, resolve_votes
 from majorant.io.collect import Coded
 from majorant.io.ids import Ids, slices_of_items
-from majorant.io.labels import Labelled, vote_mask
+from majorant.io.labels import LabelCodes, vote_mask
 from majorant.io.notes import LISTED, Coverage
 from majorant.io.options import ReadOptions
 from majorant.io.repeats import Resolved
@@ -51,7 +51,7 @@ class ResolvedItems:
 
     start: int
     stop: int
-    ballots: Ballots
+    ballots: SortedVotes
     resolved: Resolved
     arrays: dict[str, NDArray[np.int32]]
     abstaining: bool
@@ -61,11 +61,11 @@ class ResolvedItems:
 class Resolver:
     """What does not change from bucket to bucket; buckets may be resolved by several threads at once."""
 
-    def __init__(self, spilled: Spilled, named: Labelled, options: ReadOptions) -> None:
+    def __init__(self, spilled: Spilled, named: LabelCodes, options: ReadOptions) -> None:
         self.spilled, self.named, self.options = spilled, named, options
         kind = spilled.coded.table.kind
-        self.items = Names(spilled.folder / "items.parquet", spilled.n_ids["item"], kind)
-        self.workers = list(Names(spilled.folder / "workers.parquet", spilled.n_ids["worker"], kind))
+        self.items = StoredNames(spilled.folder / "items.parquet", spilled.n_ids["item"], kind)
+        self.workers = list(StoredNames(spilled.folder / "workers.parquet", spilled.n_ids["worker"], kind))
         self.label_values = decode(spilled.coded.known["label"], kind)
         self.label_of = np.roll(named.label_map, 1)  # by raw code plus one, as a key holds it
         self.all_votes = bool(spilled.uses.all())  # no raw label means that there is no vote
@@ -81,7 +81,7 @@ class Resolver:
             arrays["gold"] = self.named.gold_i[start:stop]
         return ResolvedItems(start, stop, ballots, Resolved(), arrays, False, ())
 
-    def _plain(self, records: Records, start: int, stop: int) -> tuple[Ballots, Codes] | None:
+    def _plain(self, records: Records, start: int, stop: int) -> tuple[SortedVotes, Codes] | None:
         """The usual case in few passes: every row is a vote and nothing else, and nobody votes on an item twice."""
         if records.dtype.names != ("key",) or not self.all_votes:
             return None
@@ -94,7 +94,7 @@ class Resolver:
         raw_n = ordered["key"] & LABEL_MASK
         if raw_n.min(initial=1) < 1:
             return None
-        return Ballots(
+        return SortedVotes(
             item_n=np.repeat(np.arange(stop - start, dtype=np.int32), votes_i),
             worker_n=(pair_n & WORKER_MASK).astype(np.int32),
             label_n=self.label_of.take(raw_n),
@@ -138,7 +138,7 @@ class Resolver:
 class _Some(Sequence[Any]):
     """The names of some items: how many they are is known, what they are is read only for a message."""
 
-    def __init__(self, names: Names, start: int, stop: int) -> None:
+    def __init__(self, names: StoredNames, start: int, stop: int) -> None:
         self.names, self.start, self.stop = names, start, stop
 
     def __len__(self) -> int:
@@ -172,7 +172,7 @@ class Sorted:
     coverage: Coverage | None = None
 
 
-class _Piece(NamedTuple):
+class _BucketPiece(NamedTuple):
     """Some items of a bucket whose rows fit into memory together."""
 
     bucket: int
@@ -183,7 +183,7 @@ class _Piece(NamedTuple):
 
 
 def sort_votes(
-    spilled: Spilled, named: Labelled, folder: Path, options: ReadOptions, *, memory: int, report: Report = silent
+    spilled: Spilled, named: LabelCodes, folder: Path, options: ReadOptions, *, memory: int, report: Report = silent
 ) -> Sorted:
     """Write votes.parquet, a row group for some whole items each, and one file for each number that items have."""
     import pyarrow as pa
@@ -191,13 +191,13 @@ def sort_votes(
 
     n_threads = thread_count(options.threads)
     limit = min(memory // 2 // (n_threads + 1) // BYTES_PER_ROW, MOST_ROWS)
-    resolver, found, coverage = Resolver(spilled, named, options), Sorted(), _Coverage(spilled, named)
+    resolver, found, coverage = Resolver(spilled, named, options), Sorted(), _CoverageCounter(spilled, named)
     columns = {"item": pa.int32(), "worker": pa.int32(), "label": pa.int32()}
     packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than a dictionary, or than no packing
     if "seconds" in (spilled.dtype.names or ()):
         columns["seconds"] = pa.float64()
 
-    def resolved(piece: _Piece) -> ResolvedItems:
+    def resolved(piece: _BucketPiece) -> ResolvedItems:
         return resolver.resolve(piece.start, piece.stop, _rows(spilled, piece), piece.bucket * PER_GROUP)
 
     pieces = list(_pieces(spilled, limit))
@@ -216,10 +216,10 @@ def sort_votes(
     return found
 
 
-class _Coverage:
+class _CoverageCounter:
     """Which labels, items and workers the votes reach, counted as they pass by."""
 
-    def __init__(self, spilled: Spilled, named: Labelled) -> None:
+    def __init__(self, spilled: Spilled, named: LabelCodes) -> None:
         self.named = named
         self.votes_l = np.zeros(len(named.labels), dtype=np.int64)
         self.heard_j = np.zeros(spilled.n_ids["worker"], dtype=bool)
@@ -252,7 +252,7 @@ class _Coverage:
         )
 
 
-def _pieces(spilled: Spilled, limit: int) -> Iterator[_Piece]:
+def _pieces(spilled: Spilled, limit: int) -> Iterator[_BucketPiece]:
     """The buckets, each in as many ranges of whole items as it takes for one to fit into memory."""
     for number in range(spilled.n_buckets):
         start = number * PER_GROUP
@@ -260,18 +260,18 @@ def _pieces(spilled: Spilled, limit: int) -> Iterator[_Piece]:
         path = spilled.bucket(number)
         n_rows = path.stat().st_size // spilled.dtype.itemsize if path.exists() else 0
         if n_rows <= limit:
-            yield _Piece(number, start, stop, True, True)
+            yield _BucketPiece(number, start, stop, True, True)
             continue
         rows_i = sum(np.bincount(items_of(chunk["key"]), minlength=stop - start) for chunk in _chunks(spilled, number))
         end_i = np.concatenate([[0], np.cumsum(rows_i)])
         first = 0
         while first < stop - start:
             last = max(first + 1, int(np.searchsorted(end_i, end_i[first] + limit, side="right")) - 1)
-            yield _Piece(number, start + first, start + last, False, last == stop - start)
+            yield _BucketPiece(number, start + first, start + last, False, last == stop - start)
             first = last
 
 
-def _rows(spilled: Spilled, piece: _Piece) -> Records:
+def _rows(spilled: Spilled, piece: _BucketPiece) -> Records:
     """The rows of the items of a piece, in their order."""
     if piece.whole:
         path = spilled.bucket(piece.bucket)

@@ -18,7 +18,7 @@ from majorant.backend.id_encoder import IdEncoder
 from majorant.backend.store import PER_GROUP
 from majorant.io.collect import Coded, Span, encode_part, no_rows, part_seconds
 from majorant.io.options import ReadOptions
-from majorant.io.table import Part, Table
+from majorant.io.table import Table, TableRows
 from majorant.io.values import decode, is_vote, voted
 from majorant.io.vocabulary import Coder, Codes
 
@@ -189,7 +189,7 @@ def _record(table: Table, rows: bool) -> np.dtype[np.void]:
 
 
 def _codes(
-    part: Part,
+    part: TableRows,
     span: Span,
     table: Table,
     coders: Mapping[str, Coder],
@@ -210,7 +210,9 @@ def _codes(
     return codes
 
 
-def _records(codes: Mapping[str, Codes], part: Part, span: Span, table: Table, dtype: np.dtype[np.void]) -> Records:
+def _records(
+    codes: Mapping[str, Codes], part: TableRows, span: Span, table: Table, dtype: np.dtype[np.void]
+) -> Records:
     key_n = pack(codes["item"] & np.int32(PER_GROUP - 1), codes["worker"], codes["label"])
     names = dtype.names or ()
     if names == ("key",):

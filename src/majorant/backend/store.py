@@ -73,7 +73,7 @@ class NameWriter:
         self.waiting, self.n_waiting = [every.slice(n_names)], self.n_waiting - n_names
 
 
-class Names(Sequence[Hashable]):
+class StoredNames(Sequence[Hashable]):
     """The names in a file, as the user's own values; a few row groups at a time are in memory."""
 
     def __init__(self, path: Path, n_names: int, kind: str) -> None:
@@ -147,7 +147,7 @@ class StoredVotes:
 
     folder: Path
     account: Account
-    items: Names
+    items: StoredNames
     workers: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
     slices: tuple[Hashable, ...]
@@ -273,15 +273,15 @@ def open_store(folder: Path) -> StoredVotes | None:
     if facts.get("format") != FORMAT:
         return None
     n_items, n_workers, n_classes = facts["shape"]
-    items = Names(folder / "items.parquet", n_items, facts["kind"])
+    items = StoredNames(folder / "items.parquet", n_items, facts["kind"])
     arrays = {name: _mapped(folder / f"{name}_i", n_items) for name in facts["arrays"]}
     return StoredVotes(
         folder=folder,
         account=_account(facts["account"]),
         items=items,
-        workers=tuple(Names(folder / "workers.parquet", n_workers, facts["kind"])),
-        labels=tuple(Names(folder / "labels.parquet", n_classes, facts["label_kind"])),
-        slices=tuple(Names(folder / "slices.parquet", facts["n_slices"], facts["slice_kind"])),
+        workers=tuple(StoredNames(folder / "workers.parquet", n_workers, facts["kind"])),
+        labels=tuple(StoredNames(folder / "labels.parquet", n_classes, facts["label_kind"])),
+        slices=tuple(StoredNames(folder / "slices.parquet", facts["n_slices"], facts["slice_kind"])),
         item_g=np.array(facts["item_g"], dtype=np.int64),
         vote_g=np.array(facts["vote_g"], dtype=np.int64),
         votes_i=arrays["votes"],
@@ -336,7 +336,7 @@ def _joined(column: Any) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype), *parts])
 
 
-class Numbers(Names):
+class Numbers(StoredNames):
     """1, 2, ... in place of the names in a file."""
 
     def take(self, code_p: IntArray) -> list[Hashable]:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from majorant.certify.named.design import Design
+from majorant.certify.named.design import VotingDesign
 from majorant.frozen import lock
 from majorant.interval import Estimate
 
@@ -114,7 +114,7 @@ class Certificate:
     named: Claim | None = None
     gold: Claim | None = None
     dependence: Dependence | None = None
-    design: Design | None = None
+    design: VotingDesign | None = None
 
     def __repr__(self) -> str:
         claims = [claim for claim in (self.anonymous, self.named, self.gold) if claim is not None]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import Engine, Job, memory_options
+from majorant.cli.backend import EngineChoice, Job, memory_options
 from majorant.cli.export import ENDINGS, export_option, export_text
 from majorant.cli.options import Grouped, as_flags, common_options, placed, spreadsheet_option, table_option
 from majorant.cli.progress import at_work
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @common_options
 def aggregate(
     source: Source,
-    engine: Engine,
+    engine: EngineChoice,
     method: str,
     ties: Ties,
     out: str,
@@ -99,7 +99,7 @@ def aggregate(
 
 def _aggregate(
     source: Source,
-    engine: Engine,
+    engine: EngineChoice,
     method: str,
     ties: Ties,
     out: str,

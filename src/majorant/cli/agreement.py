@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.backend import Engine, Job, memory_options
+from majorant.cli.backend import EngineChoice, Job, memory_options
 from majorant.cli.options import Grouped, as_flags, common_options, level_option
 from majorant.cli.source import Source, input_options
 
@@ -14,7 +14,7 @@ from majorant.cli.source import Source, input_options
 @memory_options
 @level_option
 @common_options
-def agreement(source: Source, engine: Engine, level: float, seed: int, as_json: bool, quiet: bool) -> None:
+def agreement(source: Source, engine: EngineChoice, level: float, seed: int, as_json: bool, quiet: bool) -> None:
     """How well the workers agree, beyond chance."""
     with engine.backend(Job(source=source)) as backend:
         from majorant.pipeline import measure_agreement

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import Engine, Job, engine_options
+from majorant.cli.backend import EngineChoice, Job, engine_options
 from majorant.cli.options import Grouped, common_options, level_option, placed, tolerance_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, Source, input_options
@@ -102,7 +102,7 @@ class _NameLists(Grouped):
 @engine_options
 @level_option
 @common_options
-def ask(source: Source, engine: Engine, **options: Any) -> None:
+def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
     """Which items an expert should label, so that a few labels settle it without any model."""
     from majorant.io.tasks import ENDINGS
 

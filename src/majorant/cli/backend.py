@@ -36,7 +36,7 @@ class Job:
     masked: bool = False
 
 
-class Engine(Protocol):
+class EngineChoice(Protocol):
     """Somewhere to work on votes."""
 
     flag: ClassVar[str]  # what the user says for it, to be left out where something else needs all votes in memory
@@ -144,7 +144,7 @@ class OnSpark:
                 votes.close()
 
 
-ENGINES: dict[str, Callable[[str | None], Engine]] = {  # by the word of --engine, from that of --master
+ENGINES: dict[str, Callable[[str | None], EngineChoice]] = {  # by the word of --engine, from that of --master
     MEMORY: lambda _: InMemory(),
     "spark": lambda master: OnSpark(master or "local[*]"),
 }
@@ -165,7 +165,7 @@ _ENGINE = (
 )
 
 
-def refuse_together(engine: Engine, **options: Any) -> None:
+def refuse_together(engine: EngineChoice, **options: Any) -> None:
     """Refuse options that do not go with an engine."""
     for name, why in engine.refused.items():
         if options.get(name):
@@ -195,7 +195,7 @@ def _with_engine(command: Command, options: tuple[Callable[[Any], Any], ...]) ->
     return with_engine
 
 
-def _engine(name: str | None, master: str | None, memory: str | None, work: str | None, resume: bool) -> Engine:
+def _engine(name: str | None, master: str | None, memory: str | None, work: str | None, resume: bool) -> EngineChoice:
     name = name or MEMORY
     if name not in ENGINES:
         raise ConfigError(f"--engine {name}: choose one of {', '.join(ENGINES)}.")

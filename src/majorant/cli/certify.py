@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import Engine, Job, memory_options
+from majorant.cli.backend import EngineChoice, Job, memory_options
 from majorant.cli.options import Grouped, claim_option, common_options, level_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options, say_notes
@@ -38,7 +38,7 @@ EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any oth
 @common_options
 def certify(
     source: Source,
-    engine: Engine,
+    engine: EngineChoice,
     claim: str | None,
     labels: str | None,
     plug_in: str | None,

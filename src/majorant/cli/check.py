@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import Engine, Job, engine_options, refuse_together
+from majorant.cli.backend import EngineChoice, Job, engine_options, refuse_together
 from majorant.cli.export import export_option, export_path, export_text
 from majorant.cli.options import (
     Grouped,
@@ -75,7 +75,7 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
 @claim_option
 @level_option
 @common_options
-def check(source: Source, engine: Engine, by: str | None, out: str | None, **options: Any) -> None:
+def check(source: Source, engine: EngineChoice, by: str | None, out: str | None, **options: Any) -> None:
     """Keep majority vote, switch to another rule, or ask an expert about a few items.
 
     Five lines: the answer, what is gained, on what evidence, the files written, what to do next.
@@ -120,7 +120,7 @@ def check(source: Source, engine: Engine, by: str | None, out: str | None, **opt
 
 
 def _check(
-    engine: Engine, job: Job, out: str | None, how: dict[str, Any], options: dict[str, Any]
+    engine: EngineChoice, job: Job, out: str | None, how: dict[str, Any], options: dict[str, Any]
 ) -> tuple[dict[str, Any], list[Path]]:
     """The line, wherever the votes are to be worked on; the facts, and the files that were written."""
     labelled, source = None, job.source
@@ -159,7 +159,7 @@ def _early(claim: Claim) -> None:
     click.echo(first_verdict(claim.why), err=True)
 
 
-def _refuse_elsewhere(engine: Engine, options: dict[str, Any]) -> None:
+def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
     """What does not go together, with what to leave out."""
     if options["out"] is not None and Path(options["out"]).suffix in ONE_FILE:
         raise ConfigError(f"--out names a folder, and {options['out']} is one file. The page alone: --report FILE.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.backend import Engine, Job, memory_options
+from majorant.cli.backend import EngineChoice, Job, memory_options
 from majorant.cli.options import (
     Grouped,
     as_flags,
@@ -29,7 +29,7 @@ from majorant.defaults import WORKER_METHOD
 @common_options
 def workers(
     source: Source,
-    engine: Engine,
+    engine: EngineChoice,
     method: str,
     out: str,
     spreadsheet: bool,

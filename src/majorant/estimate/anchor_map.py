@@ -12,7 +12,7 @@ from majorant.blocks import Engine
 from majorant.estimate.anchors import block_gold, gold_counts, prepare_gold, without_gold
 from majorant.estimate.confusion import confusion_tables
 from majorant.estimate.fit import Estimator, Fit, fit_of
-from majorant.estimate.tables import Counts, Tables, posterior
+from majorant.estimate.tables import ExpectedCounts, Tables, posterior
 from majorant.estimate.weighted import item_rows
 from majorant.kernels import Block, FloatArray, gather, shares, softmax_rows
 from majorant.theory.checks import safe_log
@@ -70,7 +70,7 @@ class AnchorMap(Estimator):
             confusion=confusion_jkl[0] if self.shared else confusion_jkl,
         )
 
-    def _without_own_gold(self, block: Block, gold_i: IntArray, tables: Tables, counts: Counts) -> FloatArray:
+    def _without_own_gold(self, block: Block, gold_i: IntArray, tables: Tables, counts: ExpectedCounts) -> FloatArray:
         """The posterior where each gold item is left out of the counts by which it is judged.
 
         Leaving it out changes the row of its own class and that class's share alone, so one score of the item.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from majorant.blocks import Engine
 from majorant.errors import ConfigError
 from majorant.estimate.em import Prepared, prepare
-from majorant.estimate.tables import Counts
+from majorant.estimate.tables import ExpectedCounts
 from majorant.kernels import Block, FloatArray, scatter, weighted_sum
 from majorant.votes import IntArray, Votes
 
@@ -35,7 +35,7 @@ def without_gold(block: Block) -> Block:
     return replace(block, gold_i=None)
 
 
-def gold_counts(prepared: Prepared, votes: Votes) -> Counts:
+def gold_counts(prepared: Prepared, votes: Votes) -> ExpectedCounts:
     """Votes of each worker on items of each gold class, (J, K, K), and the gold items of each class."""
     n_workers, n_classes = prepared.totals.n_workers, prepared.totals.n_labels
 
@@ -47,4 +47,4 @@ def gold_counts(prepared: Prepared, votes: Votes) -> Counts:
         return scatter(block, class_ik), weighted_sum(block, class_ik)
 
     votes_ck, items_k = prepared.engine.map_sum(step)
-    return Counts(votes_ck.reshape(n_workers, n_classes, n_classes).transpose(0, 2, 1), items_k, 0.0)
+    return ExpectedCounts(votes_ck.reshape(n_workers, n_classes, n_classes).transpose(0, 2, 1), items_k, 0.0)

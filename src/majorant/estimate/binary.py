@@ -27,7 +27,7 @@ DENSE_UP_TO = 64  # workers
 NO_SIDE = 1e-9  # a vector of length 1 whose entries sum to less has no direction
 
 
-class Agreement(NamedTuple):
+class PairAgreement(NamedTuple):
     """Mean product of the signs of two workers over their common items, and how many these are; no diagonal."""
 
     mean_ab: csr_array[Any]
@@ -57,7 +57,7 @@ def item_worker(votes: Votes, value_n: FloatArray) -> csr_array[Any]:
     return matrix_ij
 
 
-def agreement(name: str, votes: Votes, weight_i: FloatArray) -> Agreement:
+def agreement(name: str, votes: Votes, weight_i: FloatArray) -> PairAgreement:
     """How each two workers agree on the items they share; NotIdentified where no two share one.
 
     A worker who votes more than once on an item counts there with the mean of his signs.  Of a worker's co-workers
@@ -82,7 +82,7 @@ def agreement(name: str, votes: Votes, weight_i: FloatArray) -> Agreement:
     for matrix in (items_ab, raised_ab):
         matrix.sort_indices()
     mean_ab = csr_array((raised_ab.data / items_ab.data - 2, items_ab.indices, items_ab.indptr), shape=items_ab.shape)
-    return Agreement(mean_ab, items_ab)
+    return PairAgreement(mean_ab, items_ab)
 
 
 def leading_vector(times: Callable[[FloatArray], FloatArray], n_workers: int) -> FloatArray:

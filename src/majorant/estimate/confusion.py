@@ -10,7 +10,7 @@ import numpy as np
 from majorant.errors import ConfigError
 from majorant.estimate.em import Prepared
 from majorant.estimate.fit import Fit, fit_of
-from majorant.estimate.tables import Counts, Tables, expect, share_counts, sum_of_logs
+from majorant.estimate.tables import ExpectedCounts, Tables, expect, share_counts, sum_of_logs
 from majorant.kernels import FloatArray, shares
 from majorant.theory.checks import safe_log
 from majorant.votes import Votes
@@ -33,7 +33,7 @@ class ConfusionModel:
         """Log-probabilities of each vote under each class."""
         return confusion_tables(*params)
 
-    def m_step(self, counts: Counts, params: ConfusionParams | None) -> ConfusionParams:  # noqa: ARG002
+    def m_step(self, counts: ExpectedCounts, params: ConfusionParams | None) -> ConfusionParams:  # noqa: ARG002
         """Shares of the expected votes, smoothed."""
         return ConfusionParams(shares(counts.votes_jgl + self.smoothing), shares(counts.items_g + self.smoothing))
 
@@ -71,7 +71,7 @@ def coin_confusions(accuracy_j: FloatArray, n_classes: int) -> FloatArray:
     return wrong_j[:, None, None] + (accuracy_j - wrong_j)[:, None, None] * np.eye(n_classes)
 
 
-def start_counts(start: Fit | None, votes: Votes, prepared: Prepared) -> Counts:
+def start_counts(start: Fit | None, votes: Votes, prepared: Prepared) -> ExpectedCounts:
     """Expected counts under the confusion matrices of an earlier fit, by default under the vote shares."""
     params = params_of(start, votes)
     if params is None:

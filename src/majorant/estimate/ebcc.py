@@ -14,7 +14,7 @@ from majorant.estimate.confusion import learned_of, start_counts, vote_rows
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress, most_promising, run_starts, thinned
 from majorant.estimate.fit import Fit, fit_of
-from majorant.estimate.tables import Counts, Tables, by_worker, expect, live_columns, posterior, share_counts
+from majorant.estimate.tables import ExpectedCounts, Tables, by_worker, expect, live_columns, posterior, share_counts
 from majorant.kernels import Block, FloatArray, shares
 from majorant.theory.checks import safe_log
 from majorant.votes import Votes
@@ -70,7 +70,7 @@ class EBCC(DrawnEmModel):
         log_prior_km = expected_log(params.items_k)[:, None] + expected_log(params.subtypes_km)
         return Tables(vote_rows(log_vote_jgl), log_prior_km.ravel())
 
-    def m_step(self, counts: Counts, params: SubtypeParams | None) -> SubtypeParams:
+    def m_step(self, counts: ExpectedCounts, params: SubtypeParams | None) -> SubtypeParams:
         """Expected votes and items added to the imaginary ones."""
         items_km = counts.items_g.reshape(-1, self.subtypes)
         n_classes, n_labels = len(items_km), counts.votes_jgl.shape[2]
@@ -106,14 +106,14 @@ class EBCC(DrawnEmModel):
         return np.where(np.eye(n_classes, dtype=bool), self.right, self.wrong)[:, None, :]
 
     def starts(
-        self, counts: Counts, base_k: FloatArray, prepared: Prepared, rng: np.random.Generator
+        self, counts: ExpectedCounts, base_k: FloatArray, prepared: Prepared, rng: np.random.Generator
     ) -> Iterator[SubtypeParams]:
         """From the given counts: all items of a class in one subtype, then subtypes set apart by random votes."""
         base = SubtypeParams(np.empty(0), np.empty(0), np.empty(0), base_k)
         first_m = np.eye(self.subtypes)[0]
         votes_jkml = counts.votes_jgl[:, :, None, :] * first_m[:, None]
         votes_jgl = votes_jkml.reshape(len(votes_jkml), -1, len(base_k))
-        yield self.m_step(Counts(votes_jgl, np.outer(counts.items_g, first_m).ravel(), 0.0), base)
+        yield self.m_step(ExpectedCounts(votes_jgl, np.outer(counts.items_g, first_m).ravel(), 0.0), base)
         log_vote_jkl = np.log(shares(counts.votes_jgl + self.base(len(base_k))[:, 0]))
         log_prior_g = np.repeat(safe_log(shares(base_k)), self.subtypes)
         for _ in range(self.restarts):

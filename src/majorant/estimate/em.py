@@ -13,7 +13,7 @@ from majorant.blocks import ITEMS_PER_BLOCK, Engine, every_nth, in_memory
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.squarem import squarem, whole_norm
-from majorant.estimate.tables import Counts, Tables, Totals, count_totals, expect, posterior, share_counts
+from majorant.estimate.tables import ExpectedCounts, Tables, Totals, count_totals, expect, posterior, share_counts
 from majorant.kernels import Block, FloatArray
 from majorant.merge import Merged, merge_equal_items
 from majorant.votes import Votes
@@ -59,7 +59,7 @@ class TableModel(Limits, Protocol[P]):
     def tables(self, params: P) -> Tables:
         """The tables of the E step."""
 
-    def m_step(self, counts: Counts, params: P | None) -> P:
+    def m_step(self, counts: ExpectedCounts, params: P | None) -> P:
         """New parameters from expected counts; `params` are the old ones, None at the start."""
 
     def log_prior(self, params: P, tables: Tables) -> float:

@@ -32,7 +32,7 @@ class AbilityParams(NamedTuple):
     ease_i: FloatArray
 
 
-class Sums(NamedTuple):
+class AbilitySums(NamedTuple):
     """What one pass adds up for the abilities, by (worker, label), and the objective of its items."""
 
     linear_c: FloatArray
@@ -103,7 +103,7 @@ class GLAD(EmModel):
         objective = sums.objective - ((params.ability_j - self.mean) ** 2).sum() / 2
         return float(objective), AbilityParams(ability_j, ease_i)
 
-    def _pass(self, block: Block, params: AbilityParams) -> tuple[FloatArray, Sums]:
+    def _pass(self, block: Block, params: AbilityParams) -> tuple[FloatArray, AbilitySums]:
         """New eases of a block's items, and the sums for abilities at these eases."""
         ballots = _ballots(block, params)
         old_i = params.ease_i[block.items]
@@ -118,7 +118,7 @@ class GLAD(EmModel):
         row_n = np.repeat(np.arange(len(ease_i)) * block.n_classes, ballots.length_i)
         right_n = posterior_ik.ravel()[row_n + ballots.label_n]
         evenly = np.log(max(block.n_classes - 1, 1)) * ballots.length_i
-        sums = Sums(
+        sums = AbilitySums(
             _with(block, right_n - 0.5).T @ (weight_i * scale_i),
             _with(block, curve_n).T @ (weight_i * scale_i**2),
             log_wrong + float(weighted_sum(block, log_total_i - evenly - (old_i - self.mean) ** 2 / 2)),
@@ -126,7 +126,7 @@ class GLAD(EmModel):
         return ease_i, sums
 
 
-class Ballots(NamedTuple):
+class BlockVotes(NamedTuple):
     """The votes of a block one by one: ability and label of each, how many each item has, abilities by label."""
 
     ability_n: FloatArray
@@ -160,17 +160,17 @@ def climb_ease(ease_i: FloatArray, gain_i: FloatArray, cost_i: FloatArray, mean:
     return ease_i
 
 
-def _ballots(block: Block, params: AbilityParams) -> Ballots:
+def _ballots(block: Block, params: AbilityParams) -> BlockVotes:
     from scipy.sparse import csr_array
 
     matrix, n_classes = block.matrix, block.n_classes
     ability_n = np.take(np.repeat(params.ability_j, n_classes), matrix.indices, mode="clip")
     label_n = matrix.indices - matrix.indices // n_classes * n_classes  # NumPy's % is several times slower
     by_label = csr_array((ability_n, label_n, matrix.indptr), shape=(matrix.shape[0], n_classes))
-    return Ballots(ability_n, label_n, np.diff(matrix.indptr), by_label.toarray())
+    return BlockVotes(ability_n, label_n, np.diff(matrix.indptr), by_label.toarray())
 
 
-def _posterior(block: Block, ballots: Ballots, params: AbilityParams) -> tuple[FloatArray, FloatArray]:
+def _posterior(block: Block, ballots: BlockVotes, params: AbilityParams) -> tuple[FloatArray, FloatArray]:
     """Class probabilities, and the logarithm of their total relative to all votes being wrong."""
     score_ik = ballots.ability_ik * np.exp(params.ease_i[block.items])[:, None]
     score_ik -= np.log(block.n_classes)
@@ -183,7 +183,7 @@ def _posterior(block: Block, ballots: Ballots, params: AbilityParams) -> tuple[F
     return softmax_rows(score_ik)
 
 
-def _label_counts(block: Block, ballots: Ballots) -> FloatArray:
+def _label_counts(block: Block, ballots: BlockVotes) -> FloatArray:
     from scipy.sparse import csr_array
 
     shape = (block.matrix.shape[0], block.n_classes)
@@ -191,7 +191,7 @@ def _label_counts(block: Block, ballots: Ballots) -> FloatArray:
     return np.asarray(counts.toarray(), dtype=float)
 
 
-def _logistic(block: Block, ballots: Ballots, x_n: FloatArray) -> tuple[FloatArray, float]:
+def _logistic(block: Block, ballots: BlockVotes, x_n: FloatArray) -> tuple[FloatArray, float]:
     """For each vote the curvature tanh(x / 2) / 4x of the bound, and the sum over all votes of log sigmoid(-x)."""
     size_n = np.abs(x_n)
     small_n = np.negative(size_n)

@@ -12,7 +12,7 @@ from majorant.estimate.confusion import confusion_tables, learned_of, start_coun
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress, Solution, Steps, run_em, table_fit
 from majorant.estimate.fit import Fit
-from majorant.estimate.tables import Counts, Tables, by_worker, posterior
+from majorant.estimate.tables import ExpectedCounts, Tables, by_worker, posterior
 from majorant.kernels import Block, FloatArray, scatter, shares
 from majorant.votes import Votes
 
@@ -74,7 +74,7 @@ class Hierarchical(EmModel):
         """Expected log-probabilities."""
         return Tables(vote_rows(expected_log(params.votes_jkl)), expected_log(params.items_k))
 
-    def m_step(self, counts: Counts, params: CrowdParams | None) -> CrowdParams:
+    def m_step(self, counts: ExpectedCounts, params: CrowdParams | None) -> CrowdParams:
         """A crowd that makes the expected votes more probable, and each worker's rows given it."""
         if params is None:
             pooled_kl = counts.votes_jgl.sum(axis=0) + self._base(len(counts.items_g))

@@ -12,7 +12,7 @@ from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared
 from majorant.estimate.fit import Fit
 from majorant.estimate.incremental import OnlineModel
-from majorant.estimate.tables import Counts, Tables, by_worker
+from majorant.estimate.tables import ExpectedCounts, Tables, by_worker
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
 
@@ -53,7 +53,7 @@ class IBCC(OnlineModel):
         """Expected log-probabilities."""
         return Tables(vote_rows(expected_log(params.votes_jkl)), expected_log(params.items_k))
 
-    def m_step(self, counts: Counts, params: DirichletParams | None) -> DirichletParams:  # noqa: ARG002
+    def m_step(self, counts: ExpectedCounts, params: DirichletParams | None) -> DirichletParams:  # noqa: ARG002
         """Expected votes added to the imaginary ones."""
         return DirichletParams(counts.votes_jgl + self.base(len(counts.items_g)), counts.items_g + self.items)
 

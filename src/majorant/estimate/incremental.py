@@ -26,7 +26,7 @@ from majorant.estimate.confusion import start_counts
 from majorant.estimate.em import Prepared, Progress, Solution, TableModel, prepare, run_em, run_starts, table_fit
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.online import COUNTED, State, joined, remembered_votes
-from majorant.estimate.tables import Counts, Tables, count_totals, share_counts
+from majorant.estimate.tables import ExpectedCounts, Tables, count_totals, share_counts
 from majorant.kernels import Block, FloatArray, scatter, weighted_sum
 from majorant.votes import IntArray, Votes
 
@@ -73,7 +73,7 @@ class OnlineModel(EmSettings, Estimator):
         """The tables of the E step."""
 
     @abstractmethod
-    def m_step(self, counts: Counts, params: Any) -> Any:
+    def m_step(self, counts: ExpectedCounts, params: Any) -> Any:
         """New parameters from expected counts."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class Resumed:
     """A model for the touched items alone: the expected counts of all others, `held`, count as imaginary votes."""
 
     model: OnlineModel
-    held: Counts
+    held: ExpectedCounts
     max_iter: int
     tol: float
     accelerate: bool
@@ -99,7 +99,7 @@ class Resumed:
         """Those of the model."""
         return self.model.tables(params)
 
-    def m_step(self, counts: Counts, params: Any) -> Any:
+    def m_step(self, counts: ExpectedCounts, params: Any) -> Any:
         """New parameters from the counts of all items."""
         return self.model.m_step(_added(self.held, counts), params)
 
@@ -152,7 +152,7 @@ def go_on(model: OnlineModel, state: State, new_votes: Votes, progress: Progress
     grown = grow(state, new_votes)
     touched = touch(grown, new_votes)
     before = _posterior_counts(touched.earlier, grown.arrays["posterior"][touched.item_t])
-    known = Counts(grown.arrays["counts"][touched.worker_t], grown.arrays["class_counts"], 0.0)
+    known = ExpectedCounts(grown.arrays["counts"][touched.worker_t], grown.arrays["class_counts"], 0.0)
     held = _taken_out(known, before)
     engine = in_memory(touched.votes)
     prepared = Prepared(engine, count_totals(engine), None)
@@ -175,7 +175,7 @@ def kept_state(state_of: Callable[[FloatArray], State], posterior_ik: FloatArray
     return state_of(posterior_ik)
 
 
-class Answer(NamedTuple):
+class Update(NamedTuple):
     """A fit to the items of the new votes, in their order, and the probabilities of all items of the pass."""
 
     fit: Fit
@@ -190,23 +190,23 @@ def _for_new(
     *,
     worker_j: IntArray,
     item_i: IntArray,
-) -> Answer:
+) -> Update:
     """The fit with a row for each worker and each item of the new votes."""
     of_new = type(solution.params)(solution.params[0][worker_j], *solution.params[1:])
     fit = table_fit(model, votes, prepared, solution, **model.learned(of_new))
     some = replace(fit, posterior=fit.posterior[item_i], votes_i=fit.votes_i[item_i], names=None)
-    return Answer(some, fit.posterior)
+    return Update(some, fit.posterior)
 
 
 def _climb_all(model: OnlineModel, votes: Votes, state: State) -> tuple[Prepared, Solution[Any]]:
     """All votes fitted from their shares, as always, and from the state; the one that ends higher, or the first."""
     prepared = prepare(votes, None, None, clamp_gold=False)
-    known = Counts(state.arrays["counts"], state.arrays["class_counts"], 0.0)
+    known = ExpectedCounts(state.arrays["counts"], state.arrays["class_counts"], 0.0)
     starts = (share_counts(prepared.engine, prepared.totals), known)
     return prepared, run_starts(model, prepared, [model.m_step(counts, None) for counts in starts])
 
 
-def _posterior_counts(votes: Votes, posterior_ik: FloatArray) -> Counts:
+def _posterior_counts(votes: Votes, posterior_ik: FloatArray) -> ExpectedCounts:
     """The expected counts of votes whose items have these probabilities."""
 
     def step(block: Block) -> tuple[FloatArray, FloatArray]:
@@ -214,22 +214,22 @@ def _posterior_counts(votes: Votes, posterior_ik: FloatArray) -> Counts:
 
     _, n_workers, n_labels = votes.shape
     votes_cg, items_g = in_memory(votes).map_sum(step)
-    return Counts(votes_cg.reshape(n_workers, n_labels, -1).transpose(0, 2, 1), items_g, 0.0)
+    return ExpectedCounts(votes_cg.reshape(n_workers, n_labels, -1).transpose(0, 2, 1), items_g, 0.0)
 
 
-def _where_unknown(known: Counts, shares: Counts) -> Counts:
+def _where_unknown(known: ExpectedCounts, shares: ExpectedCounts) -> ExpectedCounts:
     """What is known, and for workers and classes without a past what the shares of the votes say, as a fit begins."""
     unknown_jg = known.votes_jgl.sum(axis=2) == 0
     votes_jgl = known.votes_jgl + unknown_jg[:, :, None] * shares.votes_jgl
-    return Counts(votes_jgl, known.items_g + (known.items_g == 0) * shares.items_g, 0.0)
+    return ExpectedCounts(votes_jgl, known.items_g + (known.items_g == 0) * shares.items_g, 0.0)
 
 
-def _taken_out(a: Counts, b: Counts) -> Counts:
-    return Counts(np.maximum(a.votes_jgl - b.votes_jgl, 0.0), np.maximum(a.items_g - b.items_g, 0.0), 0.0)
+def _taken_out(a: ExpectedCounts, b: ExpectedCounts) -> ExpectedCounts:
+    return ExpectedCounts(np.maximum(a.votes_jgl - b.votes_jgl, 0.0), np.maximum(a.items_g - b.items_g, 0.0), 0.0)
 
 
-def _added(a: Counts, b: Counts) -> Counts:
-    return Counts(a.votes_jgl + b.votes_jgl, a.items_g + b.items_g, b.evidence)
+def _added(a: ExpectedCounts, b: ExpectedCounts) -> ExpectedCounts:
+    return ExpectedCounts(a.votes_jgl + b.votes_jgl, a.items_g + b.items_g, b.evidence)
 
 
 def _times_log(count: FloatArray, log: FloatArray) -> float:
@@ -238,7 +238,7 @@ def _times_log(count: FloatArray, log: FloatArray) -> float:
 
 
 def _state_after(
-    model: OnlineModel, fitted: int, grown: Grown, touched: Touched, held: Counts, posterior_tk: FloatArray
+    model: OnlineModel, fitted: int, grown: Grown, touched: Touched, held: ExpectedCounts, posterior_tk: FloatArray
 ) -> State:
     """The state with what was learned of the touched items in place of what was known of them."""
     now = _added(held, _posterior_counts(touched.votes, posterior_tk))

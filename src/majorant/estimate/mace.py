@@ -12,7 +12,7 @@ from majorant.estimate.confusion import confusion_tables, learned_of, start_coun
 from majorant.estimate.dirichlet import divergence, expected_log
 from majorant.estimate.em import Prepared, Progress, Solution, run_em, run_starts, table_fit
 from majorant.estimate.fit import Fit
-from majorant.estimate.tables import Counts, Tables, expect
+from majorant.estimate.tables import ExpectedCounts, Tables, expect
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
 
@@ -52,7 +52,7 @@ class MACE(DrawnEmModel):
         n_classes = params.habit_jl.shape[1]
         return confusion_tables(habit_confusion(*self._weights(params)), np.full(n_classes, 1 / n_classes))
 
-    def m_step(self, counts: Counts, params: HabitParams | None) -> HabitParams:
+    def m_step(self, counts: ExpectedCounts, params: HabitParams | None) -> HabitParams:
         """Of the votes that hit the class a part was copied; all others are habit."""
         n_workers, n_classes, _ = counts.votes_jgl.shape
         if params is None:  # as if each worker copied half of the time

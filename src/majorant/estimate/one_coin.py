@@ -9,7 +9,7 @@ import numpy as np
 
 from majorant.estimate.confusion import coin_confusions, confusion_tables
 from majorant.estimate.incremental import OnlineModel
-from majorant.estimate.tables import Counts, Tables
+from majorant.estimate.tables import ExpectedCounts, Tables
 from majorant.kernels import FloatArray, shares
 
 
@@ -41,7 +41,7 @@ class OneCoin(OnlineModel):
         """Log-probabilities of each vote under each class."""
         return confusion_tables(coin_confusions(params.coin_j2[:, 0], len(params.prior_k)), params.prior_k)
 
-    def m_step(self, counts: Counts, params: CoinParams | None) -> CoinParams:  # noqa: ARG002
+    def m_step(self, counts: ExpectedCounts, params: CoinParams | None) -> CoinParams:  # noqa: ARG002
         """Shares of the expected right and wrong votes, smoothed."""
         right_j = np.einsum("jkk->j", counts.votes_jgl)
         wrong_j = np.maximum(counts.votes_jgl.sum(axis=(1, 2)) - right_j, 0.0)

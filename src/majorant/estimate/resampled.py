@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.estimate.chord import MOST_PARAMETERS, Chord, chord, settle
+from majorant.estimate.batched import Params, VoteMatrix, Weighting, columns, em_step, some, vote_matrix, weighting
 from majorant.estimate.fit import Fit, Refits
+from majorant.estimate.newton import MOST_PARAMETERS, NewtonMethod, converge, newton_method
 from majorant.estimate.squarem import squarem
-from majorant.estimate.weightings import Params, Said, Weighting, columns, em_step, said, some, weighting
 from majorant.kernels import FloatArray
 from majorant.threads import in_order, thread_count
 from majorant.votes import Votes
@@ -32,8 +32,8 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
     """The fit of `DawidSkene(smoothing)` for each row of `weights`, (weightings, items), from `start`.
 
     One confusion matrix per worker, or one for all if `start` has one.  `start` should be the fit of the same votes
-    to their mean weights, or close: most fits then take a few steps of Newton's method with its information (chord.py),
-    and only where these do not settle EM goes the whole way.  The fits agree with those of the estimator to a small
+    to their mean weights, or close: most fits then take a few steps of Newton's method (newton.py),
+    and only where these do not converge EM goes the whole way.  The fits agree with those of the estimator to a small
     part of a standard error, unless the likelihood has another maximum nearer to `start`.  Of very many workers the
     information is too large: EM goes a bounded number of steps, with a leap of its own for each worker.
 
@@ -50,10 +50,10 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
     if start.confusion is None or smoothing <= 0:
         raise ConfigError("start must hold confusion matrices, and smoothing must be positive.")
     shared = start.confusion.ndim == 2
-    matrices, params = said(votes, len(weight_bi), shared=shared), _params(start)
+    matrices, params = vote_matrix(votes, len(weight_bi), shared=shared), _params(start)
     near = None
     if params.confusion.size <= MOST_PARAMETERS:
-        near = chord(matrices, weight_bi.mean(axis=0), start.posterior, params, smoothing)
+        near = newton_method(matrices, weight_bi.mean(axis=0), start.posterior, params, smoothing)
     threads = thread_count() if weight_bi.size > WORTH_THREADS else 1
     size = max(1, min(AT_ONCE, -(-len(weight_bi) // threads), ENTRIES_AT_ONCE // params.confusion.size))
     parts = [weight_bi[first : first + size] for first in range(0, len(weight_bi), size)]
@@ -71,21 +71,23 @@ def _params(fit: Fit) -> Params:
 
 
 def _fit_all(
-    said: Said, weight_bi: NDArray[np.number], start: Params, near: Chord | None, smoothing: float
+    matrix: VoteMatrix, weight_bi: NDArray[np.number], start: Params, near: NewtonMethod | None, smoothing: float
 ) -> tuple[Params, NDArray[np.bool_]]:
-    """The parameters of each weighting, and whether they settled: by the chord method, else by EM."""
-    wanted = weighting(said, weight_bi)
+    """The parameters of each weighting, and whether they converged: by the chord method, else by EM."""
+    wanted = weighting(matrix, weight_bi)
     if near is None:
-        return _settle(said, wanted, start, smoothing)
-    params, found_b = settle(near, said, wanted, smoothing)
+        return _converge_by_em(matrix, wanted, start, smoothing)
+    params, found_b = converge(near, matrix, wanted, smoothing)
     rest = np.flatnonzero(~found_b)
     if len(rest):
-        slow, found_b[rest] = _settle(said, some(wanted, ~found_b), start, smoothing)
+        slow, found_b[rest] = _converge_by_em(matrix, some(wanted, ~found_b), start, smoothing)
         params.confusion[..., rest], params.prior[:, rest] = slow
     return params, found_b
 
 
-def _settle(said: Said, weighting: Weighting, start: Params, smoothing: float) -> tuple[Params, NDArray[np.bool_]]:
+def _converge_by_em(
+    matrix: VoteMatrix, weighting: Weighting, start: Params, smoothing: float
+) -> tuple[Params, NDArray[np.bool_]]:
     """EM in SQUAREM cycles (two steps, a leap, a step) for all weightings that still move; leaps must stay inside."""
     n_weightings = len(weighting.items_b)
     params = Params(*(np.repeat(part, n_weightings, axis=-1) for part in start))
@@ -100,8 +102,8 @@ def _settle(said: Said, weighting: Weighting, start: Params, smoothing: float) -
     moved_b = np.full(n_weightings, np.inf)
     plain_b = np.zeros(n_weightings, dtype=bool)  # where a leap has led away: go on without
     for _ in range(max_iter // 3):
-        first = em_step(said, weighting, params, smoothing)
-        second = em_step(said, weighting, first, smoothing)
+        first = em_step(matrix, weighting, params, smoothing)
+        second = em_step(matrix, weighting, first, smoothing)
         change_b = _largest(second, first) if information is None else _movement(second, first, information)
         plain_b |= change_b > 2 * moved_b
         moved_b = change_b
@@ -114,7 +116,7 @@ def _settle(said: Said, weighting: Weighting, start: Params, smoothing: float) -
             active, moved_b, plain_b = active[moving_b], moved_b[moving_b], plain_b[moving_b]
             weighting = some(weighting, moving_b)
         three = tuple(columns(one, moving_b) for one in (params, first, second))
-        params = em_step(said, weighting, leap(three, plain_b), smoothing)
+        params = em_step(matrix, weighting, leap(three, plain_b), smoothing)
     converged_b = np.ones(n_weightings, dtype=bool)
     converged_b[active] = False
     return done, converged_b

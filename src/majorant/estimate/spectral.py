@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.estimate.binary import (
-    Agreement,
+    PairAgreement,
     agreement,
     item_worker,
     leading_vector,
@@ -68,7 +68,7 @@ class Spectral(Estimator):
         )
 
 
-def agreement_skill(found: Agreement) -> FloatArray:
+def agreement_skill(found: PairAgreement) -> FloatArray:
     """theta whose products theta_a theta_b fit the agreements, along their leading eigenvector."""
     vector_j = leading_vector(lambda value: found.mean_ab @ value, found.mean_ab.shape[0])
     pairs = found.mean_ab.tocoo()

@@ -105,29 +105,29 @@ def _views(block: Block, tables: FloatArray) -> FloatArray:
     return np.asarray(count_gil / np.maximum(votes_gi, 1.0)[:, :, None])
 
 
-def _moments(prepared: Prepared, group_j: IntArray) -> Moments:
+def _moments(prepared: Prepared, group_j: IntArray) -> ViewMoments:
     """Sums over the items on which all three groups voted."""
     tables = _group_tables(group_j, prepared.totals.n_labels)
 
-    def step(block: Block) -> Moments:
+    def step(block: Block) -> ViewMoments:
         view_gil = _views(block, tables)
         full_i = (view_gil.sum(axis=2) > 0.5).all(axis=0)
         weight_i = full_i * (1.0 if block.weight_i is None else block.weight_i)
         first, second, third = view_gil
         first_w = first * weight_i[:, None]
         triple = np.einsum("ia,ib,ic->abc", first_w, second, third, optimize=True)
-        return Moments(
+        return ViewMoments(
             first_w.T @ second, first_w.T @ third, (second * weight_i[:, None]).T @ third, triple, float(weight_i.sum())
         )
 
     return prepared.engine.map_sum(step)
 
 
-def _turned(moments: Moments, turn: int) -> Moments:
+def _turned(moments: ViewMoments, turn: int) -> ViewMoments:
     """The moments with the groups renamed in a circle: what was first, second, third moves on by `turn`."""
     for _ in range(turn):
         m12, m13, m23, triple, items = moments
-        moments = Moments(m23, m12.T, m13.T, triple.transpose(1, 2, 0), items)
+        moments = ViewMoments(m23, m12.T, m13.T, triple.transpose(1, 2, 0), items)
     return moments
 
 
@@ -161,7 +161,7 @@ def _worker_matrices(prepared: Prepared, group_j: IntArray, mean_gkl: FloatArray
     return total_jkl + START_VOTES * mean_gkl[group_j] / n_classes
 
 
-class Moments(NamedTuple):
+class ViewMoments(NamedTuple):
     """Mean products of the views of an item, (K, K) for pairs of views and (K, K, K) for all three, and the items."""
 
     first_second: FloatArray
@@ -171,7 +171,7 @@ class Moments(NamedTuple):
     items: float
 
 
-def view_means(moments: Moments, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def view_means(moments: ViewMoments, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """What the third view shows on average for each latent class, (K, K) a row each, and the share of each class.
 
     The first two views are mapped to look like the third, so that the moments become symmetric; whitened by the

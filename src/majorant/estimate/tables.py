@@ -47,7 +47,7 @@ class Odds(NamedTuple):
     prior: float
 
 
-class Sums(NamedTuple):
+class PassSums(NamedTuple):
     """What one pass adds up; with log-odds the vote sums are those of class 1, the evidence is relative to class 1."""
 
     votes_cg: FloatArray
@@ -65,7 +65,7 @@ class Totals(NamedTuple):
     most_votes: int  # on an item; MANY_VOTES stands for any number from that on
 
 
-class Counts(NamedTuple):
+class ExpectedCounts(NamedTuple):
     """Expected votes by worker, class and label, expected items by class, and the log-evidence of all votes."""
 
     votes_jgl: FloatArray
@@ -87,7 +87,7 @@ def count_totals(engine: Engine) -> Totals:
     return Totals(votes_c, float(items), n_workers, n_labels, int(np.flatnonzero(items_h).max(initial=0)))
 
 
-def expect(engine: Engine, tables: Tables, totals: Totals) -> Counts:
+def expect(engine: Engine, tables: Tables, totals: Totals) -> ExpectedCounts:
     """One E step over all blocks: the expected counts under `tables`, and the evidence for them."""
     live_g = live_columns(tables, totals)
     if live_g is not None:
@@ -95,10 +95,10 @@ def expect(engine: Engine, tables: Tables, totals: Totals) -> Counts:
         n_latent = tables.log_vote_cg.shape[1]
         votes_jgl, items_g = np.zeros((totals.n_workers, n_latent, totals.n_labels)), np.zeros(n_latent)
         votes_jgl[:, live_g], items_g[live_g] = few.votes_jgl, few.items_g
-        return Counts(votes_jgl, items_g, few.evidence)
+        return ExpectedCounts(votes_jgl, items_g, few.evidence)
     if not tables.as_odds:
         sums = engine.map_sum(lambda block: _step(block, tables))
-        return Counts(by_worker(sums.votes_cg, totals.n_labels), sums.items_g, sums.evidence)
+        return ExpectedCounts(by_worker(sums.votes_cg, totals.n_labels), sums.items_g, sums.evidence)
     odds = _odds(tables)
     sums = engine.map_sum(lambda block: _odds_step(block, odds))
     base = totals.votes_c @ tables.log_vote_cg[:, 1] + totals.items * tables.log_prior_g[1]
@@ -131,15 +131,15 @@ def live_columns(tables: Tables, totals: Totals) -> IntArray | None:
     return np.asarray((kept_km + np.arange(n_classes)[:, None] * prior_km.shape[1]).ravel())
 
 
-def share_counts(engine: Engine, totals: Totals) -> Counts:
+def share_counts(engine: Engine, totals: Totals) -> ExpectedCounts:
     """Expected counts where each item's vote shares stand for its class: where EM starts."""
 
-    def step(block: Block) -> Sums:
+    def step(block: Block) -> PassSums:
         share_ik = vote_shares(block, totals)
-        return Sums(scatter(block, share_ik), weighted_sum(block, share_ik), 0.0)
+        return PassSums(scatter(block, share_ik), weighted_sum(block, share_ik), 0.0)
 
     sums = engine.map_sum(step)
-    return Counts(by_worker(sums.votes_cg, totals.n_labels), sums.items_g, sums.evidence)
+    return ExpectedCounts(by_worker(sums.votes_cg, totals.n_labels), sums.items_g, sums.evidence)
 
 
 def vote_shares(block: Block, totals: Totals) -> FloatArray:
@@ -160,10 +160,10 @@ def posterior(block: Block, tables: Tables) -> FloatArray:
     return _posterior(block, tables)[0]
 
 
-def _step(block: Block, tables: Tables) -> Sums:
+def _step(block: Block, tables: Tables) -> PassSums:
     posterior_ig, evidence_i = _posterior(block, tables)
     evidence = float(weighted_sum(block, evidence_i))
-    return Sums(scatter(block, posterior_ig), weighted_sum(block, posterior_ig), evidence)
+    return PassSums(scatter(block, posterior_ig), weighted_sum(block, posterior_ig), evidence)
 
 
 def _posterior(block: Block, tables: Tables) -> tuple[FloatArray, FloatArray]:
@@ -182,20 +182,20 @@ def _odds(tables: Tables) -> Odds:
     return Odds(first_c - second_c, float(tables.log_prior_g[0] - tables.log_prior_g[1]))
 
 
-def _odds_step(block: Block, odds: Odds) -> Sums:
+def _odds_step(block: Block, odds: Odds) -> PassSums:
     if block.gold_i is None and block.weight_i is None:
         inverse_i = _inverse(_against(block, odds))
         evidence = sum_of_logs(inverse_i)
         if np.isinf(evidence):
             evidence = float(np.logaddexp(0.0, _against(block, odds)).sum())
         second_i = _second(inverse_i, None)
-        return Sums(scatter(block, second_i), np.asarray(second_i.sum()), evidence)
+        return PassSums(scatter(block, second_i), np.asarray(second_i.sum()), evidence)
     against_i = _against(block, odds)
     evidence_i = np.logaddexp(0.0, against_i)
     if block.gold_i is not None:
         evidence_i = np.where(block.gold_i < 0, evidence_i, np.where(block.gold_i == 1, 0.0, against_i))
     second_i = _second(_inverse(against_i), block.gold_i)
-    return Sums(scatter(block, second_i), weighted_sum(block, second_i), float(weighted_sum(block, evidence_i)))
+    return PassSums(scatter(block, second_i), weighted_sum(block, second_i), float(weighted_sum(block, evidence_i)))
 
 
 def _against(block: Block, odds: Odds) -> FloatArray:
@@ -242,10 +242,10 @@ def by_worker(value_cg: FloatArray, n_labels: int) -> FloatArray:
     return value_cg.reshape(-1, n_labels, value_cg.shape[1]).transpose(0, 2, 1)
 
 
-def _with_first_class(sums: Sums, totals: Totals, evidence: float) -> Counts:
+def _with_first_class(sums: PassSums, totals: Totals, evidence: float) -> ExpectedCounts:
     votes_jgl = np.empty((totals.n_workers, 2, totals.n_labels))
     shape = (totals.n_workers, totals.n_labels)
     np.maximum((totals.votes_c - sums.votes_cg).reshape(shape), 0.0, out=votes_jgl[:, 0])
     votes_jgl[:, 1] = sums.votes_cg.reshape(shape)
     items = float(sums.items_g)
-    return Counts(votes_jgl, np.array([max(totals.items - items, 0.0), items]), evidence)
+    return ExpectedCounts(votes_jgl, np.array([max(totals.items - items, 0.0), items]), evidence)

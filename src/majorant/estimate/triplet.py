@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import NotIdentified
-from majorant.estimate.binary import Agreement, agreement, most, require_two_classes, theta_fit
+from majorant.estimate.binary import PairAgreement, agreement, most, require_two_classes, theta_fit
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.weighted import item_weights
 from majorant.kernels import FloatArray
@@ -56,7 +56,7 @@ class Triplet(Estimator):
         return theta_fit(self.name, votes, weights, size_j * directions(found, size_j))
 
 
-def sizes(found: Agreement) -> FloatArray:
+def sizes(found: PairAgreement) -> FloatArray:
     """|theta| of each worker, NaN where no triangle reaches him."""
     mean_ab, items_ab = found
     size_j = np.full(mean_ab.shape[0], np.nan)
@@ -75,7 +75,7 @@ def sizes(found: Agreement) -> FloatArray:
     return size_j
 
 
-def _between(found: Agreement, worker_u: IntArray) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
+def _between(found: PairAgreement, worker_u: IntArray) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
     """A function from workers among `worker_u` to their agreements with each other and their common items."""
 
     def slice_out(worker_p: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -94,7 +94,7 @@ def _between(found: Agreement, worker_u: IntArray) -> Callable[[IntArray], tuple
     return look_up
 
 
-def directions(found: Agreement, size_j: FloatArray) -> FloatArray:
+def directions(found: PairAgreement, size_j: FloatArray) -> FloatArray:
     """+1 for workers who side with the informative majority, -1 for those against it, 0 where that cannot be told.
 
     Every worker starts on the side of truth and moves, round by round, to where his agreement with the others puts

@@ -44,7 +44,7 @@ MOST_PLANNED = 400  # labels
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Cells:
+class CloseCallCells:
     """Items by leading class and closeness; bands run from 0, close, to 2, clear."""
 
     leader_c: Codes  # class, or ANY_LEADER where small cells were pooled
@@ -66,7 +66,7 @@ class Cells:
         return np.bincount(self.cell_i[self.cell_i >= 0], minlength=len(self.band_c)).astype(np.int64)
 
 
-def close_calls(counts: ArrayLike, *, tolerance: float) -> Cells:
+def close_calls(counts: ArrayLike, *, tolerance: float) -> CloseCallCells:
     """Sort items into cells by their counts (items, classes).
 
     The clear band is pooled over leading classes where there are more than two; so are cells that are too small to
@@ -98,7 +98,7 @@ def close_calls(counts: ArrayLike, *, tolerance: float) -> Cells:
     if (keys < 0).any():
         keys, cell_i = keys[1:], cell_i - 1
     lead_c = [float((lead_i[cell_i == c] / votes_i[cell_i == c]).mean()) for c in range(len(keys))]
-    return Cells(
+    return CloseCallCells(
         leader_c=keys % (n_classes + 1) - 1,
         band_c=keys // (n_classes + 1),
         cell_i=cell_i,
@@ -139,7 +139,7 @@ class CloseCalls:
         lock(self)
 
     @classmethod
-    def of(cls, cells: Cells, order: ArrayLike, *, n_classes: int, **settings: Any) -> Self:
+    def of(cls, cells: CloseCallCells, order: ArrayLike, *, n_classes: int, **settings: Any) -> Self:
         """From cells and a random order of their items, all of them or the first ones."""
         order_d = np.asarray(order, dtype=np.int64)
         return cls(
@@ -431,7 +431,7 @@ def knapsack(chains: Sequence[Sequence[Options]], budget: float) -> Bound:
     return Bound(value, held)
 
 
-class _Step(NamedTuple):
+class _TableStep(NamedTuple):
     """The table after a chain, and how each entry came about."""
 
     best_j: FloatArray
@@ -440,7 +440,7 @@ class _Step(NamedTuple):
     traces: list[tuple[FloatArray, Codes]]  # of each cell the loss by buckets spent, and the buckets spent
 
 
-def _with_chain(before_j: FloatArray, chain: Sequence[Options], budget: float) -> _Step:
+def _with_chain(before_j: FloatArray, chain: Sequence[Options], budget: float) -> _TableStep:
     least = [options.least for options in chain]
     spared = [int(-sum(least[taken:]) / BUCKET) for taken in range(len(chain) + 1)]  # a cell left out saves nothing
     best_j, taken_j = _shifted(before_j, spared[0]), np.zeros(len(before_j), dtype=np.int64)
@@ -459,7 +459,7 @@ def _with_chain(before_j: FloatArray, chain: Sequence[Options], budget: float) -
         with_rest_j = _shifted(table_j, spared[taken])
         taken_j = np.where(with_rest_j > best_j, taken, taken_j)
         best_j = np.maximum(best_j, with_rest_j)
-    return _Step(best_j, taken_j, spared, traces)
+    return _TableStep(best_j, taken_j, spared, traces)
 
 
 def _shifted(value_j: FloatArray, buckets: int) -> FloatArray:

@@ -25,8 +25,8 @@ from majorant.gold.written import WrittenLabels
 from majorant.io.answers import EXPERTS, Counted, count_answers
 from majorant.io.tasks import (
     ENDING,
-    Answer,
-    Labelled,
+    ExpertAnswer,
+    ExpertLabels,
     Tasks,
     design_path,
     digest_of,
@@ -99,7 +99,7 @@ class Design:
         """The same design with up to n further items, chosen by the labels so far where that saves labels."""
         if n < 0:
             raise ConfigError(f"n must be at least 0, not {n}.")
-        answer_d = self._answers([Answer(item, label) for item, label in (labels or {}).items()]).answer_d
+        answer_d = self._answers([ExpertAnswer(item, label) for item, label in (labels or {}).items()]).answer_d
         return self._asking(n, answer_d)
 
     def _asking(self, n: int, answer_d: Codes) -> Design:
@@ -117,9 +117,9 @@ class Design:
 
     def evaluate(self, labels: Mapping[Any, Any]) -> Outcome:
         """What the labels given so far settle, by item; "?" says that the expert cannot tell."""
-        return self.judge([Answer(item, label) for item, label in labels.items()])
+        return self.judge([ExpertAnswer(item, label) for item, label in labels.items()])
 
-    def judge(self, answers: Iterable[Answer]) -> Outcome:
+    def judge(self, answers: Iterable[ExpertAnswer]) -> Outcome:
         """What the answers settle: the last one of an expert on an item counts, experts count as `experts` says.
 
         Rows are to be labelled from the top: an item without an answer above one that has it counts as skipped.
@@ -134,15 +134,15 @@ class Design:
             disagreed=counted.disagreed,
         )
 
-    def after(self, n: int, answers: Iterable[Answer]) -> Design:
+    def after(self, n: int, answers: Iterable[ExpertAnswer]) -> Design:
         """The same design with up to n further items, after these answers."""
         return self._asking(n, self._answers(answers).answer_d)
 
-    def codes(self, answers: Iterable[Answer]) -> Codes:
+    def codes(self, answers: Iterable[ExpertAnswer]) -> Codes:
         """What the experts said of each position of the order: a class code, SKIPPED or UNASKED."""
         return self._answers(answers).answer_d
 
-    def _answers(self, answers: Iterable[Answer]) -> Counted:
+    def _answers(self, answers: Iterable[ExpertAnswer]) -> Counted:
         return count_answers(answers, self.order, self.labels, asked=self.asked, experts=self.experts)
 
     def write(
@@ -264,7 +264,7 @@ class Recognised:
 
     design: Design
     path: Path
-    answers: tuple[Answer, ...]
+    answers: tuple[ExpertAnswer, ...]
     beside: bool = False  # one file of labels, and the design beside it under its name
 
     @property
@@ -302,7 +302,7 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
     return Recognised(Design.read(beside), beside, answers, len(paths) == 1 and beside == design_path(paths[0]))
 
 
-def _in_folder(path: Path, labelled: Labelled) -> Path | None:
+def _in_folder(path: Path, labelled: ExpertLabels) -> Path | None:
     """The design in the file's folder that its labels belong to."""
     designs = sorted(path.parent.glob(f"*{ENDING}"))
     for candidate in designs:

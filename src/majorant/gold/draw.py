@@ -25,7 +25,7 @@ from majorant.gold.question import SKIPPED, UNASKED, Codes
 from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
 from majorant.hash_sampling import lots, mixed
-from majorant.io.tasks import Answer
+from majorant.io.tasks import ExpertAnswer
 from majorant.tally import counts
 from majorant.votes import Votes
 
@@ -211,7 +211,7 @@ def draw_accuracy(
     aim: float = AIM,
     level: float = LEVEL,
     experts: str = "majority",
-    after: tuple[Design, Iterable[Answer]] | None = None,
+    after: tuple[Design, Iterable[ExpertAnswer]] | None = None,
 ) -> Design:
     """A design that bounds the accuracy of a rule's labels: items drawn uniformly from those with votes.
 
@@ -245,7 +245,7 @@ def _voted(part: Part) -> Codes:
     return np.asarray(np.flatnonzero(part.votes.votes_i > 0) + part.start)
 
 
-def _known(rule: str, race: Design, answers: Iterable[Answer]) -> tuple[Known, list[object]]:
+def _known(rule: str, race: Design, answers: Iterable[ExpertAnswer]) -> tuple[Known, list[object]]:
     """How many items a race labelled, on how many of them the rule is right, and which they are."""
     question = race.question
     if not isinstance(question, Race) or rule not in question.rules:

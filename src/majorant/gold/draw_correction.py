@@ -17,7 +17,7 @@ from majorant.gold.draw import freeze, item_names, random_order, votes_digest
 from majorant.gold.question import UNASKED
 from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
-from majorant.io.tasks import Answer
+from majorant.io.tasks import ExpertAnswer
 
 AFRESH = 0x6C65_6172  # the order is drawn apart from that of the items learned from
 
@@ -26,7 +26,7 @@ def draw_correction(
     backend: Backend,
     present: tuple[str, Fit],
     members: Mapping[str, Fit],
-    learned_from: tuple[Design, Iterable[Answer]],
+    learned_from: tuple[Design, Iterable[ExpertAnswer]],
     *,
     seed: int,
     tolerance: float = TOLERANCE,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.io.tasks import Answer
+from majorant.io.tasks import ExpertAnswer
 
 UNASKED = -2  # no answer: nobody was asked, or the expert has not come so far
 SKIPPED = -1  # the expert cannot tell
@@ -29,7 +29,7 @@ class Counted:
 
 
 def count_answers(
-    answers: Iterable[Answer],
+    answers: Iterable[ExpertAnswer],
     order: Sequence[Any],
     labels: Sequence[Any],
     *,
@@ -41,7 +41,7 @@ def count_answers(
     `asked` are positions of the order, as the rows stand in the file.  Rows are to be labelled from the top: an item
     without an answer above one that has it counts as skipped.
 
-    >>> said = [Answer("b", "yes"), Answer("a", "no"), Answer("a", "yes")]
+    >>> said = [ExpertAnswer("b", "yes"), ExpertAnswer("a", "no"), ExpertAnswer("a", "yes")]
     >>> count_answers(said, ("c", "a", "b"), ("no", "yes"), asked=(0, 1, 2)).answer_d.tolist()
     [-1, 1, 1]
     """
@@ -75,7 +75,7 @@ def count_answers(
     return Counted(answer_d, _once(ignored), _once(unknown), _once(relabelled), _once(disagreed))
 
 
-def _by_draw(answer: Answer, order: Sequence[Any], asked: Sequence[int]) -> int | None:
+def _by_draw(answer: ExpertAnswer, order: Sequence[Any], asked: Sequence[int]) -> int | None:
     """The position by the draw, where a spreadsheet has rewritten the item as a number: 007 as 7."""
     if answer.draw is None or not 0 < answer.draw <= len(asked):
         return None

@@ -12,7 +12,7 @@ from majorant.errors import DataError
 from majorant.io.collect import Coded
 from majorant.io.gold import Gold
 from majorant.io.ids import Ids, identify, one_per_item, slices_of_items
-from majorant.io.labels import Labelled, Mask, label_uses, name_labels, vote_mask
+from majorant.io.labels import LabelCodes, Mask, label_uses, name_labels, vote_mask
 from majorant.io.notes import coverage_of, make_account
 from majorant.io.options import ReadOptions
 from majorant.io.positions import says_position
@@ -23,7 +23,7 @@ from majorant.votes import Votes, item_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ballots:
+class SortedVotes:
     """Votes sorted by item; vote n stood in row row_n[n] of the table (None: in row n)."""
 
     item_n: Codes
@@ -32,9 +32,9 @@ class Ballots:
     seconds_n: NDArray[np.float64] | None
     row_n: NDArray[np.integer[Any]] | None
 
-    def at(self, index: NDArray[Any]) -> Ballots:
+    def at(self, index: NDArray[Any]) -> SortedVotes:
         """Some of the votes, in a given order."""
-        return Ballots(
+        return SortedVotes(
             item_n=self.item_n[index],
             worker_n=self.worker_n[index],
             label_n=self.label_n[index],
@@ -84,16 +84,16 @@ def no_votes(coded: Coded) -> DataError:
 
 
 def resolve_votes(
-    coded: Coded, items: Ids, workers: Ids, named: Labelled, vote_n: Mask | None, repeats: str
-) -> tuple[Ballots, Resolved]:
+    coded: Coded, items: Ids, workers: Ids, named: LabelCodes, vote_n: Mask | None, repeats: str
+) -> tuple[SortedVotes, Resolved]:
     """The votes sorted by item, without those that the policy on repeated votes leaves out."""
     ballots = _sorted(coded, items, workers, named, vote_n)
     resolved = _resolve(coded, items, workers, named, ballots, repeats)
     return (ballots if resolved.kept_n is None else ballots.at(resolved.kept_n)), resolved
 
 
-def _sorted(coded: Coded, items: Ids, workers: Ids, named: Labelled, vote_n: Mask | None) -> Ballots:
-    ballots = Ballots(
+def _sorted(coded: Coded, items: Ids, workers: Ids, named: LabelCodes, vote_n: Mask | None) -> SortedVotes:
+    ballots = SortedVotes(
         item_n=items.code_n,
         worker_n=workers.code_n,
         label_n=named.label_map[coded.codes["label"]],
@@ -106,7 +106,7 @@ def _sorted(coded: Coded, items: Ids, workers: Ids, named: Labelled, vote_n: Mas
     return ballots if order_n is None else ballots.at(order_n)
 
 
-def _resolve(coded: Coded, items: Ids, workers: Ids, named: Labelled, ballots: Ballots, repeats: str) -> Resolved:
+def _resolve(coded: Coded, items: Ids, workers: Ids, named: LabelCodes, ballots: SortedVotes, repeats: str) -> Resolved:
     shown = [name for name in coded.table.ignored if says_position(name)]
 
     def refuse(earlier: int, later: int) -> None:
@@ -133,7 +133,7 @@ def _resolve(coded: Coded, items: Ids, workers: Ids, named: Labelled, ballots: B
     )
 
 
-def gold_codes(coded: Coded, items: Ids, named: Labelled) -> Codes | None:
+def gold_codes(coded: Coded, items: Ids, named: LabelCodes) -> Codes | None:
     """The gold label of each item, -1 where unknown; None without gold."""
     if named.gold_map is None:
         return named.gold_i

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import DataError
-from majorant.io.table import Objects, Part, Table, column_length
+from majorant.io.table import Objects, Table, TableRows, column_length
 from majorant.io.vocabulary import Coder, Codes, Known, as_list
 from majorant.limits import refuse_beyond
 
@@ -121,7 +121,7 @@ def no_rows(table: Table) -> DataError:
 
 
 def encode_part(
-    part: Part, span: Span, coders: Mapping[str, Coder], names: Mapping[str, str], max_classes: int
+    part: TableRows, span: Span, coders: Mapping[str, Coder], names: Mapping[str, str], max_classes: int
 ) -> None:
     """Add a part to the coders of its columns; more labels than `max_classes` are refused."""
     for role, column in part.declared.items():
@@ -154,7 +154,7 @@ def too_many_labels(source: str, role: str, name: str, most: int, shown: object)
     )
 
 
-def part_seconds(part: Part, span: Span, table: Table) -> NDArray[np.float64]:
+def part_seconds(part: TableRows, span: Span, table: Table) -> NDArray[np.float64]:
     """The seconds column as floats, NaN where empty."""
     coder = Coder(span.source, table.columns["seconds"])
     coder.add(part.columns["seconds"])

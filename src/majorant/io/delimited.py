@@ -19,7 +19,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ROW_NAMES, Choice, find_roles, looks_like_header
 from majorant.io.files import File, as_utf8
 from majorant.io.scan import BATCH_ROWS, batches, hashed_columns, literal, path_literal, wanted
-from majorant.io.table import ArrowArray, Column, NotCodedError, Rows
+from majorant.io.table import ArrowArray, Column, NotCodedError, RowSource
 from majorant.threads import in_order, thread_count
 
 SLICE_BYTES = 1 << 22
@@ -145,7 +145,9 @@ class Dialect:
         return (record for record in found if record)
 
 
-def open_delimited(file: File, choice: Choice, stack: ExitStack, *, delimiter: str | None, threads: int | None) -> Rows:
+def open_delimited(
+    file: File, choice: Choice, stack: ExitStack, *, delimiter: str | None, threads: int | None
+) -> RowSource:
     """The rows of a delimited text file."""
     lines = _head_lines(file)
     dialect = _dialect(lines, delimiter, choice)
@@ -173,7 +175,7 @@ def open_delimited(file: File, choice: Choice, stack: ExitStack, *, delimiter: s
     packed = f", {file.packing}" if file.packing else ""
     spelt = DELIMITERS.get(dialect.delimiter, f"{dialect.delimiter!r}")
     code = file.encoding.upper().replace("UTF-8-SIG", "UTF-8 with a byte-order mark")
-    return Rows(
+    return RowSource(
         source=file.name,
         names=names,
         kind="text",

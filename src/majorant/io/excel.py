@@ -8,10 +8,10 @@ from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ROW_NAMES
 from majorant.io.files import File
 from majorant.io.frames import open_columns
-from majorant.io.table import Rows
+from majorant.io.table import RowSource
 
 
-def open_excel(file: File, sheet: str | None) -> Rows:
+def open_excel(file: File, sheet: str | None) -> RowSource:
     """The rows of a sheet: the first row names the columns; the only sheet with anything in it, or the one named."""
     try:
         import python_calamine

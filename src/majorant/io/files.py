@@ -27,7 +27,7 @@ from urllib.parse import unquote
 
 from majorant.errors import ConfigError, DataError
 from majorant.io.network import fetched, is_address, refuse
-from majorant.io.table import Column, Rows, column_length
+from majorant.io.table import Column, RowSource, column_length
 from majorant.limits import refuse_beyond
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -75,7 +75,7 @@ def partitions(path: str) -> dict[str, str | None]:
     return found
 
 
-def with_partitions(rows: Rows, values: Mapping[str, str | None]) -> Rows:
+def with_partitions(rows: RowSource, values: Mapping[str, str | None]) -> RowSource:
     """The rows with a column for each partition that is not a column already."""
     import json
 

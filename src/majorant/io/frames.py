@@ -12,13 +12,13 @@ import numpy as np
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import VOTE_ROLES, Choice, means
 from majorant.io.scan import BATCH_ROWS
-from majorant.io.table import ArrowArray, Column, Objects, Plain, Rows, column_length
+from majorant.io.table import ArrowArray, Column, Objects, Plain, RowSource, column_length
 
 SIMPLE = (str, int, float, bool)
 USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
 
 
-def open_frame(source: Any, choice: Choice) -> Rows:
+def open_frame(source: Any, choice: Choice) -> RowSource:
     """The rows of anything in memory; rows are counted from 0, as in Python."""
     if isinstance(source, np.ndarray) and source.dtype.names is None:
         raise ConfigError("an array has no column names: majorant.from_matrix reads items x workers.")
@@ -75,7 +75,7 @@ def label_type(source: Any, column: str) -> Any:
     return None if kind is None or str(kind) in USUAL_TYPES else kind
 
 
-def _open_columns(name: str, names: Sequence[Any], source: Any) -> Rows:
+def _open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
     lengths = {key: len(source[key]) for key in names}
     if len(lengths) < len(names):
         twice = next(key for key in names if list(names).count(key) > 1)
@@ -87,21 +87,21 @@ def _open_columns(name: str, names: Sequence[Any], source: Any) -> Rows:
     def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
         yield from _batched([_column(source[names[p]], name, str(names[p])) for p in positions])
 
-    return Rows(source=name, names=tuple(map(str, names)), kind="typed", format=name, stream=stream, first_row=0)
+    return RowSource(source=name, names=tuple(map(str, names)), kind="typed", format=name, stream=stream, first_row=0)
 
 
 def open_columns(
     source: str, names: Sequence[str], columns: Sequence[Sequence[Any]], *, format: str, first_row: int
-) -> Rows:
+) -> RowSource:
     """Columns of Python values by position: several may have one name, or none."""
 
     def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
         yield from _batched([_column(columns[p], source, names[p]) for p in positions])
 
-    return Rows(source=source, names=tuple(names), kind="typed", format=format, stream=stream, first_row=first_row)
+    return RowSource(source=source, names=tuple(names), kind="typed", format=format, stream=stream, first_row=first_row)
 
 
-def _open_stream(source: Any, module: str) -> Rows:
+def _open_stream(source: Any, module: str) -> RowSource:
     import pyarrow as pa
 
     name = f"{module.lstrip('_')} {type(source).__name__}"
@@ -113,10 +113,10 @@ def _open_stream(source: Any, module: str) -> Rows:
             yield from _batched([batch.column(p) for p in positions])
 
     names = tuple(reader.schema.names)
-    return Rows(source=name, names=names, kind="typed", format=name, stream=stream, first_row=0, again=not once)
+    return RowSource(source=name, names=names, kind="typed", format=name, stream=stream, first_row=0, again=not once)
 
 
-def _open_records(records: list[Any], choice: Choice) -> Rows:
+def _open_records(records: list[Any], choice: Choice) -> RowSource:
     if records and all(isinstance(record, Mapping) for record in records):
         names = list(dict.fromkeys(key for record in records for key in record))
         return _open_columns("list of dicts", names, {key: [record.get(key) for record in records] for key in names})
@@ -128,7 +128,7 @@ def _open_records(records: list[Any], choice: Choice) -> Rows:
     rows = _open_columns("list of votes", list(roles), dict(zip(roles, columns, strict=True)))
     if choice.columns is None:
         return rows
-    return Rows(
+    return RowSource(
         source=rows.source,
         names=rows.names,
         kind="typed",

@@ -18,7 +18,7 @@ from majorant.io.joined import BETWEEN
 from majorant.io.json_values import loads
 from majorant.io.opening import again, layout_of, open_rows
 from majorant.io.options import ReadOptions
-from majorant.io.table import Column, Hashed, Objects, Rows
+from majorant.io.table import Column, Hashed, Objects, RowSource
 from majorant.io.wide import Wide
 
 LEADING = (  # parts of names of columns that could tell the expert what others think
@@ -75,7 +75,7 @@ def _may_lead(name: str) -> bool:
 
 
 def _collect(
-    rows: Rows, item: int, own: Mapping[str, int], wanted: dict[str, dict[str, Any]], dropped: set[str]
+    rows: RowSource, item: int, own: Mapping[str, int], wanted: dict[str, dict[str, Any]], dropped: set[str]
 ) -> None:
     for columns in rows.stream([item, *own.values()], 0):
         items, *cells = (cell_values(column, rows.kind) for column in columns)
@@ -160,7 +160,7 @@ def _likeliest(names: Sequence[str]) -> str | None:
     return next((words[word] for word in TEXTS if word in words), None)
 
 
-def _texts(rows: Rows, item: str, column: str, wanted: set[str]) -> Iterator[tuple[str, str]]:
+def _texts(rows: RowSource, item: str, column: str, wanted: set[str]) -> Iterator[tuple[str, str]]:
     place = next((rows.names.index(name) for name in (item, item.split(" and ")[0]) if name in rows.names), None)
     if place is None or column not in rows.names:
         return

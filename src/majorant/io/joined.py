@@ -13,13 +13,13 @@ from majorant.io.columns import JUDGES, Choice, bare_word
 from majorant.io.formats.base import TableFormat
 from majorant.io.frames import plain
 from majorant.io.json_values import loads
-from majorant.io.table import Column, Hashed, Objects, Rows
+from majorant.io.table import Column, Hashed, Objects, RowSource
 
 BETWEEN = " | "
 SUBJECT = frozenset(["model", "modelname", "system", "candidate", "provider"])
 
 
-def judged_subject(rows: Rows, roles: dict[str, int], choice: Choice) -> int | None:
+def judged_subject(rows: RowSource, roles: dict[str, int], choice: Choice) -> int | None:
     """The column of the model that is judged, where a judge labels an item once for each of several models.
 
     It is looked for in the first rows, and only where neither the item nor the worker was named by the caller.
@@ -41,7 +41,7 @@ def judged_subject(rows: Rows, roles: dict[str, int], choice: Choice) -> int | N
     return None
 
 
-def join_items(rows: Rows, positions: Sequence[int]) -> tuple[Rows, int]:
+def join_items(rows: RowSource, positions: Sequence[int]) -> tuple[RowSource, int]:
     """The rows with one more column, in which some columns are joined, and its position."""
     name = " and ".join(rows.names[p] for p in positions)
 
@@ -55,7 +55,7 @@ def join_items(rows: Rows, positions: Sequence[int]) -> tuple[Rows, int]:
     return replace(rows, names=(*rows.names, name), stream=stream, coded=None), len(rows.names)
 
 
-def with_answers(rows: Rows, label: int, tool: TableFormat) -> Rows:
+def with_answers(rows: RowSource, label: int, tool: TableFormat) -> RowSource:
     """The rows of a table whose cells of labels may hold JSON, with the answer in each."""
 
     def said(cell: Any) -> Any:
@@ -82,7 +82,7 @@ def with_answers(rows: Rows, label: int, tool: TableFormat) -> Rows:
     return replace(rows, stream=stream, coded=None)
 
 
-def joined_note(rows: Rows, subject: int) -> Note:
+def joined_note(rows: RowSource, subject: int) -> Note:
     """What was done, and how to undo it."""
     name = rows.names[subject]
     return Note(

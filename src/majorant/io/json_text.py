@@ -20,7 +20,7 @@ from majorant.io.formats.layout import write_votes
 from majorant.io.formats.logs import Apart
 from majorant.io.json_values import loads
 from majorant.io.scan import batches, hashed_columns, literal, path_literal, wanted
-from majorant.io.table import Column, Rows
+from majorant.io.table import Column, RowSource
 
 LARGEST_OBJECT = 1 << 28
 LAID_OUT = "vote"  # what a row is called that was laid out from a record of another tool
@@ -30,7 +30,7 @@ DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's
 
 def open_json(
     file: File, choice: Choice, stack: ExitStack, *, threads: int | None, apart: Apart = ("", ""), several: bool = False
-) -> Rows:
+) -> RowSource:
     """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere.
 
     The format of another tool, with the votes inside, is laid out a vote a line first.
@@ -70,7 +70,7 @@ def open_json(
 def open_votes(
     file: File, format: Format, records: Iterable[Record], choice: Choice, stack: ExitStack, *,
     threads: int | None, apart: Apart = ("", ""), several: bool = False,
-) -> Rows:  # fmt: skip
+) -> RowSource:  # fmt: skip
     """The votes inside the records of a recognised format, laid out in a file of their own."""
     path = temporary(stack)
     context = Context(source=file.name, item_prefix=apart[0], worker_suffix=apart[1])
@@ -80,7 +80,7 @@ def open_votes(
 
 def _rows(
     file: File, path: Path, packing: str, shape: str, names: tuple[str, ...], threads: int | None, described: str = ""
-) -> Rows:
+) -> RowSource:
     import duckdb
 
     def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
@@ -93,7 +93,7 @@ def _rows(
     spelt = described or ("JSON" if shape == "array" else "JSON Lines")
     packed = f", {file.packing}" if file.packing else ""
     unit = LAID_OUT if described else "record"
-    return Rows(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit=unit)
+    return RowSource(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit=unit)
 
 
 EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'

@@ -62,7 +62,7 @@ def label_uses(coded: Coded, n_values: int, vote_n: Mask | None) -> NDArray[np.i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
+class LabelCodes:
     """The label vocabulary, the final code of every raw label and gold code, and how often each label is used."""
 
     labels: list[Hashable]
@@ -80,7 +80,7 @@ def name_labels(
     gold: Gold | None,
     options: ReadOptions,
     n_items: int,
-) -> Labelled:
+) -> LabelCodes:
     """All labels that a vote (`uses` counts them) or gold uses, sorted; text becomes numbers where every label does."""
     scale = options.scale
     used = [code for code in range(len(label_values)) if uses[code]]
@@ -112,7 +112,7 @@ def name_labels(
     gold_i = np.full(n_items, -1, dtype=np.int32)
     gold_i[file_items] = [at[kind_key(value)] for value in file_values]
     counts = np.bincount(label_map[used], weights=uses[used], minlength=len(labels)) if used else np.zeros(len(labels))
-    return Labelled(
+    return LabelCodes(
         labels=labels,
         label_map=label_map,
         gold_map=gold_map if "gold" in coded.codes else None,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from majorant.account import Account, Note
 from majorant.io.collect import Coded
 from majorant.io.gold import Gold
-from majorant.io.labels import Labelled
+from majorant.io.labels import LabelCodes
 from majorant.io.repeats import Resolved
 from majorant.io.values import label_notes
 from majorant.votes import IntArray, Votes
@@ -50,7 +50,7 @@ def coverage_of(votes: Votes) -> Coverage:
 
 
 def make_account(
-    coded: Coded, coverage: Coverage, named: Labelled, resolved: Resolved, repeats: str, gold: Gold | None
+    coded: Coded, coverage: Coverage, named: LabelCodes, resolved: Resolved, repeats: str, gold: Gold | None
 ) -> Account:
     """Every row, and every note."""
     n_votes = int(coverage.votes_l.sum())

@@ -28,7 +28,7 @@ from majorant.io.json_values import loads
 from majorant.io.options import ReadOptions
 from majorant.io.parquet import open_parquet
 from majorant.io.several import split_labels
-from majorant.io.table import Column, NotCodedError, Part, Rows, Table, column_length, from_row
+from majorant.io.table import Column, NotCodedError, RowSource, Table, TableRows, column_length, from_row
 from majorant.io.wide import Wide, detect_wide, read_wide, wide_parts
 
 Layout = dict[str, int] | Wide
@@ -46,7 +46,7 @@ def open_table(source: Any, how: ReadOptions, *, coded: bool = False) -> Iterato
 
 
 @contextmanager
-def open_rows(source: Any, how: ReadOptions) -> Iterator[list[Rows]]:
+def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
     """The rows of each file or frame of the source, with all their columns."""
     with ExitStack() as stack:
         if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
@@ -73,7 +73,7 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _file_name(rows: Rows, choice: Choice) -> dict[str, str | None]:
+def _file_name(rows: RowSource, choice: Choice) -> dict[str, str | None]:
     """A column with the name of the file, where the caller asks for it: one file per worker is a usual layout."""
     return {FILE: Path(rows.source).name.split(".")[0]} if FILE in choice.named.values() else {}
 
@@ -115,39 +115,39 @@ def _header(file: File) -> Mapping[str, Any] | None:
     return inspect_log.header(log) if isinstance(log, dict) and inspect_log.LOG.recognise(frozenset(log), log) else None
 
 
-def _open_file(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:
+def _open_file(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
     if how.delimiter is not None and file.format != "csv":
         raise ConfigError(f"delimiter= is for delimited text, and {file.name} holds {file.format}. Leave it out.")
     return READERS[file.format](file, how, stack, apart)
 
 
-def _open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:  # noqa: ARG001
+def _open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
     delimiter = how.delimiter or ("\t" if how.format == "tsv" else None)
     return open_delimited(file, how.choice, stack, delimiter=delimiter, threads=how.threads)
 
 
-def _open_json(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:
+def _open_json(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
     return open_json(file, how.choice, stack, threads=how.threads, apart=apart, several=how.several)
 
 
-def _open_inspect(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:
+def _open_inspect(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
     log = inspect_log.document(file.path, file.name)
     return _open_votes(inspect_log.LOG, [log], file, how, stack, apart)
 
 
-def _open_cvat(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> Rows:
+def _open_cvat(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
     return _open_votes(cvat.IMAGES, _cvat_images(file), file, how, stack, apart)
 
 
 def _open_votes(
     format: Format, records: list[dict[str, Any]], file: File, how: ReadOptions, stack: ExitStack, apart: Apart
-) -> Rows:
+) -> RowSource:
     recognise(list(records[0]), records[0], file.name)
     how_read: dict[str, Any] = {"threads": how.threads, "apart": apart, "several": how.several}
     return open_votes(file, format, records, how.choice, stack, **how_read)
 
 
-READERS: Mapping[str, Callable[[File, ReadOptions, ExitStack, Apart], Rows]] = {  # by what `identify` calls a file
+READERS: Mapping[str, Callable[[File, ReadOptions, ExitStack, Apart], RowSource]] = {  # by what `identify` calls a file
     "csv": _open_delimited,
     "parquet": lambda file, how, stack, apart: open_parquet(file, threads=how.threads),  # noqa: ARG005
     "excel": lambda file, how, stack, apart: open_excel(file, how.sheet),  # noqa: ARG005
@@ -174,7 +174,7 @@ def _cvat_images(file: File) -> list[dict[str, Any]]:
     return found
 
 
-def _table(source: Any, every: Sequence[Rows], how: ReadOptions, *, coded: bool) -> Table:
+def _table(source: Any, every: Sequence[RowSource], how: ReadOptions, *, coded: bool) -> Table:
     first = every[0]
     other = next((rows for rows in every if rows.kind != first.kind), None)
     if other is not None:
@@ -209,8 +209,8 @@ def _table(source: Any, every: Sequence[Rows], how: ReadOptions, *, coded: bool)
 
 
 def _joined(
-    every: Sequence[Rows], found: list[Layout], how: ReadOptions
-) -> tuple[list[Rows], list[Layout], list[Note]]:
+    every: Sequence[RowSource], found: list[Layout], how: ReadOptions
+) -> tuple[list[RowSource], list[Layout], list[Note]]:
     """Items made of a question and the model that answered it, where judges look at several models."""
     rows_of, layouts, notes = list(every), list(found), []
     for n, (rows, layout) in enumerate(zip(every, found, strict=True)):
@@ -231,7 +231,7 @@ def _joined(
     return rows_of, layouts, notes
 
 
-def _unwrapped(rows: Rows, layout: Layout) -> Rows:
+def _unwrapped(rows: RowSource, layout: Layout) -> RowSource:
     """The rows of a tool's table with what its cells of labels say, where JSON stands in them."""
     tool = recognise_table(rows.names) if rows.named else None
     if tool is None or tool.answer is None or isinstance(layout, Wide) or "label" not in layout or rows.kind != "text":
@@ -239,12 +239,12 @@ def _unwrapped(rows: Rows, layout: Layout) -> Rows:
     return with_answers(rows, layout["label"], tool)
 
 
-def _described(rows: Rows) -> str:
+def _described(rows: RowSource) -> str:
     tool = recognise_table(rows.names) if rows.named else None
     return rows.format if tool is None else f"{tool.name} ({rows.format})"
 
 
-def _names_used(every: Sequence[Rows], found: Sequence[Layout]) -> set[str]:
+def _names_used(every: Sequence[RowSource], found: Sequence[Layout]) -> set[str]:
     return {rows.names[p] for rows, one in zip(every, found, strict=True) for p in _used(one)}
 
 
@@ -252,7 +252,7 @@ def _used(layout: Layout) -> Iterable[int]:
     return [*layout.roles.values(), *layout.workers] if isinstance(layout, Wide) else layout.values()
 
 
-def layout_of(rows: Rows, how: ReadOptions) -> Layout:
+def layout_of(rows: RowSource, how: ReadOptions) -> Layout:
     """Which column is what: as the caller says, as a tool's table has it, by names, or a column per worker."""
     if how.choice.columns is not None and rows.named:
         raise ConfigError(
@@ -276,14 +276,14 @@ def layout_of(rows: Rows, how: ReadOptions) -> Layout:
     return wide
 
 
-def _by_name(rows: Rows, choice: Choice) -> dict[str, int] | DataError:
+def _by_name(rows: RowSource, choice: Choice) -> dict[str, int] | DataError:
     try:
         return find_roles(rows.names, choice, rows.source)
     except DataError as error:
         return error.with_traceback(None)
 
 
-def _parts(rows: Rows, layout: Layout, *, coded: bool) -> Iterator[Part]:
+def _parts(rows: RowSource, layout: Layout, *, coded: bool) -> Iterator[TableRows]:
     if isinstance(layout, Wide):
         yield from wide_parts(rows, layout)
         return
@@ -294,14 +294,14 @@ def _parts(rows: Rows, layout: Layout, *, coded: bool) -> Iterator[Part]:
     streams = _coded_first(rows, positions, hashed) if coded else rows.stream(positions, hashed)
     for columns in streams:
         n_rows = column_length(columns[0])
-        yield Part(
+        yield TableRows(
             source=rows.source, unit=rows.unit, first_row=first, n_rows=n_rows,
             columns=dict(zip(roles, columns, strict=True)),
         )  # fmt: skip
         first += n_rows
 
 
-def _coded_first(rows: Rows, positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+def _coded_first(rows: RowSource, positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
     """The columns with codes as far as the reader can, and from there on by the reader that refuses nothing."""
     done = 0
     if rows.coded is not None:

@@ -11,14 +11,22 @@ from majorant.database import connect
 from majorant.errors import DataError
 from majorant.io.files import File
 from majorant.io.scan import batches, hashed_columns, path_literal, wanted
-from majorant.io.table import Column, NotCodedError, Rows, arrow_view, coded_column, column_length, dictionary_codes
+from majorant.io.table import (
+    Column,
+    NotCodedError,
+    RowSource,
+    arrow_view,
+    coded_column,
+    column_length,
+    dictionary_codes,
+)
 from majorant.limits import beyond_fixed
 from majorant.threads import in_order, thread_count
 
 PLAIN_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "int32": "INTEGER"}  # Arrow's and DuckDB's names
 
 
-def open_parquet(file: File, *, threads: int | None) -> Rows:
+def open_parquet(file: File, *, threads: int | None) -> RowSource:
     """The rows of a Parquet file."""
     import duckdb
 
@@ -46,7 +54,7 @@ def open_parquet(file: File, *, threads: int | None) -> Rows:
     def coded(positions: Sequence[int]) -> Iterator[list[Column]]:
         return _coded_groups(file, [names[p] for p in positions], [types[p] for p in positions], threads)
 
-    return Rows(source=file.name, names=names, kind="typed", format="Parquet", stream=stream, coded=coded)
+    return RowSource(source=file.name, names=names, kind="typed", format="Parquet", stream=stream, coded=coded)
 
 
 def _coded_groups(

@@ -14,7 +14,7 @@ from majorant.io.faults import named_faults
 from majorant.io.item_columns import cell_values
 from majorant.io.opening import open_rows, open_table
 from majorant.io.options import Reading, ReadOptions
-from majorant.io.table import Rows
+from majorant.io.table import RowSource
 
 ROWS, LONGEST = 6, 160  # rows shown, and characters of a cell
 
@@ -82,7 +82,7 @@ def _as_far(names: Sequence[str], choice: Choice) -> dict[str, str]:
     return found
 
 
-def _first_rows(rows: Rows, most: int) -> tuple[tuple[str, ...], ...]:
+def _first_rows(rows: RowSource, most: int) -> tuple[tuple[str, ...], ...]:
     columns = next(iter(rows.stream(range(len(rows.names)), 0)), None)
     if columns is None:
         return ()

@@ -10,7 +10,7 @@ from typing import Any
 from majorant.errors import ConfigError, DataError
 from majorant.io.joined import BETWEEN, values_of
 from majorant.io.json_values import loads
-from majorant.io.table import Column, Rows, column_length
+from majorant.io.table import Column, RowSource, column_length
 from majorant.io.values import sort_labels
 
 SIGNS = ("|", ";", ",")
@@ -54,7 +54,7 @@ def written_list(text: str) -> list[Any] | None:
     return None
 
 
-def split_labels(rows: Rows, roles: dict[str, int]) -> tuple[Rows, dict[str, int]]:
+def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dict[str, int]]:
     """The rows with one row for each label that anybody gave: item and label, worker, yes or no, and the label."""
     if not rows.again:
         raise ConfigError("several=True looks at the votes twice. Give a table, or write the votes to a file first.")
@@ -81,7 +81,7 @@ def split_labels(rows: Rows, roles: dict[str, int]) -> tuple[Rows, dict[str, int
     return replace(rows, names=names, stream=stream, coded=None, format=spelt, kind="typed", unit="answer"), found
 
 
-def _vocabulary(rows: Rows, roles: dict[str, int]) -> list[Any]:
+def _vocabulary(rows: RowSource, roles: dict[str, int]) -> list[Any]:
     found: dict[Any, None] = {}
     for (column,) in rows.stream([roles["label"]], 0):
         for cell in set(values_of(column)) if rows.kind != "typed" else values_of(column):

@@ -40,7 +40,7 @@ Column = Plain | Hashed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class RowSource:
     """The rows of one file or frame: its column names, and a way to stream some of its columns in order.
 
     `kind` says what the cells are: "text" (CSV: as written), "json" (raw JSON text, so that types survive) or
@@ -62,7 +62,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class TableRows:
     """Some consecutive rows, by role."""
 
     source: str
@@ -83,7 +83,7 @@ class Table:
     format: str
     columns: Mapping[str, str]  # role -> the user's column name
     ignored: tuple[str, ...]
-    parts: Iterator[Part]
+    parts: Iterator[TableRows]
     notes: tuple[Note, ...] = ()
     wide: bool = False  # a row per item
 

@@ -29,7 +29,7 @@ SIGNS = (",", ";", "\t")
 KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
 
 
-class Answer(NamedTuple):
+class ExpertAnswer(NamedTuple):
     """What one expert said of one item: a label, nothing (None), or that they cannot tell (`cannot_tell`)."""
 
     item: Any
@@ -39,10 +39,10 @@ class Answer(NamedTuple):
     cannot_tell: bool = False
 
 
-class Labelled(NamedTuple):
+class ExpertLabels(NamedTuple):
     """The answers of a file in its order, and what it says of its design."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[ExpertAnswer, ...]
     design: str | None = None  # the id that tasks carry
 
 
@@ -170,7 +170,7 @@ ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy"
 
 
 @naming_faults
-def read_answers(path: Path, *, expert: str = "") -> Labelled:
+def read_answers(path: Path, *, expert: str = "") -> ExpertLabels:
     """The labels in a file that `task_file` wrote and an expert or a tool filled in.
 
     A table may hold several experts: further columns whose names begin with label, or a column expert, worker or
@@ -197,7 +197,7 @@ def _text(path: Path) -> str:
     raise DataError(f"{path} is not text. Save it as CSV in UTF-8.")
 
 
-def _from_table(text: str, path: Path, expert: str) -> Labelled:
+def _from_table(text: str, path: Path, expert: str) -> ExpertLabels:
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
     names = {name.strip().casefold(): name for name in rows.fieldnames or () if name}
     item = next((names[alias] for alias in (ITEM, *sorted(ALIASES["item"][0])) if alias in names), None)
@@ -218,8 +218,8 @@ def _from_table(text: str, path: Path, expert: str) -> Labelled:
             own = named or expert
             own = own if len(labels) == 1 else f"{own} {label}".strip()
             number = whole_number(row.get(draw) or "") if draw else None
-            answers.append(Answer(unguarded((row[item] or "").strip()), value or None, own, number))
-    return Labelled(tuple(answers))
+            answers.append(ExpertAnswer(unguarded((row[item] or "").strip()), value or None, own, number))
+    return ExpertLabels(tuple(answers))
 
 
 def _records(path: Path, text: str) -> list[Mapping[str, Any]]:
@@ -234,7 +234,7 @@ def _records(path: Path, text: str) -> list[Mapping[str, Any]]:
     return records
 
 
-def _from_tool(records: list[Mapping[str, Any]], path: Path, expert: str) -> Labelled:
+def _from_tool(records: list[Mapping[str, Any]], path: Path, expert: str) -> ExpertLabels:
     tool = recognise([*records[0]], records[0], str(path)) if records else None
     labelled = any({"annotations", "accept", "answer", "responses"} & {*record} for record in records)
     if records and tool is None and (labelled or not any(map(_design, records))):
@@ -249,7 +249,7 @@ def _from_tool(records: list[Mapping[str, Any]], path: Path, expert: str) -> Lab
         if tool is not None:
             votes = votes_in(tool, record, context, f"{path}, record {number}")
             answers += [_answer(item, vote.worker, vote.answers, expert) for vote in votes]
-    return Labelled(tuple(answers), design)
+    return ExpertLabels(tuple(answers), design)
 
 
 def _own(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -262,12 +262,12 @@ def _design(record: Mapping[str, Any]) -> str | None:
     return own.get(DESIGN) or own.get(f"metadata.{DESIGN}")
 
 
-def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> Answer:
+def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> ExpertAnswer:
     """The first question's answer; an item that was submitted without one is one that the expert cannot tell."""
     value = next(iter(answers.values()), None)
     if isinstance(value, list):
         value = value[0] if len(value) == 1 else None
-    return Answer(item, value, str(worker or expert), cannot_tell=value is None)
+    return ExpertAnswer(item, value, str(worker or expert), cannot_tell=value is None)
 
 
 def design_path(path: str | Path) -> Path:

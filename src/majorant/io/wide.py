@@ -17,7 +17,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ALIASES, ROW_NAMES, Choice, find_roles, means
 from majorant.io.frames import coded, plain
 from majorant.io.json_values import loads
-from majorant.io.table import Objects, Part, Plain, Rows, Table, column_length, from_row, numpy_view
+from majorant.io.table import Objects, Plain, RowSource, Table, TableRows, column_length, from_row, numpy_view
 
 SAMPLED_ROWS = 2_000
 FEW_LABELS = 20  # more different values than that, half as many as rows, are no labels
@@ -38,7 +38,7 @@ class Wide:
     notes: tuple[Note, ...] = ()
 
 
-def read_wide(rows: Rows, choice: Choice, workers: Sequence[str] | None) -> Wide:
+def read_wide(rows: RowSource, choice: Choice, workers: Sequence[str] | None) -> Wide:
     """The columns of the workers: those that match a name or pattern, else all; what looks like no votes is refused."""
     if not rows.named:
         raise ConfigError("wide=True needs a header with the names of the workers; columns= does not go with it.")
@@ -56,7 +56,7 @@ def read_wide(rows: Rows, choice: Choice, workers: Sequence[str] | None) -> Wide
     return Wide(roles, tuple(free))
 
 
-def detect_wide(rows: Rows, choice: Choice) -> Wide | None:
+def detect_wide(rows: RowSource, choice: Choice) -> Wide | None:
     """A wide table that nobody called one: two columns or more share a few labels, and a row is an item.
 
     Where other columns stand beside them, the error says which ones to name; None where nothing looks like workers.
@@ -80,7 +80,7 @@ def detect_wide(rows: Rows, choice: Choice) -> Wide | None:
     return Wide(roles, tuple(left), (Note("wide", text),))
 
 
-def _roles(rows: Rows, choice: Choice) -> dict[str, int]:
+def _roles(rows: RowSource, choice: Choice) -> dict[str, int]:
     """The item column (named, found by its name, or the first), the gold column (by name) and that of slices."""
     named = {role: word for role, word in choice.named.items() if role in ("item", "gold", "slice")}
     if "item" not in named:
@@ -92,7 +92,7 @@ def _roles(rows: Rows, choice: Choice) -> dict[str, int]:
     return find_roles(rows.names, Choice(named=named, needed=("item",)), rows.source)
 
 
-def _matching(rows: Rows, free: Sequence[int], patterns: Sequence[str]) -> list[int]:
+def _matching(rows: RowSource, free: Sequence[int], patterns: Sequence[str]) -> list[int]:
     found: dict[int, None] = {}
     for pattern in patterns:
         hits = [p for p in free if fnmatchcase(rows.names[p], pattern)]
@@ -103,7 +103,7 @@ def _matching(rows: Rows, free: Sequence[int], patterns: Sequence[str]) -> list[
     return sorted(found)
 
 
-def _sampled(rows: Rows, positions: Sequence[int]) -> list[list[Any]]:
+def _sampled(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
     """The first values of some columns, nothing where a cell is empty."""
     columns = next(iter(rows.stream(positions, 0)), None)
     if columns is None:
@@ -123,7 +123,7 @@ def is_blank(value: Any) -> bool:
     return value is None or value != value or (isinstance(value, str) and value.strip() in ("", "NA", "NaN", "."))
 
 
-def _odd_columns(rows: Rows, free: Sequence[int]) -> dict[int, str]:
+def _odd_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
     """The columns that do not look like a worker's votes, and why."""
     if not free:
         return {}
@@ -153,19 +153,19 @@ def _repeats(values: Sequence[Any]) -> bool:
     return len(set(given)) < len(given)
 
 
-def _listed(rows: Rows, odd: Mapping[int, str], most: int = 4) -> str:
+def _listed(rows: RowSource, odd: Mapping[int, str], most: int = 4) -> str:
     told = [f"{rows.names[p]!r} {why}" for p, why in list(odd.items())[:most]]
     more = f", and {len(odd) - most} more columns do not look like votes" if len(odd) > most else ""
     return ", ".join(told) + more
 
 
-def _flag(rows: Rows, left: Sequence[int]) -> str:
+def _flag(rows: RowSource, left: Sequence[int]) -> str:
     names = ",".join(rows.names[p] for p in left)
     shown = names if left and len(names) <= 120 and "," not in "".join(rows.names[p] for p in left) else "Dr_*"
     return f"Say which columns are the workers': workers={shown!r}; workers='*' takes them all."
 
 
-def wide_parts(rows: Rows, wide: Wide) -> Iterator[Part]:
+def wide_parts(rows: RowSource, wide: Wide) -> Iterator[TableRows]:
     """One part per batch; an empty cell is no vote and no declared voter, an item without votes is still declared."""
     import pyarrow as pa
 
@@ -182,7 +182,7 @@ def wide_parts(rows: Rows, wide: Wide) -> Iterator[Part]:
         yield part
 
 
-def _refuse_workers(rows: Rows, names: Sequence[str]) -> None:
+def _refuse_workers(rows: RowSource, names: Sequence[str]) -> None:
     if not names:
         raise DataError(f"{rows.source}: a wide table needs a column per worker beside the item.")
     twice = [name for name, n in Counter(names).items() if n > 1]
@@ -192,7 +192,7 @@ def _refuse_workers(rows: Rows, names: Sequence[str]) -> None:
         raise DataError(f"{rows.source}: a column without a name. Name every worker's column.")
 
 
-def _part(rows: Rows, head: dict[str, Plain], cells: list[Plain], names: Any, first: int) -> Part:
+def _part(rows: RowSource, head: dict[str, Plain], cells: list[Plain], names: Any, first: int) -> TableRows:
     labels = _interleave(cells, rows)
     filled = np.flatnonzero(_filled(labels, json=rows.kind == "json"))
     row_n, worker_n = np.divmod(filled, len(cells))
@@ -200,13 +200,13 @@ def _part(rows: Rows, head: dict[str, Plain], cells: list[Plain], names: Any, fi
     columns["worker"] = _take(names, worker_n)
     columns["label"] = _take(labels, filled)
     declared: dict[str, Plain] = {**head, "worker": names}
-    return Part(
+    return TableRows(
         source=rows.source, unit=rows.unit, first_row=first, n_rows=len(filled), columns=columns,
         row_n=row_n + first, declared=declared,
     )  # fmt: skip
 
 
-def _interleave(cells: list[Plain], rows: Rows) -> Plain:
+def _interleave(cells: list[Plain], rows: RowSource) -> Plain:
     """All cells row by row."""
     import pyarrow as pa
 
@@ -271,7 +271,7 @@ def open_matrix(matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any]
     item_names, worker_names = coded(items, "matrix", "item"), coded(workers, "matrix", "worker")
     filled = np.flatnonzero(_voted(cells).ravel())
     row_n, column_n = np.divmod(filled, n_workers)
-    part = Part(
+    part = TableRows(
         source="matrix", unit="row", first_row=0, n_rows=len(filled), row_n=row_n,
         columns={
             "item": _take(item_names, row_n),

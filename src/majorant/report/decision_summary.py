@@ -13,7 +13,7 @@ from majorant.answer.answer import Answer
 from majorant.answer.calibrate import Labels
 from majorant.answer.choice import Alternative, Decision
 from majorant.answer.review import Reviewed, review_table
-from majorant.gold.question import Outcome as ExpertOutcome
+from majorant.gold.question import Outcome
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import loss_facts
 from majorant.report.plain import number, plain
@@ -48,7 +48,7 @@ def answer_summary(answer: Answer) -> dict[str, Any]:
     }
 
 
-def expert_summary(outcome: ExpertOutcome) -> dict[str, Any]:
+def expert_summary(outcome: Outcome) -> dict[str, Any]:
     """What labels drawn by design say, with its sentence and what to know about the labels."""
     names = ("kind", "verdict", "decided", "labels", "skipped", "more", "leader", "below", "tolerance")
     return {
@@ -110,8 +110,8 @@ def confidence_summary(labels: Labels) -> dict[str, Any]:
     """How confident the labels are, and how often they are right where the truth is known."""
     return {
         "source": labels.source,
-        "temperature": None if labels.temper is None else labels.temper.temperature,
-        "slip": None if labels.temper is None else labels.temper.slip,
+        "temperature": None if labels.calibration is None else labels.calibration.temperature,
+        "slip": None if labels.calibration is None else labels.calibration.epsilon,
         "echo": labels.echo,
         "ece": labels.reliability.ece,
         "gold_items": labels.reliability.gold_items,

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from majorant.answer.calibrate import Temper, as_calibrated
+from majorant.answer.calibrate import Calibration, as_calibrated
 from majorant.answer.labels import label_sets, label_table
 from majorant.answer.review import review_table
 from majorant.answer.workers import worker_table
@@ -38,7 +38,7 @@ def write_result(
     are for a `spreadsheet`.
     """
     place = make_folder(folder)
-    table = partial(_calibrated_labels, result.labels.temper, spreadsheet=spreadsheet)
+    table = partial(_calibrated_labels, result.labels.calibration, spreadsheet=spreadsheet)
     labels = result.backend.label_files(place, result.fit, table)
     workers = worker_table(result.backend.votes.workers, result.worker_fit, result.workers)
     return labels.written + write_files(
@@ -67,7 +67,7 @@ def labels_of(result: Result) -> Columns:
     """The labels of votes in memory, as they are written."""
     votes = result.backend.whole
     assert votes is not None
-    return _calibrated_labels(result.labels.temper, votes, result.fit)
+    return _calibrated_labels(result.labels.calibration, votes, result.fit)
 
 
 def _with_digests(summary: dict[str, Any], digests: Mapping[str, str]) -> str:
@@ -75,6 +75,8 @@ def _with_digests(summary: dict[str, Any], digests: Mapping[str, str]) -> str:
     return to_json({**summary, "files": {name: f"sha256:{digest}" for name, digest in digests.items()}})
 
 
-def _calibrated_labels(temper: Temper | None, votes: Votes, fit: Fit, *, spreadsheet: bool = False) -> dict[str, Any]:
-    table = label_table(votes, as_calibrated(temper, votes, fit))
+def _calibrated_labels(
+    calibration: Calibration | None, votes: Votes, fit: Fit, *, spreadsheet: bool = False
+) -> dict[str, Any]:
+    table = label_table(votes, as_calibrated(calibration, votes, fit))
     return guarded_columns(table) if spreadsheet else table

@@ -34,7 +34,7 @@ class Simulation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
+class _Crowd:
     """What `simulate` was asked for, checked; threshold holds the cumulated rows of each worker and class."""
 
     n_workers: int
@@ -84,7 +84,7 @@ def simulate(
     names = _as_labels(labels, len(prior_k))
     votes_i = _votes_per_item(n_votes, int(whole_numbers("n_items", n_items, 1)), generator)
     confusion_jkl, n_crew = _as_crowd(confusion, len(prior_k), votes_i, n_workers)
-    model = _Model(
+    model = _Crowd(
         n_crew,
         _right_first(confusion_jkl),
         _as_concentration(concentration, len(prior_k)),
@@ -175,7 +175,7 @@ def _as_labels(labels: Sequence[Hashable] | None, n_classes: int) -> tuple[Hasha
 
 
 def _draw_votes(
-    model: _Model,
+    model: _Crowd,
     truth_i: Codes,
     votes_i: Counts,
     labels: tuple[Hashable, ...],
@@ -217,7 +217,7 @@ def _blocks(offsets_i: Counts, n_groups: int) -> Iterator[tuple[int, int]]:
 
 
 def _draw_uniforms(
-    rng: np.random.Generator, model: _Model, local_n: Indices, start_i: Indices, worker_n: Codes, truth_n: Indices
+    rng: np.random.Generator, model: _Crowd, local_n: Indices, start_i: Indices, worker_n: Codes, truth_n: Indices
 ) -> FloatArray:
     """One uniform number per vote; those of an item depend on each other as the model says."""
     uniform_n = rng.random(len(local_n))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from majorant.errors import ConfigError
 from majorant.theory.checks import FloatArray, as_confusion, as_prior, as_ties, as_vote_count
 from majorant.theory.patterns import (
-    Patterns,
+    VotePatterns,
     majority_share_right,
     map_share_right,
     share_lost,
@@ -94,11 +94,11 @@ def scaled_shared(prior: ArrayLike, confusion: ArrayLike) -> tuple[FloatArray, F
     return prior_k / prior_k.sum(), confusion_kl / confusion_kl.sum(axis=1, keepdims=True)
 
 
-def _enumerate(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> tuple[FloatArray, Patterns]:
+def _enumerate(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> tuple[FloatArray, VotePatterns]:
     prior_k, confusion_kl = scaled_shared(prior, confusion)
     return prior_k, shared_patterns(prior_k, confusion_kl, as_vote_count(n_votes))
 
 
-def _aggregate(patterns: Patterns, share_lb: FloatArray) -> FloatArray:
+def _aggregate(patterns: VotePatterns, share_lb: FloatArray) -> FloatArray:
     label_kl = np.exp(patterns.log_given_kb) @ share_lb.T
     return np.asarray(label_kl / label_kl.sum(axis=1, keepdims=True))

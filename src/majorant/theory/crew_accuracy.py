@@ -16,7 +16,7 @@ from majorant.theory.checks import FloatArray, as_crew, as_prior, as_ties, safe_
 from majorant.theory.crew import count_distribution
 from majorant.theory.patterns import (
     MAX_ENTRIES,
-    Patterns,
+    VotePatterns,
     deficits,
     group_patterns,
     majority_share_right,
@@ -70,7 +70,7 @@ def scaled_crew(prior: ArrayLike, confusions: ArrayLike) -> tuple[FloatArray, Fl
     return prior_k / prior_k.sum(), confusion_hkl / confusion_hkl.sum(axis=2, keepdims=True)
 
 
-def _every_pattern(prior_k: FloatArray, confusion_hkl: FloatArray) -> Patterns:
+def _every_pattern(prior_k: FloatArray, confusion_hkl: FloatArray) -> VotePatterns:
     """Who voted what, equal voters counted together."""
     n_classes = len(prior_k)
     kinds = Counter(confusion_kl.tobytes() for confusion_kl in confusion_hkl)
@@ -90,9 +90,9 @@ def _count_steps(n_voters: int, n_classes: int) -> int:
     return n_voters * n_classes**2 * int((n_voters + 1) ** (n_classes - 1))
 
 
-def _every_count(prior_k: FloatArray, confusion_hkl: FloatArray) -> Patterns:
+def _every_count(prior_k: FloatArray, confusion_hkl: FloatArray) -> VotePatterns:
     """The vote counts and their probabilities."""
     given_kb, count_lb = count_distribution(confusion_hkl)
     log_given_kb = safe_log(given_kb)
     deficit_kb = deficits(log_given_kb + safe_log(prior_k)[:, None])
-    return Patterns(log_given_kb, deficit_kb, most_votes(count_lb), rounding=0.0)
+    return VotePatterns(log_given_kb, deficit_kb, most_votes(count_lb), rounding=0.0)

@@ -20,7 +20,7 @@ MAX_ENTRIES = 2**22  # patterns times classes that are enumerated: about a secon
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Patterns:
+class VotePatterns:
     """Vote patterns b (vote counts, or who voted what), complete and without overlap.
 
     `log_given_kb` is log P(pattern b | class k), `deficit_kb` the nats by which class k falls short of the likeliest
@@ -33,7 +33,7 @@ class Patterns:
     rounding: float  # nats by which rounding of the inputs and of sums may have moved a deficit
 
 
-def shared_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> Patterns:
+def shared_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> VotePatterns:
     """The vote counts of `n_votes` voters with one confusion matrix."""
     n_classes = len(prior_k)
     if n_classes == 2:
@@ -46,7 +46,7 @@ def shared_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int)
     return group_patterns(prior_k, confusion_kl[None], [n_votes])
 
 
-def group_patterns(prior_k: FloatArray, confusion_gkl: FloatArray, sizes: list[int]) -> Patterns:
+def group_patterns(prior_k: FloatArray, confusion_gkl: FloatArray, sizes: list[int]) -> VotePatterns:
     """The vote counts of each group of voters, every combination; group g has `sizes[g]` equal voters."""
     n_classes = len(prior_k)
     log_ways_b, log_kernel_kb = np.zeros(1), np.zeros((n_classes, 1))
@@ -61,7 +61,7 @@ def group_patterns(prior_k: FloatArray, confusion_gkl: FloatArray, sizes: list[i
     deficit_kb = deficits(safe_log(prior_k)[:, None] + log_kernel_kb)
     largest = np.abs(log_kernel_kb[np.isfinite(log_kernel_kb)]).max(initial=0)
     rounding = 8 * EPS * (sum(sizes) + 1 + float(largest))
-    return Patterns(log_ways_b + log_kernel_kb, deficit_kb, most_votes(count_lb), rounding)
+    return VotePatterns(log_ways_b + log_kernel_kb, deficit_kb, most_votes(count_lb), rounding)
 
 
 def n_patterns(sizes: list[int], n_classes: int) -> int:
@@ -130,18 +130,18 @@ def shares(top_kb: BoolArray, ties: Ties, prior_k: FloatArray) -> FloatArray:
     return np.asarray(top_kb / n_top_b)
 
 
-def majority_share_right(patterns: Patterns, prior_k: FloatArray, ties: Ties) -> float:
+def majority_share_right(patterns: VotePatterns, prior_k: FloatArray, ties: Ties) -> float:
     """The probability that the majority label is right; under `exclude` among the patterns without a tie."""
     return _share_right(patterns, prior_k, shares(patterns.top_kb, ties, prior_k))
 
 
-def map_share_right(patterns: Patterns, prior_k: FloatArray, ties: Ties) -> float:
+def map_share_right(patterns: VotePatterns, prior_k: FloatArray, ties: Ties) -> float:
     """The same for the likeliest class; where several are equally likely it is no matter which."""
     share_kb = shares(patterns.deficit_kb == 0, "first", prior_k)
     return _share_right(patterns, prior_k, share_kb * ~_left_out(patterns, ties))
 
 
-def share_lost(patterns: Patterns, prior_k: FloatArray, ties: Ties) -> float:
+def share_lost(patterns: VotePatterns, prior_k: FloatArray, ties: Ties) -> float:
     """The second minus the first, added up over the patterns that differ, so that the smallest gap keeps its digits."""
     lost_b = -(shares(patterns.top_kb, ties, prior_k) * np.expm1(-patterns.deficit_kb)).sum(axis=0)
     differ_b = lost_b > 0
@@ -153,12 +153,12 @@ def share_lost(patterns: Patterns, prior_k: FloatArray, ties: Ties) -> float:
     return lost / _refuse_nothing(float(prior_k @ kept_k))
 
 
-def _left_out(patterns: Patterns, ties: Ties) -> BoolArray:
+def _left_out(patterns: VotePatterns, ties: Ties) -> BoolArray:
     tied_b = patterns.top_kb.sum(axis=0) > 1
     return np.asarray(tied_b & (ties == "exclude"))
 
 
-def _share_right(patterns: Patterns, prior_k: FloatArray, share_kb: FloatArray) -> float:
+def _share_right(patterns: VotePatterns, prior_k: FloatArray, share_kb: FloatArray) -> float:
     """Right over right plus wrong: near 1 only the small sum, that of the wrong, decides the last digits."""
     joint_kb = np.exp(patterns.log_given_kb + safe_log(prior_k)[:, None])
     right = (joint_kb * share_kb).sum()
@@ -172,10 +172,10 @@ def _refuse_nothing(probability: float) -> float:
     return probability
 
 
-def _two_class_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> Patterns:
+def _two_class_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> VotePatterns:
     """Two classes in full precision at any number of votes: b votes for class 0, b = 0..n_votes."""
     log_odds_b = log_odds(prior_k, confusion_kl, n_votes)
     deficit_kb = np.maximum([-log_odds_b, log_odds_b], 0)
     twice_b = 2 * np.arange(n_votes + 1)
     top_kb = np.array([twice_b >= n_votes, twice_b <= n_votes])
-    return Patterns(log_binomial(n_votes, confusion_kl), deficit_kb, top_kb, rounding=8 * EPS * (n_votes + 1))
+    return VotePatterns(log_binomial(n_votes, confusion_kl), deficit_kb, top_kb, rounding=8 * EPS * (n_votes + 1))

@@ -20,7 +20,7 @@ from majorant.io.joined import values_of
 from majorant.io.json_text import LAID_OUT
 from majorant.io.opening import open_rows, open_table, stamp
 from majorant.io.options import ReadOptions
-from majorant.io.table import Rows, Table
+from majorant.io.table import RowSource, Table
 from majorant.io.values import voted
 from majorant.io.wide import detect_wide
 
@@ -93,7 +93,7 @@ def _laid_out(spark: Any, files: Sequence[str], options: ReadOptions) -> SparkVo
     return encode_table(frame, replace(table, kind=kind, columns=roles, parts=iter(())), options)
 
 
-def _is_plain(rows: Rows, options: ReadOptions) -> bool:
+def _is_plain(rows: RowSource, options: ReadOptions) -> bool:
     """Whether a file is a table with a row per vote, as Spark reads them."""
     if options.wide or options.workers or options.several or options.columns or options.encoding or not rows.named:
         return False

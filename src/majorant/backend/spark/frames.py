@@ -18,7 +18,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.io.build import no_votes
 from majorant.io.collect import Coded, Span, too_many_labels
 from majorant.io.gold import Gold, load_gold, match_gold, one_gold, spellings
-from majorant.io.labels import Labelled, name_labels
+from majorant.io.labels import LabelCodes, name_labels
 from majorant.io.notes import LISTED, Coverage, make_account
 from majorant.io.options import ReadOptions
 from majorant.io.repeats import Resolved
@@ -49,7 +49,7 @@ class Vocabulary:
     """Workers and labels, the votes of each pair of them, and how raw values become codes."""
 
     coded: Coded  # what the frame holds, as the rules of reading see it
-    named: Labelled
+    named: LabelCodes
     gold: Gold | None
     workers: Any  # an Arrow array, sorted
     label_map: Any  # an Arrow table: the raw label and its code

@@ -13,31 +13,31 @@ import numpy as np
 from scipy.special import digamma, expit, gammaln, log_expit
 
 from majorant.certify.anonymous.ascent import IntArray, ascend
-from majorant.certify.anonymous.likelihood import Cells, Sides
+from majorant.certify.anonymous.likelihood import HistogramCells, Sides
 from majorant.theory.checks import FloatArray
 
 PARAMETERS = 5
 LOGIT_BOUND, LEAST_CONCENTRATION, MOST_CONCENTRATION = 30.0, -4.0, 9.0  # the last two are logarithms
 
 
-def beta_class_logs(cells: Cells, psi: FloatArray) -> tuple[FloatArray, FloatArray]:
+def beta_class_logs(cells: HistogramCells, psi: FloatArray) -> tuple[FloatArray, FloatArray]:
     """log P(class, one order of the votes) for class 0 and class 1: each (..., cells)."""
     x, y, c0, c1, z = (psi[..., i, None] for i in range(PARAMETERS))
     return log_expit(z) + _log_beta(cells, x, c0), log_expit(-z) + _log_beta(cells, y, c1)
 
 
-def beta_log_likelihood(cells: Cells, items: FloatArray, psi: FloatArray) -> FloatArray:
+def beta_log_likelihood(cells: HistogramCells, items: FloatArray, psi: FloatArray) -> FloatArray:
     """Of items (..., cells) under psi (..., 5), without the constant of the orders of votes."""
     return np.asarray((items * np.logaddexp(*beta_class_logs(cells, psi))).sum(axis=-1))
 
 
 def beta_log_odds(psi: FloatArray, votes: FloatArray, zeros: FloatArray) -> FloatArray:
     """L: the log-odds of class 0 after `zeros` of `votes` votes for it, (..., patterns)."""
-    log0, log1 = beta_class_logs(Cells(np.atleast_1d(votes), np.atleast_1d(zeros)), psi)
+    log0, log1 = beta_class_logs(HistogramCells(np.atleast_1d(votes), np.atleast_1d(zeros)), psi)
     return log0 - log1
 
 
-def beta_information(cells: Cells, total_c: FloatArray, psi_p5: FloatArray) -> FloatArray:
+def beta_information(cells: HistogramCells, total_c: FloatArray, psi_p5: FloatArray) -> FloatArray:
     """Expected curvature of the log-likelihood where `total_c` items have the number of votes of cell c, (P, 5, 5)."""
     gradient_pc5, log_pc = _gradients(cells, psi_p5)
     weight_pc = total_c * np.exp(log_pc + cells.log_orders_c)
@@ -45,7 +45,7 @@ def beta_information(cells: Cells, total_c: FloatArray, psi_p5: FloatArray) -> F
 
 
 def beta_climb(
-    cells: Cells, items_pc: FloatArray, side: Sides, start_p5: FloatArray, fixed: float | None = None
+    cells: HistogramCells, items_pc: FloatArray, side: Sides, start_p5: FloatArray, fixed: float | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """A local maximum of each likelihood within its side and a >= r, uphill from the start: psi and the value.
 
@@ -76,7 +76,7 @@ def beta_climb(
     return _outward(point_pu, side), value_p
 
 
-def _log_beta(cells: Cells, mean: FloatArray, concentration: FloatArray) -> FloatArray:
+def _log_beta(cells: HistogramCells, mean: FloatArray, concentration: FloatArray) -> FloatArray:
     total = np.exp(concentration)
     alpha, beta = total * expit(mean), total * expit(-mean)
     ones_c = cells.votes_c - cells.zeros_c
@@ -92,7 +92,7 @@ def _above(function: Callable[[FloatArray], FloatArray], base: FloatArray, count
     return np.asarray(function(base + np.arange(float(n_counts)))[..., count_c.astype(np.intp)])
 
 
-def _beta_slopes(cells: Cells, mean: FloatArray, concentration: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _beta_slopes(cells: HistogramCells, mean: FloatArray, concentration: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Slopes of `_log_beta` in the logit of the mean and the log of the concentration."""
     total = np.exp(concentration)
     alpha, beta = total * expit(mean), total * expit(-mean)
@@ -104,7 +104,7 @@ def _beta_slopes(cells: Cells, mean: FloatArray, concentration: FloatArray) -> t
     return by_mean, alpha * by_alpha + beta * by_beta + total * by_total
 
 
-def _gradients(cells: Cells, psi_p5: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _gradients(cells: HistogramCells, psi_p5: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Slopes of log P(one order) in psi (P, cells, 5), and the logarithm itself (P, cells)."""
     log0, log1 = beta_class_logs(cells, psi_p5)
     weight0, weight1 = expit(log0 - log1), expit(log1 - log0)
@@ -125,14 +125,14 @@ def edge(psi_p5: FloatArray, side: Sides) -> FloatArray:
 
 def _boundary(psi_p5: FloatArray, side: Sides) -> FloatArray:
     """logit nu at which L = 0, where there is a side."""
-    one = Cells(side.votes_p[:, None], side.zeros_p[:, None])
+    one = HistogramCells(side.votes_p[:, None], side.zeros_p[:, None])
     x, y, c0, c1 = (psi_p5[:, i, None] for i in range(4))
     return np.where(side.sign_p == 0, 0, (_log_beta(one, y, c1) - _log_beta(one, x, c0))[:, 0])
 
 
 def _turn(psi_p5: FloatArray, side: Sides) -> FloatArray:
     """Slopes of psi in the coordinates of the ascent, (P, 5, 5)."""
-    one = Cells(side.votes_p[:, None], side.zeros_p[:, None])
+    one = HistogramCells(side.votes_p[:, None], side.zeros_p[:, None])
     x, y, c0, c1 = (psi_p5[:, i, None] for i in range(4))
     (mean0, wide0), (mean1, wide1) = _beta_slopes(one, x, c0), _beta_slopes(one, y, c1)
     bound = (side.sign_p != 0).astype(float)

@@ -23,7 +23,7 @@ from majorant.certify.anonymous.beta_binomial import (
     edge,
 )
 from majorant.certify.anonymous.evidence import contradictions, opposite, ratio_cut, uneven_ties
-from majorant.certify.anonymous.likelihood import EVERYWHERE, Cells, Histograms, Sides, flatten
+from majorant.certify.anonymous.likelihood import EVERYWHERE, HistogramCells, Histograms, Sides, flatten
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.certificate import Verdict
 from majorant.theory.checks import FloatArray
@@ -82,7 +82,7 @@ def find_breakdown(
     return Breakdown(stands, power, power_against(cells, items_c, start_p5[0], df))
 
 
-def power_against(cells: Cells, items_c: FloatArray, psi_5: FloatArray, df: int, error: float = 0.05) -> float:
+def power_against(cells: HistogramCells, items_c: FloatArray, psi_5: FloatArray, df: int, error: float = 0.05) -> float:
     """How often the misfit of two binomials would be seen at this error, were `psi_5` true: by its noncentral law."""
     from scipy.special import chdtri, chndtr
 
@@ -96,7 +96,7 @@ def power_against(cells: Cells, items_c: FloatArray, psi_5: FloatArray, df: int,
 
 
 def _suprema(
-    cells: Cells, items_c: FloatArray, rows: Sides, correlation: float, before_p5: FloatArray
+    cells: HistogramCells, items_c: FloatArray, rows: Sides, correlation: float, before_p5: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The largest log-likelihood within each side at this correlation, and the model there."""
     concentration = float(np.log(1 / correlation - 1))

@@ -17,7 +17,7 @@ from majorant.certify.anonymous.assumptions import (
     untestable,
 )
 from majorant.certify.anonymous.breakdown import ENOUGH_POWER, Breakdown, find_breakdown
-from majorant.certify.anonymous.difficulty import Part, find_apart, find_difficulty, join
+from majorant.certify.anonymous.difficulty import SizeFinding, find_apart, find_difficulty, join
 from majorant.certify.anonymous.gates import (
     binomial_log_cells,
     freedom,
@@ -142,7 +142,7 @@ def _when_votes_depend(
     rng: np.random.Generator,
 ) -> Claim:
     """The claim under the first wider model that fits: numbers of votes apart, item difficulty; else void."""
-    gates, sizes, apart = [gate], main_sizes(histograms), dict[int, Part]()
+    gates, sizes, apart = [gate], main_sizes(histograms), dict[int, SizeFinding]()
     if len(sizes) > 1:
         parts = find_apart(histograms, level, rng)
         gates += [part.gate for part in parts.values()]

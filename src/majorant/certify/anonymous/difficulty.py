@@ -29,8 +29,8 @@ from majorant.certify.anonymous.independent import (
     main_sizes,
     verdict_by_evidence_against,
 )
-from majorant.certify.anonymous.likelihood import Cells, Histograms, Sides, flatten, sides
-from majorant.certify.anonymous.loss import Loss, Region, count_accuracy, count_loss, loss_intervals
+from majorant.certify.anonymous.likelihood import HistogramCells, Histograms, Sides, flatten, sides
+from majorant.certify.anonymous.loss import ConfidenceRegion, Loss, count_accuracy, count_loss, loss_intervals
 from majorant.certify.certificate import AssumptionTest, Verdict
 from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
@@ -40,7 +40,7 @@ MOST_CELLS = 1000  # beyond, the search would take minutes
 TESTABLE_ALONE = 4  # votes: with fewer, two binomials fit every histogram
 
 
-class Part(NamedTuple):
+class SizeFinding(NamedTuple):
     """What is found about one number of votes, whether its model fits, and how much correlation the verdict bears."""
 
     finding: Finding
@@ -48,7 +48,7 @@ class Part(NamedTuple):
     breakdown: Breakdown | None
 
 
-def find_apart(histograms: Histograms, level: float, rng: np.random.Generator) -> dict[int, Part]:
+def find_apart(histograms: Histograms, level: float, rng: np.random.Generator) -> dict[int, SizeFinding]:
     """Each number of votes with a model of its own, all of them together at the level (Bonferroni).
 
     The number of votes often goes with difficulty.  The gates share one level.  Numbers of votes that cannot be tested
@@ -64,7 +64,7 @@ def find_apart(histograms: Histograms, level: float, rng: np.random.Generator) -
         breakdown = find_breakdown({h: histograms[h]}, [h], finding.verdict, theta_3, each, freedom([h]))
         gate = weak_gate(gate, breakdown)
         named = replace(gate, name=f"{gate.name}, {h} votes", text=f"{h} votes: {gate.text}")
-        parts[h] = Part(finding, named, breakdown)
+        parts[h] = SizeFinding(finding, named, breakdown)
     return parts
 
 
@@ -129,7 +129,7 @@ def find_difficulty(
 
 
 def _finding(
-    cells: Cells, items_c: FloatArray, sizes: Sequence[int], psi_5: FloatArray, value: float, level: float
+    cells: HistogramCells, items_c: FloatArray, sizes: Sequence[int], psi_5: FloatArray, value: float, level: float
 ) -> Finding:
     null = _patterns(sizes)
     ratio_p, near_p5 = _ratios(cells, items_c, null, psi_5, value)
@@ -178,14 +178,14 @@ def _starts(theta_3: FloatArray) -> FloatArray:
     return np.array([[x, y, c0, c1, z] for c0 in STARTS for c1 in STARTS])
 
 
-def _best(cells: Cells, items_c: FloatArray, theta_3: FloatArray) -> tuple[FloatArray, float]:
+def _best(cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray) -> tuple[FloatArray, float]:
     start_p5 = _starts(theta_3)
     psi, value = beta_climb(cells, np.tile(items_c, (len(start_p5), 1)), sides([(0, 0, 0)] * len(start_p5)), start_p5)
     return psi[value.argmax()], float(value.max())
 
 
 def _ratios(
-    cells: Cells, items_c: FloatArray, null: Sides, psi_5: FloatArray, value: float
+    cells: HistogramCells, items_c: FloatArray, null: Sides, psi_5: FloatArray, value: float
 ) -> tuple[FloatArray, FloatArray]:
     """By how many nats the best model beats each null, and the likeliest model in it."""
     starts = np.concatenate([psi_5[None], _starts(psi_5[[0, 1, 4]])[::4]])
@@ -197,7 +197,7 @@ def _ratios(
     return np.maximum(value - found_ps[rows, best_p], 0), psi.reshape(len(null), -1, PARAMETERS)[rows, best_p]
 
 
-def _refit(cells: Cells, psi_5: FloatArray) -> Refit:
+def _refit(cells: HistogramCells, psi_5: FloatArray) -> Refit:
     def refit(items_bc: FloatArray) -> FloatArray:
         everywhere = sides([(0, 0, 0)] * len(items_bc))
         psi, _ = beta_climb(cells, items_bc, everywhere, np.tile(psi_5, (len(items_bc), 1)))
@@ -207,12 +207,12 @@ def _refit(cells: Cells, psi_5: FloatArray) -> Refit:
 
 
 def _loss(
-    cells: Cells, items_c: FloatArray, psi_5: FloatArray, others: Sequence[FloatArray], level: float
+    cells: HistogramCells, items_c: FloatArray, psi_5: FloatArray, others: Sequence[FloatArray], level: float
 ) -> tuple[Estimate, Estimate]:
     """Over all pairs of beta-binomials that the data allow."""
     items_h = np.bincount(cells.votes_c.astype(np.int64), weights=items_c).astype(float)
     total_c = items_h[cells.votes_c.astype(np.int64)]
-    held = Cells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
+    held = HistogramCells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
 
     def value(psi: FloatArray) -> FloatArray:
         return beta_log_likelihood(held, items_c[items_c > 0], psi)
@@ -227,4 +227,4 @@ def _loss(
     free = np.array([np.inf, np.inf, MOST_CONCENTRATION, MOST_CONCENTRATION, np.inf])
     low_u = np.array([-np.inf, -np.inf, LEAST_CONCENTRATION, LEAST_CONCENTRATION, -np.inf])
     floor = float(value(psi_5)) - ratio_cut(level)
-    return loss_intervals(Region(value, curvature, floor, low_u, free), [psi_5, *others], loss)
+    return loss_intervals(ConfidenceRegion(value, curvature, floor, low_u, free), [psi_5, *others], loss)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaincinv
 
-from majorant.certify.anonymous.likelihood import EVERYWHERE, Cells, Sides, log_likelihood, sides
+from majorant.certify.anonymous.likelihood import EVERYWHERE, HistogramCells, Sides, log_likelihood, sides
 from majorant.certify.anonymous.search import suprema
 from majorant.theory.checks import FloatArray
 
@@ -76,14 +76,14 @@ class Split:
     test_sbc: FloatArray  # items kept for the test
     value_sb: FloatArray  # their log-likelihood under the model that the other items suggest
 
-    def log_e_values(self, cells: Cells, side: Sides) -> FloatArray:
+    def log_e_values(self, cells: HistogramCells, side: Sides) -> FloatArray:
         """log e-value of each data set against each side, (B, S): a mean over the splits."""
         splits, sets, n_cells = self.test_sbc.shape
         value, _ = suprema(cells, self.test_sbc.reshape(-1, n_cells), side)
         return _log_mean(self.value_sb[..., None] - value.reshape(splits, sets, len(side)))
 
 
-def split(cells: Cells, items_bc: FloatArray, rng: np.random.Generator) -> Split:
+def split(cells: HistogramCells, items_bc: FloatArray, rng: np.random.Generator) -> Split:
     """Each item goes to training with probability TRAIN_SHARE, whatever its votes, in each of SPLITS splits."""
     items_sbc = np.broadcast_to(items_bc, (SPLITS, *items_bc.shape))
     train_sbc = rng.binomial(items_sbc.astype(np.int64), TRAIN_SHARE).astype(float)
@@ -94,7 +94,7 @@ def split(cells: Cells, items_bc: FloatArray, rng: np.random.Generator) -> Split
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class HistogramEvidence:
     """What the histograms of B data sets say, per number of votes h: for and against majority vote being optimal."""
 
     theta_b3: FloatArray  # the likeliest model
@@ -108,7 +108,9 @@ class Evidence:
     nearest_bp3: FloatArray  # the likeliest models in which majority is not optimal, two for each h
 
 
-def weigh(cells: Cells, items_bc: FloatArray, sizes: Sequence[int], rng: np.random.Generator) -> tuple[Evidence, Split]:
+def weigh(
+    cells: HistogramCells, items_bc: FloatArray, sizes: Sequence[int], rng: np.random.Generator
+) -> tuple[HistogramEvidence, Split]:
     """Fit, and put both "not optimal" and "optimal" to the test for each number of votes in `sizes`."""
     cut_up = split(cells, items_bc, rng)
     n_sets, n_cells = items_bc.shape
@@ -127,7 +129,7 @@ def weigh(cells: Cells, items_bc: FloatArray, sizes: Sequence[int], rng: np.rand
     even_sbh[..., [h % 2 == 0 for h in sizes]] = (
         gain_sbp[..., 2 * n_wrong :].reshape(SPLITS, n_sets, -1, 2).max(axis=-1)
     )
-    found = Evidence(
+    found = HistogramEvidence(
         theta_b3=theta[:n_sets, 0],
         ratio_bh=np.maximum(best_b1 - null_bp.reshape(n_sets, -1, 2).max(axis=-1), 0),
         ratio_against_b=np.maximum(best_b1[:, 0] - value[:n_sets, 1 + n_wrong : 1 + 2 * n_wrong].min(axis=1), 0),

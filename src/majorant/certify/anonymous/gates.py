@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import chdtrc, xlogy
 
 from majorant.certify.anonymous.breakdown import ENOUGH_POWER, TYPICAL, Breakdown
-from majorant.certify.anonymous.likelihood import Cells, climb, log_cells, sides
+from majorant.certify.anonymous.likelihood import HistogramCells, climb, log_cells, sides
 from majorant.certify.certificate import AssumptionTest
 from majorant.theory.checks import FloatArray
 
@@ -60,12 +60,12 @@ def _totals(items_bc: FloatArray, votes_c: FloatArray) -> FloatArray:
     return total_bc
 
 
-def binomial_log_cells(cells: Cells, theta: FloatArray) -> FloatArray:
+def binomial_log_cells(cells: HistogramCells, theta: FloatArray) -> FloatArray:
     """log P(cell | number of votes) under two binomials."""
     return log_cells(cells, theta) + cells.log_orders_c
 
 
-def binomial_refit(cells: Cells, theta_3: FloatArray) -> Refit:
+def binomial_refit(cells: HistogramCells, theta_3: FloatArray) -> Refit:
     """The best fit to data drawn from `theta_3`: uphill from it, which is near enough."""
 
     def refit(items_bc: FloatArray) -> FloatArray:
@@ -101,7 +101,7 @@ def fit_p_value(
 
 
 def independence_gate(
-    cells: Cells, items_c: FloatArray, theta_3: FloatArray, rng: np.random.Generator, level: float = GATE_LEVEL
+    cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, rng: np.random.Generator, level: float = GATE_LEVEL
 ) -> AssumptionTest:
     """Whether two binomials fit the histograms; three votes on every item fit always and tell nothing.
 

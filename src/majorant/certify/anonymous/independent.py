@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from majorant.certify.anonymous.evidence import (
-    Evidence,
+    HistogramEvidence,
     contradictions,
     items_needed,
     narrowest_majority,
@@ -18,7 +18,7 @@ from majorant.certify.anonymous.evidence import (
     weigh,
 )
 from majorant.certify.anonymous.likelihood import (
-    Cells,
+    HistogramCells,
     Histograms,
     class_logs,
     flatten,
@@ -101,7 +101,7 @@ def find_independent(histograms: Histograms, level: float, rng: np.random.Genera
 
 
 def verdicts_by_size(
-    sizes: Sequence[int], proved: Collection[int], evidence: Evidence, level: float
+    sizes: Sequence[int], proved: Collection[int], evidence: HistogramEvidence, level: float
 ) -> dict[int, Verdict]:
     """The verdict for each number of votes apart from ties, all of them together at the level.
 
@@ -145,7 +145,7 @@ def margin_and_handicap(theta_3: FloatArray, sizes: Sequence[int]) -> tuple[floa
 
 
 def plan_items(
-    cells: Cells, items_h: FloatArray, theta_3: FloatArray, sizes: Sequence[int], margin: float, level: float
+    cells: HistogramCells, items_h: FloatArray, theta_3: FloatArray, sizes: Sequence[int], margin: float, level: float
 ) -> tuple[float, float]:
     """Nats per item that tell the fitted model from the nearest on the other side, and the items that then decide."""
     log_c = log_cells(cells, theta_3)
@@ -175,14 +175,19 @@ def fresh_items(verdict: Verdict, needed: float) -> int | None:
 
 
 def _loss(
-    held: Cells, held_c: FloatArray, cells: Cells, items_h: FloatArray, evidence: Evidence, level: float
+    held: HistogramCells,
+    held_c: FloatArray,
+    cells: HistogramCells,
+    items_h: FloatArray,
+    evidence: HistogramEvidence,
+    level: float,
 ) -> tuple[Estimate, Estimate]:
     centres = [evidence.theta_b3[0], *evidence.nearest_bp3[0]]
     region = binomial_region(held, held_c, centres[0], ratio_cut(level))
     return loss_intervals(region, centres, binomial_loss(cells, items_h))
 
 
-def _numbers(evidence: Evidence, theta_3: FloatArray, level: float) -> dict[str, float]:
+def _numbers(evidence: HistogramEvidence, theta_3: FloatArray, level: float) -> dict[str, float]:
     """What the claim rests on; probabilities at the edge."""
     a, r, nu = (float(value) for value in expit(theta_3))
     return {

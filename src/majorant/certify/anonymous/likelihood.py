@@ -21,7 +21,7 @@ Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... v
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class HistogramCells:
     """The cells of histograms laid end to end: items with `votes_c` votes, `zeros_c` of them for class 0."""
 
     votes_c: FloatArray
@@ -34,7 +34,7 @@ class Cells:
         return np.asarray(gammaln(self.votes_c + 1) - gammaln(self.zeros_c + 1) - gammaln(ones_c + 1))
 
 
-def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[Cells, FloatArray]:
+def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
     """The cells of `{H: [n_0 .. n_H]}`, empty ones included, and the items in each.
 
     >>> cells, items_c = flatten({1: [4, 5], 2: [1, 2, 3]})
@@ -44,10 +44,10 @@ def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[Cells, FloatArray]:
     sizes = list(histograms)
     votes_c = np.concatenate([np.full(h + 1, float(h)) for h in sizes])
     zeros_c = np.concatenate([np.arange(h + 1.0) for h in sizes])
-    return Cells(votes_c, zeros_c), np.concatenate([np.asarray(histograms[h], float) for h in sizes])
+    return HistogramCells(votes_c, zeros_c), np.concatenate([np.asarray(histograms[h], float) for h in sizes])
 
 
-def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[Cells, FloatArray]:
+def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
     """The cells that hold items, and how many: the others do not touch the likelihood.
 
     >>> held_cells({2: [1, 0, 3]})[1].tolist()
@@ -55,7 +55,7 @@ def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[Cells, FloatArray]:
     """
     cells, items_c = flatten(histograms)
     held_c = items_c > 0
-    return Cells(cells.votes_c[held_c], cells.zeros_c[held_c]), items_c[held_c]
+    return HistogramCells(cells.votes_c[held_c], cells.zeros_c[held_c]), items_c[held_c]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +102,7 @@ def log_odds(theta: FloatArray, votes: ArrayLike, zeros: ArrayLike) -> FloatArra
     return np.asarray(theta[..., 2] + vote_log_odds(theta, votes, zeros))
 
 
-def class_logs(cells: Cells, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+def class_logs(cells: HistogramCells, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """log P(class, one order of the votes) for class 0 and class 1: each (..., cells)."""
     zeros_c, ones_c = cells.zeros_c, cells.votes_c - cells.zeros_c
     sure, unsure = log_expit(theta), log_expit(-theta)  # of a, r and nu
@@ -110,17 +110,19 @@ def class_logs(cells: Cells, theta: FloatArray) -> tuple[FloatArray, FloatArray]
     return sure[..., 2, None] + given0, unsure[..., 2, None] + given1
 
 
-def log_cells(cells: Cells, theta: FloatArray) -> FloatArray:
+def log_cells(cells: HistogramCells, theta: FloatArray) -> FloatArray:
     """log P(one order of the votes), (..., cells); add `log_orders_c` for the probability of the cell."""
     return np.asarray(np.logaddexp(*class_logs(cells, theta)))
 
 
-def log_likelihood(cells: Cells, items: FloatArray, theta: FloatArray) -> FloatArray:
+def log_likelihood(cells: HistogramCells, items: FloatArray, theta: FloatArray) -> FloatArray:
     """Of items (..., cells) under theta (..., 3), without the constant of the orders of votes."""
     return np.asarray((items * log_cells(cells, theta)).sum(axis=-1))
 
 
-def climb(cells: Cells, items_pc: FloatArray, side: Sides, start_p3: FloatArray) -> tuple[FloatArray, FloatArray]:
+def climb(
+    cells: HistogramCells, items_pc: FloatArray, side: Sides, start_p3: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """A local maximum of each likelihood within its side and a >= r, uphill from `start_p3`: theta and the value.
 
     The ascent is in (logit r, logit a - logit r, depth within the side), where both bounds are coordinates.
@@ -159,7 +161,7 @@ def _outward(point_pu: FloatArray, side: Sides) -> FloatArray:
 
 
 def _derivatives(
-    cells: Cells, items_pc: FloatArray, theta_p3: FloatArray, side: Sides
+    cells: HistogramCells, items_pc: FloatArray, theta_p3: FloatArray, side: Sides
 ) -> tuple[FloatArray, FloatArray]:
     """Slope and curvature of the log-likelihood in (logit r, logit a - logit r, depth)."""
     slope_p3, bend_p33 = theta_derivatives(cells, items_pc, theta_p3)
@@ -179,7 +181,9 @@ def _derivatives(
     return np.einsum("piu,pi->pu", turn_p3u, slope_p3), bend_puu
 
 
-def theta_derivatives(cells: Cells, items_pc: FloatArray, theta_p3: FloatArray) -> tuple[FloatArray, FloatArray]:
+def theta_derivatives(
+    cells: HistogramCells, items_pc: FloatArray, theta_p3: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Slope and curvature in theta: those of each class's own logarithm, mixed, plus the spread between the classes."""
     log0, log1 = class_logs(cells, theta_p3)
     weight_pc = expit(log0 - log1)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from majorant.certify.anonymous.likelihood import Cells, class_logs, log_likelihood, theta_derivatives
+from majorant.certify.anonymous.likelihood import HistogramCells, class_logs, log_likelihood, theta_derivatives
 from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
 
@@ -38,7 +38,7 @@ class Loss(NamedTuple):
         return np.asarray(self.untied + self.tied)
 
 
-def count_loss(class_log_0: FloatArray, class_log_1: FloatArray, cells: Cells, items_h: FloatArray) -> Loss:
+def count_loss(class_log_0: FloatArray, class_log_1: FloatArray, cells: HistogramCells, items_h: FloatArray) -> Loss:
     """P(majority is not the likelier class), weighted by how wrong that is; a fair draw on a tie loses half of that.
 
     `class_log_k[..., c]` is log P(class k, cell c | number of votes); `items_h[h]` items have h votes.  The sum runs
@@ -55,7 +55,9 @@ def count_loss(class_log_0: FloatArray, class_log_1: FloatArray, cells: Cells, i
     return Loss(*(np.asarray(part / total) for part in (untied, tied, lean)))
 
 
-def count_accuracy(class_log_0: FloatArray, class_log_1: FloatArray, cells: Cells, items_h: FloatArray) -> float:
+def count_accuracy(
+    class_log_0: FloatArray, class_log_1: FloatArray, cells: HistogramCells, items_h: FloatArray
+) -> float:
     """P(majority is right), a tie a fair draw; with the loss added, that of the best rule."""
     lead_c = 2 * cells.zeros_c - cells.votes_c
     share_c = items_h[cells.votes_c.astype(np.int64)]
@@ -64,7 +66,7 @@ def count_accuracy(class_log_0: FloatArray, class_log_1: FloatArray, cells: Cell
     return float(right / (both @ share_c))
 
 
-def binomial_loss(cells: Cells, items_h: FloatArray) -> Callable[[FloatArray], Loss]:
+def binomial_loss(cells: HistogramCells, items_h: FloatArray) -> Callable[[FloatArray], Loss]:
     """The loss as a function of theta (..., 3)."""
 
     def loss(theta: FloatArray) -> Loss:
@@ -75,7 +77,7 @@ def binomial_loss(cells: Cells, items_h: FloatArray) -> Callable[[FloatArray], L
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class ConfidenceRegion:
     """All models that the data allow: those with `value` at least `floor`, a at least r (coordinates 0 and 1)."""
 
     value: Callable[[FloatArray], FloatArray]  # (..., U) -> log-likelihood
@@ -90,7 +92,7 @@ class Region:
         return np.asarray((self.value(theta) >= self.floor) & (theta[..., 0] >= theta[..., 1]) & within)
 
 
-def binomial_region(cells: Cells, items_c: FloatArray, best_3: FloatArray, cut: float) -> Region:
+def binomial_region(cells: HistogramCells, items_c: FloatArray, best_3: FloatArray, cut: float) -> ConfidenceRegion:
     """Two binomials within `cut` nats of the best."""
 
     def value(theta: FloatArray) -> FloatArray:
@@ -100,11 +102,11 @@ def binomial_region(cells: Cells, items_c: FloatArray, best_3: FloatArray, cut: 
         return np.asarray(-theta_derivatives(cells, items_c[None], theta_3[None])[1][0])
 
     free = np.full(3, np.inf)
-    return Region(value, curvature, float(value(best_3)) - cut, -free, free)
+    return ConfidenceRegion(value, curvature, float(value(best_3)) - cut, -free, free)
 
 
 def loss_intervals(
-    region: Region, centres: Sequence[FloatArray], loss: Callable[[FloatArray], Loss]
+    region: ConfidenceRegion, centres: Sequence[FloatArray], loss: Callable[[FloatArray], Loss]
 ) -> tuple[Estimate, Estimate]:
     """The loss, and the part of it that a fair draw on ties gives away, each with its range over the region.
 
@@ -123,7 +125,10 @@ def loss_intervals(
 
 
 def loss_interval(
-    region: Region, centres: Sequence[FloatArray], loss: Callable[[FloatArray], FloatArray], least: float = 0.0
+    region: ConfidenceRegion,
+    centres: Sequence[FloatArray],
+    loss: Callable[[FloatArray], FloatArray],
+    least: float = 0.0,
 ) -> Estimate:
     """Loss at the best model `centres[0]`, and its range over the region.
 
@@ -140,7 +145,7 @@ def loss_interval(
     return Estimate(value, max(low, least), high)
 
 
-def _tame(region: Region, theta_u: FloatArray) -> FloatArray:
+def _tame(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
     """A model about as good with logits as near to 0 as may be: rays from the ends of the scale see little."""
     floor = float(region.value(theta_u)) - NEGLIGIBLE
     tame_u = theta_u.copy()
@@ -154,13 +159,13 @@ def _tame(region: Region, theta_u: FloatArray) -> FloatArray:
     return tame_u
 
 
-def _axes(region: Region, theta_u: FloatArray) -> FloatArray:
+def _axes(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
     """Columns: the directions of the likelihood's curvature, each as long as one standard error or LONGEST."""
     size, direction = np.linalg.eigh(region.curvature(theta_u))
     return np.asarray(direction / np.sqrt(np.maximum(np.abs(size), 1 / LONGEST**2)))
 
 
-def _furthest(region: Region, centre_u: FloatArray, height: Callable[[FloatArray], FloatArray]) -> float:
+def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[FloatArray], FloatArray]) -> float:
     """The largest height found on rays within the region, each round's rays starting near the best point so far."""
     best, start_u = float(height(centre_u)), centre_u
     for _ in range(ROUNDS):
@@ -175,7 +180,7 @@ def _furthest(region: Region, centre_u: FloatArray, height: Callable[[FloatArray
     return best
 
 
-def _reach(region: Region, start_u: FloatArray, step_du: FloatArray) -> FloatArray:
+def _reach(region: ConfidenceRegion, start_u: FloatArray, step_du: FloatArray) -> FloatArray:
     """How far along each step the region goes, by bisection."""
     low_d = np.zeros(len(step_du))
     high_d = LONGEST / np.abs(step_du).max(axis=1)

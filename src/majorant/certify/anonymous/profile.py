@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit, gammaincinv, logit
 
-from majorant.certify.anonymous.likelihood import Cells, log_likelihood
+from majorant.certify.anonymous.likelihood import HistogramCells, log_likelihood
 from majorant.theory.checks import FloatArray
 
 ANGLES, HALVINGS, NARROWINGS = 96, 12, 18
@@ -34,7 +34,7 @@ def noise_model(x: FloatArray, y: FloatArray, third: FloatArray) -> FloatArray:
 
 
 def outline(
-    cells: Cells, items_c: FloatArray, model: Model, best: tuple[float, float, float], level: float
+    cells: HistogramCells, items_c: FloatArray, model: Model, best: tuple[float, float, float], level: float
 ) -> tuple[FloatArray, FloatArray]:
     """The edge of the region of (x, y) at `level`, a closed line around `best` = (x, y, logit of the third).
 
@@ -54,7 +54,7 @@ def outline(
 
 
 def _reach(
-    cells: Cells,
+    cells: HistogramCells,
     items_c: FloatArray,
     model: Model,
     best: tuple[float, float, float],
@@ -75,7 +75,7 @@ def _reach(
 
 
 def _profile(
-    cells: Cells, items_c: FloatArray, model: Model, x_d: FloatArray, y_d: FloatArray, third: float
+    cells: HistogramCells, items_c: FloatArray, model: Model, x_d: FloatArray, y_d: FloatArray, third: float
 ) -> FloatArray:
     """The largest log-likelihood at each point over the third number, by golden section around its estimate."""
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from majorant.certify.anonymous.evidence import Evidence, Split, narrowest_majority
-from majorant.certify.anonymous.likelihood import Cells, Histograms, sides
+from majorant.certify.anonymous.evidence import HistogramEvidence, Split, narrowest_majority
+from majorant.certify.anonymous.likelihood import HistogramCells, Histograms, sides
 from majorant.certify.anonymous.tailored.invert import Proof, is_proved, prove
 
 MOST_CELLS = 30  # of all histograms together, for tailored linear inversion
@@ -34,7 +34,12 @@ class Proved:
 
 
 def find_proved(
-    histograms: Histograms, held: Cells, evidence: Evidence, cut_up: Split, sizes: Sequence[int], level: float
+    histograms: Histograms,
+    held: HistogramCells,
+    evidence: HistogramEvidence,
+    cut_up: Split,
+    sizes: Sequence[int],
+    level: float,
 ) -> Proved:
     """What is proved at this level; `held`, `evidence` and `cut_up` are of the histograms, one data set."""
     theta_3, error = evidence.theta_b3[0], 1 - level
@@ -54,7 +59,12 @@ def find_proved(
 
 
 def by_splits(
-    histograms: Histograms, held: Cells, evidence: Evidence, cut_up: Split, sizes: Sequence[int], level: float
+    histograms: Histograms,
+    held: HistogramCells,
+    evidence: HistogramEvidence,
+    cut_up: Split,
+    sizes: Sequence[int],
+    level: float,
 ) -> Proved:
     """By split e-values.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from majorant.certify.anonymous.likelihood import (
     EVERYWHERE,
-    Cells,
+    HistogramCells,
     Sides,
     climb,
     log_cells,
@@ -46,12 +46,12 @@ def grid() -> FloatArray:
 @lru_cache(maxsize=4)
 def _grid_logs(votes: tuple[float, ...], zeros: tuple[float, ...]) -> FloatArray:
     """`log_cells` over the grid, (grid points, cells): the same for all data sets with these cells."""
-    logs = log_cells(Cells(np.array(votes), np.array(zeros)), grid().reshape(-1, 3))
+    logs = log_cells(HistogramCells(np.array(votes), np.array(zeros)), grid().reshape(-1, 3))
     logs.flags.writeable = False
     return logs
 
 
-def suprema(cells: Cells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tuple[FloatArray, FloatArray]:
+def suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tuple[FloatArray, FloatArray]:
     """The largest log-likelihood of each data set within each side, and the model there: (B, S) and (B, S, 3).
 
     >>> from majorant.certify.anonymous.likelihood import flatten, sides
@@ -65,7 +65,7 @@ def suprema(cells: Cells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tup
     return np.concatenate([value for value, _ in parts]), np.concatenate([theta for _, theta in parts])
 
 
-def _chunk_suprema(cells: Cells, items_bc: FloatArray, side: Sides) -> tuple[FloatArray, FloatArray]:
+def _chunk_suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides) -> tuple[FloatArray, FloatArray]:
     theta_gd3, n_sets = grid(), len(items_bc)
     value_bgd = _grid_values(cells, items_bc, theta_gd3)
     starts = np.concatenate([_peaks(value_bgd, theta_gd3), _impure(cells, items_bc, EVERYWHERE)], axis=1)
@@ -89,7 +89,7 @@ def _chunk_suprema(cells: Cells, items_bc: FloatArray, side: Sides) -> tuple[Flo
 
 
 def _starts_within(
-    cells: Cells, items_bc: FloatArray, one: Sides, theta_gd3: FloatArray, value_bgd: FloatArray
+    cells: HistogramCells, items_bc: FloatArray, one: Sides, theta_gd3: FloatArray, value_bgd: FloatArray
 ) -> FloatArray:
     """Peaks among the grid points within one side and the points of its boundary, which the grid may straddle."""
     edge_gd3 = theta_gd3[:, :1].copy()
@@ -100,7 +100,7 @@ def _starts_within(
     return _peaks(np.concatenate([value_bgd, edge_bgd], axis=2), np.concatenate([theta_gd3, edge_gd3], axis=1))
 
 
-def _grid_values(cells: Cells, items_bc: FloatArray, theta_gd3: FloatArray) -> FloatArray:
+def _grid_values(cells: HistogramCells, items_bc: FloatArray, theta_gd3: FloatArray) -> FloatArray:
     """The log-likelihood of every data set at every point of a grid, (B, pairs, depths)."""
     if theta_gd3 is grid() and theta_gd3.size // 3 * len(cells.votes_c) <= KEPT_ENTRIES:
         logs = _grid_logs(tuple(cells.votes_c.tolist()), tuple(cells.zeros_c.tolist()))
@@ -130,7 +130,7 @@ def _peaks(value_bgd: FloatArray, theta_gd3: FloatArray) -> FloatArray:
     return np.asarray(theta_gd3[pick_bp, depth_bp])
 
 
-def _impure(cells: Cells, items_bc: FloatArray, one: Sides) -> FloatArray:
+def _impure(cells: HistogramCells, items_bc: FloatArray, one: Sides) -> FloatArray:
     """The best model of one class with a few items of another, (B, 1, 3): peaks too narrow for the grid to see."""
     zeros_b, ones_b = items_bc @ cells.zeros_c, items_bc @ (cells.votes_c - cells.zeros_c)
     common_b = np.log(np.maximum(zeros_b, 1e-9)) - np.log(np.maximum(ones_b, 1e-9))
@@ -145,7 +145,9 @@ def _impure(cells: Cells, items_bc: FloatArray, one: Sides) -> FloatArray:
     return np.asarray(flat[np.arange(len(flat)), value.argmax(axis=1)][:, None])
 
 
-def _best_of(cells: Cells, items_bc: FloatArray, side: Sides, start_bp3: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _best_of(
+    cells: HistogramCells, items_bc: FloatArray, side: Sides, start_bp3: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Climb from every start; keep the best."""
     n_sets, n_starts = start_bp3.shape[:2]
     which = np.repeat(np.arange(n_sets), n_starts)

@@ -67,7 +67,7 @@ def _pair_test(gold: GoldItems, a: int, b: int) -> tuple[float, float]:
     return excess / most, normal_score(float(beyond / np.sqrt(variance)), third / variance**1.5)
 
 
-class Moments(NamedTuple):
+class AgreementMoments(NamedTuple):
     """Of the number of agreements of two workers, if their votes were dealt anew to the items of each class."""
 
     excess: float  # of the agreements seen, over the mean
@@ -77,7 +77,7 @@ class Moments(NamedTuple):
     half_step: float  # of the values that the number of agreements can take
 
 
-def agreement_moments(gold: GoldItems, a: int, b: int) -> Moments:
+def agreement_moments(gold: GoldItems, a: int, b: int) -> AgreementMoments:
     """Exact, given how often each of the two said each label in each class."""
     both = (gold.label_gj[:, a] != NO_VOTE) & (gold.label_gj[:, b] != NO_VOTE)
     excess = variance = third = 0.0
@@ -99,7 +99,7 @@ def agreement_moments(gold: GoldItems, a: int, b: int) -> Moments:
         spread += n - np.array([of_a @ of_a, of_b @ of_b]) / n
         if (ways_lm * off_lm).any() and (of_a + of_b > 0).sum() > 2:
             half_step = 0.5  # agreements change by 1; with two labels, where one more of one is one more of both, by 2
-    return Moments(excess, variance, third, float(np.sqrt(spread.prod())), half_step)
+    return AgreementMoments(excess, variance, third, float(np.sqrt(spread.prod())), half_step)
 
 
 def normal_score(z: float, skew: float) -> float:

@@ -27,7 +27,7 @@ class Copying(NamedTuple):
     lead: float
 
 
-class _Tables(NamedTuple):
+class _CopyingModels(NamedTuple):
     """One model for each ordered pair m: class probabilities, confusions (labels before classes), share copied."""
 
     prior_mk: FloatArray
@@ -35,7 +35,7 @@ class _Tables(NamedTuple):
     share_m: FloatArray
 
 
-class _Panel(NamedTuple):
+class _PatternPairs(NamedTuple):
     """Vote patterns r, how often each came up, and for each ordered pair who might copy and where the two agree."""
 
     said_rjl: FloatArray
@@ -59,7 +59,7 @@ def find_copying(label_rj: IntArray, weight_r: FloatArray, n_classes: int) -> Co
     own_mr, other_mr = label_rj.T[copier_m], label_rj.T[source_m]
     both_mr = ((own_mr != NO_VOTE) & (other_mr != NO_VOTE)).astype(float)
     said_rjl = (label_rj[:, :, None] == np.arange(n_classes)).astype(float)
-    panel = _Panel(said_rjl, weight_r, copier_m, both_mr, both_mr * (own_mr == other_mr))
+    panel = _PatternPairs(said_rjl, weight_r, copier_m, both_mr, both_mr * (own_mr == other_mr))
     tables, height_m = _climb(panel)
     best = int(height_m.argmax())
     same_two = (np.sort(pairs, axis=1) == np.sort(pairs[best])).all(axis=1)
@@ -68,7 +68,7 @@ def find_copying(label_rj: IntArray, weight_r: FloatArray, n_classes: int) -> Co
     return Copying(copier, source, float(tables.share_m[best]), float(height_m[best]), lead)
 
 
-def _climb(panel: _Panel) -> tuple[_Tables, FloatArray]:
+def _climb(panel: _PatternPairs) -> tuple[_CopyingModels, FloatArray]:
     """The models after EM, and the log-likelihood of each."""
     others_mrl = panel.said_rjl.sum(axis=1) - panel.said_rjl[:, panel.copier_m].transpose(1, 0, 2)
     posterior_mrk = (others_mrl + SMOOTHING) / (others_mrl + SMOOTHING).sum(axis=2, keepdims=True)
@@ -83,7 +83,7 @@ def _climb(panel: _Panel) -> tuple[_Tables, FloatArray]:
     return tables, height_m
 
 
-def _e_step(panel: _Panel, tables: _Tables) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _e_step(panel: _PatternPairs, tables: _CopyingModels) -> tuple[FloatArray, FloatArray, FloatArray]:
     """P(class), P(copied | class) and the log-probability of each pattern under each model."""
     n_patterns, n_workers, n_labels = panel.said_rjl.shape
     log_mjlk = np.log(tables.confusion_mjlk)
@@ -101,7 +101,7 @@ def _e_step(panel: _Panel, tables: _Tables) -> tuple[FloatArray, FloatArray, Flo
     return posterior_mrk / total_mr[..., None], copied_mrk / either_mrk, top_mr + np.log(total_mr)
 
 
-def _m_step(panel: _Panel, posterior_mrk: FloatArray, copied_mrk: FloatArray) -> _Tables:
+def _m_step(panel: _PatternPairs, posterior_mrk: FloatArray, copied_mrk: FloatArray) -> _CopyingModels:
     weight_mrk = posterior_mrk * panel.weight_r[:, None]
     n_patterns, n_workers, n_labels = panel.said_rjl.shape
     count_mck = panel.said_rjl.reshape(n_patterns, -1).T @ weight_mrk
@@ -114,10 +114,10 @@ def _m_step(panel: _Panel, posterior_mrk: FloatArray, copied_mrk: FloatArray) ->
     copied_m = np.einsum("mrk,mrk->m", weight_mrk, copied_mrk)
     share_m = (copied_m + SMOOTHING) / (together_m + 2 * SMOOTHING)
     items_mk = weight_mrk.sum(axis=1) + SMOOTHING
-    return _Tables(
+    return _CopyingModels(
         items_mk / items_mk.sum(axis=1, keepdims=True), count_mjlk / count_mjlk.sum(axis=2, keepdims=True), share_m
     )
 
 
-def _of_copiers(panel: _Panel) -> FloatArray:
+def _of_copiers(panel: _PatternPairs) -> FloatArray:
     return np.asarray(panel.said_rjl[:, panel.copier_m].transpose(1, 0, 2))

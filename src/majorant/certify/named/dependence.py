@@ -18,9 +18,9 @@ from majorant.certify.named.copying import find_copying
 from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, worker_sets
 from majorant.certify.named.scores import (
     NO_VOTE,
-    Model,
     Pairs,
-    Scores,
+    PatternScores,
+    WorkerModel,
     drawn_patterns,
     every_pattern,
     label_matrix,
@@ -48,7 +48,7 @@ ROUGH = f"votes alone bound it from neither side; gold labels for {ENOUGH_GOLD} 
 CLEAR_LEAD = 7.0  # nats by which one pair's copying must explain the votes better than any other pair's
 
 
-class _Evidence(NamedTuple):
+class _PairScores(NamedTuple):
     """The score of each pair, what is left of its information once the parameters are fitted, and what there was."""
 
     score_q: FloatArray
@@ -80,7 +80,7 @@ def dependence(
     pairs = _pairs(label_ij, copies_i)
     if not pairs:
         return _untested(f"no two workers share {COMMON_ITEMS} items")
-    model = Model(np.asarray(fit.prior), np.asarray(fit.confusion))
+    model = WorkerModel(np.asarray(fit.prior), np.asarray(fit.confusion))
     evidence = _evidence(label_ij, worker_sets(votes, copies_i), copies_i, model, pairs, as_generator(rng))
     gate = _gate(evidence, level)
     gold = gold_items(label_ij, votes.gold_i, copies_i, len(votes.labels))
@@ -112,10 +112,10 @@ def _evidence(
     label_ij: IntArray,
     sets: tuple[WorkerSets, ...],
     copies_i: FloatArray,
-    model: Model,
+    model: WorkerModel,
     pairs: Pairs,
     rng: np.random.Generator,
-) -> _Evidence:
+) -> _PairScores:
     """The pairs' scores and their information less what the fitted parameters take up."""
     seen = scores(label_ij, model, pairs)
     n_classes = len(model.prior_k)
@@ -130,10 +130,10 @@ def _evidence(
     p = seen.own_rp.shape[1]
     own_pp, cross_pq, pair_qq = total[:p, :p], total[:p, p:], total[p:, p:]
     left_qq = pair_qq - cross_pq.T @ np.linalg.pinv(own_pp, rcond=1e-10, hermitian=True) @ cross_pq
-    return _Evidence(copies_i @ seen.pair_rq, left_qq, np.diag(pair_qq).copy())
+    return _PairScores(copies_i @ seen.pair_rq, left_qq, np.diag(pair_qq).copy())
 
 
-def _expected_information(sets: tuple[WorkerSets, ...], model: Model, pairs: Pairs) -> FloatArray:
+def _expected_information(sets: tuple[WorkerSets, ...], model: WorkerModel, pairs: Pairs) -> FloatArray:
     """The information of the model itself: all patterns of all worker sets, each with its probability."""
     n_workers, n_classes, _ = model.confusion_jkl.shape
     parts = []
@@ -145,11 +145,11 @@ def _expected_information(sets: tuple[WorkerSets, ...], model: Model, pairs: Pai
     return np.asarray(sum(parts))
 
 
-def _side_by_side(found: Scores) -> FloatArray:
+def _side_by_side(found: PatternScores) -> FloatArray:
     return np.concatenate([found.own_rp, found.pair_rq], axis=1)
 
 
-def _statistic(evidence: _Evidence) -> tuple[float, int]:
+def _statistic(evidence: _PairScores) -> tuple[float, int]:
     """The score statistic over all directions that can be tested, and their number."""
     scale_q = np.sqrt(np.where(evidence.raw_q > 0, evidence.raw_q, np.inf))
     value_d, vector_qd = np.linalg.eigh(evidence.information_qq / np.outer(scale_q, scale_q))
@@ -158,7 +158,7 @@ def _statistic(evidence: _Evidence) -> tuple[float, int]:
     return float((projected_d**2 / value_d[tested]).sum()), int(tested.sum())
 
 
-def _gate(evidence: _Evidence, level: float) -> AssumptionTest | None:
+def _gate(evidence: _PairScores, level: float) -> AssumptionTest | None:
     """The score test of all pairs, and of what many have in common; None where nothing is left to test."""
     from scipy.special import chdtrc
 
@@ -194,7 +194,7 @@ def _untested(reason: str) -> Dependence:
     return Dependence(gate=gate, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
 
 
-def _one_step(evidence: _Evidence) -> PairTests:
+def _one_step(evidence: _PairScores) -> PairTests:
     """Each pair's correlation by one step from independence, where the data can tell."""
     left_q = np.diag(evidence.information_qq)
     left_q = np.where(left_q > UNTOLD * evidence.raw_q, left_q, np.nan)
@@ -217,7 +217,7 @@ def _pair_results(votes: Votes, pairs: Pairs, tests: PairTests) -> tuple[Pair, .
     return tuple(sorted(found, key=lambda pair: -pair.correlation))
 
 
-def _rough_worth(evidence: _Evidence, n_votes: float) -> Estimate:
+def _rough_worth(evidence: _PairScores, n_votes: float) -> Estimate:
     """n / (1 + (n - 1) rho), rho the one correlation for all pairs that the votes bear out best.
 
     Strong dependence draws the estimated truth to itself, so no interval would hold its level.
@@ -229,14 +229,14 @@ def _rough_worth(evidence: _Evidence, n_votes: float) -> Estimate:
     return Estimate(n_votes / (1 + (n_votes - 1) * rho), reason=ROUGH)
 
 
-def _redundant(votes: Votes, model: Model, pairs: tuple[Pair, ...], level: float) -> tuple[Hashable, ...]:
+def _redundant(votes: Votes, model: WorkerModel, pairs: tuple[Pair, ...], level: float) -> tuple[Hashable, ...]:
     """The weaker worker of each pair that is strongly correlated, and surely so among all pairs (Bonferroni)."""
     skill = dict(zip(votes.workers, _skill(model).tolist(), strict=True))
     clear = [pair.workers for pair in pairs if pair.correlation >= REDUNDANT and pair.p_value * len(pairs) <= 1 - level]
     return tuple(dict.fromkeys(min(workers, key=skill.__getitem__) for workers in clear))
 
 
-def _copier(votes: Votes, label_ij: IntArray, copies_i: FloatArray, model: Model) -> tuple[Hashable, ...]:
+def _copier(votes: Votes, label_ij: IntArray, copies_i: FloatArray, model: WorkerModel) -> tuple[Hashable, ...]:
     """The weaker worker of the pair in which one clearly copies the other, also where the two are never apart."""
     found = find_copying(label_ij, copies_i, len(model.prior_k))
     if found is None or found.share < REDUNDANT or found.lead < CLEAR_LEAD:
@@ -244,6 +244,6 @@ def _copier(votes: Votes, label_ij: IntArray, copies_i: FloatArray, model: Model
     return (votes.workers[min((found.copier, found.source), key=_skill(model).__getitem__)],)
 
 
-def _skill(model: Model) -> FloatArray:
+def _skill(model: WorkerModel) -> FloatArray:
     """How often each worker is right."""
     return np.asarray(np.einsum("k,jkk->j", model.prior_k, model.confusion_jkl))

@@ -31,7 +31,7 @@ class WorkerSets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
+class VotingDesign:
     """Whether the same few workers label (nearly) everything, a panel, or each item finds workers of its own."""
 
     kind: Literal["panel", "crowd"]
@@ -41,7 +41,7 @@ class Design:
     text: str
 
 
-def design(votes: Votes, copies: ArrayLike | None = None) -> Design:
+def design(votes: Votes, copies: ArrayLike | None = None) -> VotingDesign:
     """Panel or crowd: a panel if few worker sets, each with several items, cover most of the data.
 
     `copies` says how many items each item of `votes` stands for, where equal items were merged.
@@ -65,7 +65,7 @@ def design(votes: Votes, copies: ArrayLike | None = None) -> Design:
         sets = "1 set of workers" if len(items_s) == 1 else f"{len(items_s)} sets of workers"
         text = f"Taken for a crowd: {total:,.0f} items are too few to judge {sets} as a panel."
     kind: Literal["panel", "crowd"] = "panel" if is_panel else "crowd"
-    return Design(kind=kind, n_workers=len(votes.workers), n_sets=len(items_s), covered=covered, text=text)
+    return VotingDesign(kind=kind, n_workers=len(votes.workers), n_sets=len(items_s), covered=covered, text=text)
 
 
 def worker_sets(votes: Votes, copies: ArrayLike | None = None) -> tuple[WorkerSets, ...]:

@@ -28,8 +28,8 @@ def vote_odds(votes: Votes, item: IntArray, label: IntArray, prior_bk: FloatArra
     [[1.792]]
     """
     odds_bi = np.empty((len(prior_bk), len(item)))
-    said_ic = _said(votes, shared=confusion.ndim == 3)[item]
-    for rows, score_kib in _scores(said_ic, prior_bk, confusion):
+    votes_ic = _vote_matrix(votes, shared=confusion.ndim == 3)[item]
+    for rows, score_kib in _scores(votes_ic, prior_bk, confusion):
         odds_bi[:, rows] = _odds(score_kib, label[rows]).T
     return odds_bi
 
@@ -53,8 +53,8 @@ def least_deserving(
     [1]
     """
     label_i, tied = top_ik.argmax(axis=1), np.flatnonzero((top_ik.sum(axis=1) > 1) & (votes.votes_i > 0))
-    said_ic = _said(votes, shared=confusion.ndim == 3)[tied]
-    for rows, score_ki1 in _scores(said_ic, prior_bk, confusion):
+    votes_ic = _vote_matrix(votes, shared=confusion.ndim == 3)[tied]
+    for rows, score_ki1 in _scores(votes_ic, prior_bk, confusion):
         label_i[tied[rows]] = np.where(top_ik[tied[rows]], score_ki1[..., 0].T, np.inf).argmin(axis=1)
     return np.asarray(label_i, dtype=np.int64)
 
@@ -71,8 +71,8 @@ def majority_right(votes: Votes, top_ik: NDArray[np.bool_], prior_k: FloatArray,
     [0.818, 0.889, 0.5]
     """
     right_i, voted = np.full(len(top_ik), np.nan), np.flatnonzero(votes.votes_i > 0)
-    said_ic = _said(votes, shared=confusion.ndim == 2)[voted]
-    for rows, score_ki1 in _scores(said_ic, prior_k[None], confusion[None]):
+    votes_ic = _vote_matrix(votes, shared=confusion.ndim == 2)[voted]
+    for rows, score_ki1 in _scores(votes_ic, prior_k[None], confusion[None]):
         right_i[voted[rows]] = _drawn(_probabilities(score_ki1), top_ik[voted[rows]])[:, 0]
     return right_i
 
@@ -91,17 +91,17 @@ def majority_losses(
     >>> majority_losses(votes, leaders(votes), np.ones((1, 2)), np.array([[.7, .3]]), worker).all_b.round(3).tolist()
     [0.2]
     """
-    said_ic, tied_i, majority_i = (
-        _said(votes, shared=confusion.ndim == 3),
+    votes_ic, tied_i, majority_i = (
+        _vote_matrix(votes, shared=confusion.ndim == 3),
         top_ik.sum(axis=1) > 1,
         top_ik.argmax(axis=1),
     )
     voted_i = votes.votes_i > 0
     untied = np.flatnonzero(voted_i & ~tied_i)
-    at_stake = untied[_worst_odds(said_ic[untied], majority_i[untied], prior_bk, confusion) < 0]
+    at_stake = untied[_worst_odds(votes_ic[untied], majority_i[untied], prior_bk, confusion) < 0]
     lost_pb = np.zeros((2, len(prior_bk)))
     for part, item_p in enumerate((at_stake, np.flatnonzero(voted_i & tied_i))):
-        for rows, score_kib in _scores(said_ic[item_p], prior_bk, confusion):
+        for rows, score_kib in _scores(votes_ic[item_p], prior_bk, confusion):
             item, probability_kib = item_p[rows], _probabilities(score_kib)
             lost_ib = probability_kib.max(axis=0) - _drawn(probability_kib, top_ik[item])
             lost_pb[part] += (lost_ib * weight_bi[:, item].T).sum(axis=0)
@@ -126,7 +126,7 @@ def _drawn(probability_kib: FloatArray, top_ik: NDArray[np.bool_]) -> FloatArray
     return np.asarray(np.einsum("kib,ik->ib", probability_kib, top_ik / top_ik.sum(axis=1, keepdims=True)))
 
 
-def _said(votes: Votes, *, shared: bool) -> Any:
+def _vote_matrix(votes: Votes, *, shared: bool) -> Any:
     """Items x (worker, label); one worker stands for all if they share a confusion."""
     from scipy.sparse import csr_array
 
@@ -144,16 +144,16 @@ def _tables(prior_bk: FloatArray, confusion: FloatArray) -> tuple[FloatArray, Fl
     return np.maximum(safe_log(prior_bk), LEAST).T, log_vote_kcb
 
 
-def _scores(said_ic: Any, prior_bk: FloatArray, confusion: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+def _scores(votes_ic: Any, prior_bk: FloatArray, confusion: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     """Some items at a time, and their scores of each class, (K, items, models), relative to the first class."""
     log_prior_kb, log_vote_kcb = _tables(prior_bk, confusion)
-    n_items, n_models, n_classes = said_ic.shape[0], *prior_bk.shape
+    n_items, n_models, n_classes = votes_ic.shape[0], *prior_bk.shape
     size = max(1, ENTRIES_AT_ONCE // n_models)
     for start in range(0, n_items, size):
         rows = slice(start, min(start + size, n_items))
         score_kib = np.zeros((n_classes, rows.stop - start, n_models))
         for k in range(1, n_classes):
-            score_kib[k] = said_ic[rows] @ (log_vote_kcb[k] - log_vote_kcb[0])
+            score_kib[k] = votes_ic[rows] @ (log_vote_kcb[k] - log_vote_kcb[0])
             score_kib[k] += log_prior_kb[k] - log_prior_kb[0]
         yield rows, score_kib
 
@@ -168,7 +168,7 @@ def _odds(score_kib: FloatArray, label_i: IntArray) -> FloatArray:
     return np.asarray(own_ib - best_ib)
 
 
-def _worst_odds(said_ic: Any, label_i: IntArray, prior_bk: FloatArray, confusion: FloatArray) -> FloatArray:
+def _worst_odds(votes_ic: Any, label_i: IntArray, prior_bk: FloatArray, confusion: FloatArray) -> FloatArray:
     """A lower bound for each label's odds under all models: every vote as bad for it as under any of them."""
     log_prior_kb, log_vote_kcb = _tables(prior_bk, confusion)
     worst_i = np.full(len(label_i), np.inf)
@@ -176,5 +176,5 @@ def _worst_odds(said_ic: Any, label_i: IntArray, prior_bk: FloatArray, confusion
         least_c = (log_vote_kcb[k] - log_vote_kcb[m]).min(axis=1)
         start = (log_prior_kb[k] - log_prior_kb[m]).min()
         rows = np.flatnonzero(label_i == k)
-        worst_i[rows] = np.minimum(worst_i[rows], said_ic[rows] @ least_c + start)
+        worst_i[rows] = np.minimum(worst_i[rows], votes_ic[rows] @ least_c + start)
     return worst_i

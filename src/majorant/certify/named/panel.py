@@ -31,7 +31,7 @@ from majorant.wording import anonymous_by_bootstrap, ties_cost
 MOST_CELLS = 20_000  # vote counts, before those that do not add up are left out
 
 
-class Cells(NamedTuple):
+class PanelCounts(NamedTuple):
     """The vote counts of items with one number of votes, under each model b: what majority and its rival deserve.
 
     `own_bc` is P(counts c, majority's class is true), for tied counts that of the class which deserves it least at the
@@ -85,9 +85,9 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     votes, fit, copies = case.votes, case.fit, case.copies
     assert fit.confusion is not None
     sets, n_items = worker_sets(votes, copies), float(as_copies(votes, copies)[votes.votes_i > 0].sum())
-    point = Models(fit.prior[None], fit.confusion[None])
+    point = PanelModels(fit.prior[None], fit.confusion[None])
     at_fit = [count_cells(one, point, point) for one in sets]
-    again = [count_cells(one, Models(replicates.prior_bk, replicates.confusion), point) for one in sets]
+    again = [count_cells(one, PanelModels(replicates.prior_bk, replicates.confusion), point) for one in sets]
     n_cells = sum(int(cells.n_top_c.sum()) for cells in at_fit)
     common = [n for n, cells in enumerate(at_fit) if cells.items >= RARE_SHARE * n_items]
     fit_margin = np.array([at_fit[n].margin_b[0] for n in common])
@@ -132,14 +132,14 @@ def _claim(case: Case, replicates: Replicates, level: float) -> Claim:
     )
 
 
-class Models(NamedTuple):
+class PanelModels(NamedTuple):
     """Class probabilities and confusion matrices of several models."""
 
     prior_bk: FloatArray
     confusion: FloatArray
 
 
-def count_cells(sets: WorkerSets, models: Models, at_fit: Models) -> Cells:
+def count_cells(sets: WorkerSets, models: PanelModels, at_fit: PanelModels) -> PanelCounts:
     """The vote counts of the items of these worker sets, under each model."""
     n_classes = models.prior_bk.shape[1]
     if (sets.n_votes + 1) ** (n_classes - 1) > MOST_CELLS:
@@ -153,10 +153,10 @@ def count_cells(sets: WorkerSets, models: Models, at_fit: Models) -> Cells:
     joint_bkc[:, own_c, row_c] = -1.0
     best_bc = np.maximum(joint_bkc.max(axis=1), 0.0)
     items = float(sets.items_s.sum())
-    return Cells(sets.n_votes, items, own_bc, best_bc, drawn_bc, mass_bc, top_lc.sum(axis=0))
+    return PanelCounts(sets.n_votes, items, own_bc, best_bc, drawn_bc, mass_bc, top_lc.sum(axis=0))
 
 
-def _joint(sets: WorkerSets, models: Models) -> tuple[FloatArray, IntArray]:
+def _joint(sets: WorkerSets, models: PanelModels) -> tuple[FloatArray, IntArray]:
     """P(class, counts) under each model, (B, K, C), and the counts, (K, C)."""
     total, share_s = np.zeros(()), sets.items_s / sets.items_s.sum()
     for worker_h, share in zip(sets.worker_sh, share_s, strict=True):
@@ -165,7 +165,7 @@ def _joint(sets: WorkerSets, models: Models) -> tuple[FloatArray, IntArray]:
     return models.prior_bk[:, :, None] * total, count_lc
 
 
-def _clear(at_fit: Cells, again: Cells, n_cells: int, level: float) -> NDArray[np.bool_]:
+def _clear(at_fit: PanelCounts, again: PanelCounts, n_cells: int, level: float) -> NDArray[np.bool_]:
     """The counts that the best rule clearly decides otherwise than majority, all counts tried together."""
     odds_c = at_fit.odds_bc[0]
     below = np.flatnonzero(odds_c < 0)
@@ -174,22 +174,24 @@ def _clear(at_fit: Cells, again: Cells, n_cells: int, level: float) -> NDArray[n
     return clear_c
 
 
-def _loss(parts: Sequence[Cells], *, ties: bool = False) -> FloatArray:
+def _loss(parts: Sequence[PanelCounts], *, ties: bool = False) -> FloatArray:
     """Under each model, what majority gives away per item, or on ties alone."""
     return _mean(parts, [cells.lost_bc * cells.tied_c if ties else cells.lost_bc for cells in parts])
 
 
-def _right(parts: Sequence[Cells]) -> FloatArray:
+def _right(parts: Sequence[PanelCounts]) -> FloatArray:
     """Under each model, how often majority is right on an item."""
     return _mean(parts, [cells.drawn_bc for cells in parts])
 
 
-def _mean(parts: Sequence[Cells], value: Sequence[FloatArray]) -> FloatArray:
+def _mean(parts: Sequence[PanelCounts], value: Sequence[FloatArray]) -> FloatArray:
     total_b = sum(cells.items * value_bc.sum(axis=1) for cells, value_bc in zip(parts, value, strict=True))
     return np.asarray(total_b / sum(cells.items for cells in parts))
 
 
-def _certified_share(at_fit: Sequence[Cells], again: Sequence[Cells], level: float, *, all_of_them: bool) -> float:
+def _certified_share(
+    at_fit: Sequence[PanelCounts], again: Sequence[PanelCounts], level: float, *, all_of_them: bool
+) -> float:
     """The share of items whose vote counts are, all together at the level, decided as the best rule would."""
     untied = [~cells.tied_c for cells in at_fit]
     n_tried = sum(int(untied_c.sum()) for untied_c in untied)

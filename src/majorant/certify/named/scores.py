@@ -16,14 +16,14 @@ NO_VOTE = -1
 Pairs = list[tuple[int, int]]
 
 
-class Model(NamedTuple):
+class WorkerModel(NamedTuple):
     """Class probabilities (K,) and one confusion matrix per worker (J, K, K), votes independent given the class."""
 
     prior_k: FloatArray
     confusion_jkl: FloatArray
 
 
-class Scores(NamedTuple):
+class PatternScores(NamedTuple):
     """For each pattern r the derivatives of its log-probability: by each pair's correlation, by each parameter."""
 
     pair_rq: FloatArray
@@ -45,7 +45,7 @@ def every_pattern(worker_h: IntArray, n_workers: int, n_classes: int) -> IntArra
     return label_rj
 
 
-def drawn_patterns(voted_rj: NDArray[np.bool_], model: Model, rng: np.random.Generator) -> IntArray:
+def drawn_patterns(voted_rj: NDArray[np.bool_], model: WorkerModel, rng: np.random.Generator) -> IntArray:
     """Labels drawn from the model for those who voted, (R, J)."""
     class_r = rng.choice(len(model.prior_k), size=len(voted_rj), p=model.prior_k)
     threshold_rjl = np.cumsum(model.confusion_jkl, axis=2)[:, class_r, :-1].transpose(1, 0, 2)
@@ -53,7 +53,7 @@ def drawn_patterns(voted_rj: NDArray[np.bool_], model: Model, rng: np.random.Gen
     return np.where(voted_rj, label_rj, NO_VOTE)
 
 
-def scores(label_rj: IntArray, model: Model, pairs: Pairs) -> Scores:
+def scores(label_rj: IntArray, model: WorkerModel, pairs: Pairs) -> PatternScores:
     """The scores at independence.
 
     A correlation rho of workers a and b multiplies P(votes | class k) by 1 + rho g_k(their labels), where g_k is the
@@ -67,10 +67,10 @@ def scores(label_rj: IntArray, model: Model, pairs: Pairs) -> Scores:
         excess_lmk = _excess_agreement(model.confusion_jkl[a], model.confusion_jkl[b])
         excess_rk = excess_lmk[label_rj[both, a], label_rj[both, b]]
         pair_rq[both, q] = np.einsum("rk,rk->r", posterior_rk[both], excess_rk)
-    return Scores(pair_rq, _own_scores(label_rj, posterior_rk, model), probability_r)
+    return PatternScores(pair_rq, _own_scores(label_rj, posterior_rk, model), probability_r)
 
 
-def _posterior(label_rj: IntArray, model: Model) -> tuple[FloatArray, FloatArray]:
+def _posterior(label_rj: IntArray, model: WorkerModel) -> tuple[FloatArray, FloatArray]:
     """P(class | pattern), (R, K), and P(pattern) among all patterns of the same workers."""
     score_rk = np.tile(safe_log(model.prior_k), (len(label_rj), 1))
     for label_r, confusion_kl in zip(label_rj.T, model.confusion_jkl, strict=True):
@@ -93,7 +93,7 @@ def _excess_agreement(one_kl: FloatArray, two_kl: FloatArray) -> FloatArray:
     return np.asarray(scaled)
 
 
-def _own_scores(label_rj: IntArray, posterior_rk: FloatArray, model: Model) -> FloatArray:
+def _own_scores(label_rj: IntArray, posterior_rk: FloatArray, model: WorkerModel) -> FloatArray:
     """Derivatives by the log-odds of the prior and of each row of each matrix, the last entry of each left out."""
     columns = [posterior_rk[:, :-1] - model.prior_k[:-1]]
     for label_r, confusion_kl in zip(label_rj.T, model.confusion_jkl, strict=True):

@@ -25,32 +25,32 @@ LOG_ZERO = -1e6  # the logarithm of a probability of 0: times no vote it is 0, t
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """What was said, `said_pf`: how often pattern p holds label l of voter h, f = h * n_classes + l."""
+class VoteTable:
+    """What was said, `votes_pf`: how often pattern p holds label l of voter h, f = h * n_classes + l."""
 
-    said_pf: FloatArray
+    votes_pf: FloatArray
     n_classes: int
 
     @property
     def n_voters(self) -> int:
         """Voters told apart: 1 for a crowd."""
-        return int(self.said_pf.shape[1]) // self.n_classes
+        return int(self.votes_pf.shape[1]) // self.n_classes
 
 
-class Models(NamedTuple):
+class LogModels(NamedTuple):
     """Many models: log P(class k), (B, K), and log P(label of voter | class k), (B, K, F)."""
 
     log_prior_bk: FloatArray
     log_table_bkf: FloatArray
 
-    def take(self, index: NDArray[Any]) -> Models:
+    def take(self, index: NDArray[Any]) -> LogModels:
         """The models at these places."""
-        return Models(self.log_prior_bk[index], self.log_table_bkf[index])
+        return LogModels(self.log_prior_bk[index], self.log_table_bkf[index])
 
 
-def joined(parts: list[Models]) -> Models:
+def joined(parts: list[LogModels]) -> LogModels:
     """Models one after the other."""
-    return Models(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return LogModels(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def logarithm(probability: FloatArray) -> FloatArray:
@@ -65,12 +65,12 @@ def log_sum(score: FloatArray, axis: int) -> FloatArray:
     return np.asarray((top + np.log(np.exp(score - top).sum(axis=axis, keepdims=True))).squeeze(axis))
 
 
-def class_scores(table: Table, models: Models) -> FloatArray:
+def class_scores(table: VoteTable, models: LogModels) -> FloatArray:
     """log P(class, pattern), (B, K, P), one order of the votes."""
-    return np.asarray(models.log_prior_bk[:, :, None] + models.log_table_bkf @ table.said_pf.T)
+    return np.asarray(models.log_prior_bk[:, :, None] + models.log_table_bkf @ table.votes_pf.T)
 
 
-def log_likelihood(table: Table, items_bp: FloatArray, models: Models) -> FloatArray:
+def log_likelihood(table: VoteTable, items_bp: FloatArray, models: LogModels) -> FloatArray:
     """Of each row of items under its model, without the constant of the orders of votes."""
     log_bp = log_sum(class_scores(table, models), axis=1)
     return np.asarray(np.where(items_bp > 0, items_bp * log_bp, 0.0).sum(axis=1))
@@ -179,7 +179,7 @@ def _comparisons(rows: list[_Row]) -> Comparisons:
     return Comparisons(winner_q, rival_q, ballot_qrf, log_share_qr)
 
 
-def class_logs(comparisons: Comparisons, models: Models) -> FloatArray:
+def class_logs(comparisons: Comparisons, models: LogModels) -> FloatArray:
     """log P(class k, ballots of comparison q) under every model, (B, K, Q)."""
     n_comparisons, n_ballots, _ = comparisons.ballot_qrf.shape
     flat_bkr = models.log_table_bkf @ comparisons.ballot_qrf.reshape(n_comparisons * n_ballots, -1).T
@@ -198,7 +198,7 @@ def odds(comparisons: Comparisons, class_bkq: FloatArray) -> FloatArray:
     return np.where(winner_bq < LOG_ZERO / 2, -np.inf, winner_bq - class_bkq[:, comparisons.rival_q, q])
 
 
-def margins(comparisons: Comparisons, models: Models) -> FloatArray:
+def margins(comparisons: Comparisons, models: LogModels) -> FloatArray:
     """The smallest odds of each model, its classes named in the way that makes it largest: optimal iff > 0.
 
     >>> from majorant.certify.universal_inference.comparison import model

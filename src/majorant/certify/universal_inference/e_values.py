@@ -29,8 +29,8 @@ from majorant.certify.named.verdicts import RARE_SHARE
 from majorant.certify.universal_inference.comparison import (
     LOG_ZERO,
     Comparisons,
-    Models,
-    Table,
+    LogModels,
+    VoteTable,
     ballot_comparisons,
     class_logs,
     class_scores,
@@ -52,26 +52,26 @@ PSEUDO = 0.5  # votes of each label and items of each class that training adds: 
 SIMPLER = (0.0, 0.5, 1.0)  # shares of the way to the simpler model
 
 
-def learnt(table: Table, items_bp: FloatArray) -> list[Models]:
+def learnt(table: VoteTable, items_bp: FloatArray) -> list[LogModels]:
     """For each share of SIMPLER one model of each data set, no probability 0."""
     full = best_named(_smoothed(likeliest(table, items_bp)[0], table, items_bp), table)
     full_bkf, simple_bkf = np.exp(full.log_table_bkf), _simple(full, table)
-    return [Models(full.log_prior_bk, np.log((1 - share) * full_bkf + share * simple_bkf)) for share in SIMPLER]
+    return [LogModels(full.log_prior_bk, np.log((1 - share) * full_bkf + share * simple_bkf)) for share in SIMPLER]
 
 
-def best_named(models: Models, table: Table) -> Models:
+def best_named(models: LogModels, table: VoteTable) -> LogModels:
     """The models with their classes named so that voters are right most often."""
     n_classes, label = table.n_classes, np.arange(table.n_classes)
     own_bkl = np.exp(models.log_table_bkf).reshape(-1, n_classes, table.n_voters, n_classes).sum(axis=2)
     order_sk = np.array(list(permutations(range(n_classes))))
     order_bk = order_sk[own_bkl[:, order_sk, label].sum(axis=2).argmax(axis=1)]
-    return Models(
+    return LogModels(
         np.take_along_axis(models.log_prior_bk, order_bk, axis=1),
         np.take_along_axis(models.log_table_bkf, order_bk[:, :, None], axis=1),
     )
 
 
-def _simple(models: Models, table: Table) -> FloatArray:
+def _simple(models: LogModels, table: VoteTable) -> FloatArray:
     """Of a panel the mean voter; of a crowd one chance of being right, and errors spread evenly."""
     n_classes = table.n_classes
     table_bkhl = np.exp(models.log_table_bkf).reshape(-1, n_classes, table.n_voters, n_classes)
@@ -83,17 +83,17 @@ def _simple(models: Models, table: Table) -> FloatArray:
     return np.asarray(right_b * same + (1 - right_b) / (n_classes - 1) * (1 - same))
 
 
-def _smoothed(models: Models, table: Table, items_bp: FloatArray) -> Models:
+def _smoothed(models: LogModels, table: VoteTable, items_bp: FloatArray) -> LogModels:
     """The models with PSEUDO more votes in every cell of every voter's matrix, and as many items in each class."""
     n_classes = table.n_classes
-    votes_ph = table.said_pf.reshape(len(table.said_pf), -1, n_classes).sum(axis=2)
+    votes_ph = table.votes_pf.reshape(len(table.votes_pf), -1, n_classes).sum(axis=2)
     prior_bk = np.exp(models.log_prior_bk)
     weight_bkh = prior_bk[:, :, None] * (items_bp @ votes_ph)[:, None, :]
     table_bkhl = np.exp(models.log_table_bkf).reshape(*weight_bkh.shape, n_classes)
     table_bkhl = (table_bkhl * weight_bkh[..., None] + PSEUDO) / (weight_bkh[..., None] + PSEUDO * n_classes)
     items_bk = prior_bk * items_bp.sum(axis=1, keepdims=True) + PSEUDO
     log_prior_bk = np.log(items_bk / items_bk.sum(axis=1, keepdims=True))
-    return Models(log_prior_bk, np.log(table_bkhl).reshape(models.log_table_bkf.shape))
+    return LogModels(log_prior_bk, np.log(table_bkhl).reshape(models.log_table_bkf.shape))
 
 
 FARTHEST = 30.0  # logits: probabilities from 1e-13, which cost 1e6 votes less than a millionth of a nat
@@ -103,10 +103,10 @@ SLACK = 1e-6  # nats by which odds may miss 0
 MAX_STEPS = 300
 
 
-class _Point(NamedTuple):
+class _ModelPoint(NamedTuple):
     """A model and the derivatives of what is asked of it, by logarithms of probabilities."""
 
-    models: Models
+    models: LogModels
     shape: tuple[int, int, int]  # classes, voters, labels
 
     def through(self, by_prior_k: FloatArray, by_table_kf: FloatArray) -> FloatArray:
@@ -121,7 +121,7 @@ class _Point(NamedTuple):
         return np.concatenate([by_prior_k, by_table.reshape(*lead, -1)], axis=-1)
 
 
-def optimal(table: Table, items_p: FloatArray, comparisons: Comparisons, top: Models, share: float) -> float:
+def optimal(table: VoteTable, items_p: FloatArray, comparisons: Comparisons, top: LogModels, share: float) -> float:
     """The largest log-likelihood found among models with odds of at least 0 in every comparison; -inf where none was.
 
     `top` is the likeliest of all models; the climb (sequential quadratic programming) starts `share` of the way from
@@ -132,25 +132,25 @@ def optimal(table: Table, items_p: FloatArray, comparisons: Comparisons, top: Mo
     return _climb(table, items_p, comparisons, _mixed(best_named(top, table), share, table))
 
 
-def _climb(table: Table, items_p: FloatArray, comparisons: Comparisons, start: Models) -> float:
+def _climb(table: VoteTable, items_p: FloatArray, comparisons: Comparisons, start: LogModels) -> float:
     from scipy.optimize import NonlinearConstraint, minimize
 
     shape = (table.n_classes, table.n_voters, table.n_classes)
     total = float(items_p.sum())
 
     def loss(logit: FloatArray) -> tuple[float, FloatArray]:
-        point = _Point(_model(logit, shape), shape)
+        point = _ModelPoint(_model(logit, shape), shape)
         score_kp = class_scores(table, point.models)[0]
         log_p = log_sum(score_kp, axis=0)
         weight_kp = items_p * np.exp(score_kp - log_p)
-        slope = point.through(weight_kp.sum(axis=1), weight_kp @ table.said_pf)
+        slope = point.through(weight_kp.sum(axis=1), weight_kp @ table.votes_pf)
         return -float(items_p @ log_p) / total, -slope / total
 
     def won(logit: FloatArray) -> FloatArray:
         return np.asarray(np.maximum(odds(comparisons, class_logs(comparisons, _model(logit, shape)))[0], LOG_ZERO))
 
     def won_slope(logit: FloatArray) -> FloatArray:
-        point = _Point(_model(logit, shape), shape)
+        point = _ModelPoint(_model(logit, shape), shape)
         return point.through(*_odds_slopes(comparisons, point.models))
 
     start_logit = np.clip(np.concatenate([start.log_prior_bk[0], start.log_table_bkf[0].ravel()]), -FARTHEST, 0)
@@ -166,14 +166,16 @@ def _climb(table: Table, items_p: FloatArray, comparisons: Comparisons, start: M
     return -float(found.fun) * total if won(found.x).min() >= -SLACK else -np.inf
 
 
-def _model(logit: FloatArray, shape: tuple[int, int, int]) -> Models:
+def _model(logit: FloatArray, shape: tuple[int, int, int]) -> LogModels:
     n_classes = shape[0]
     table_khl = logit[n_classes:].reshape(shape)
     table_khl = table_khl - log_sum(table_khl, axis=2)[..., None]
-    return Models((logit[:n_classes] - log_sum(logit[:n_classes], axis=0))[None], table_khl.reshape(1, n_classes, -1))
+    return LogModels(
+        (logit[:n_classes] - log_sum(logit[:n_classes], axis=0))[None], table_khl.reshape(1, n_classes, -1)
+    )
 
 
-def _odds_slopes(comparisons: Comparisons, models: Models) -> tuple[FloatArray, FloatArray]:
+def _odds_slopes(comparisons: Comparisons, models: LogModels) -> tuple[FloatArray, FloatArray]:
     """Derivatives of the odds by log prior, (Q, K), and by log table, (Q, K, F)."""
     n_comparisons, n_classes = len(comparisons), models.log_prior_bk.shape[1]
     q = np.arange(n_comparisons)
@@ -189,13 +191,13 @@ def _odds_slopes(comparisons: Comparisons, models: Models) -> tuple[FloatArray, 
     return by_prior_qk, by_table_qkf
 
 
-def _mixed(models: Models, share: float, table: Table) -> Models:
+def _mixed(models: LogModels, share: float, table: VoteTable) -> LogModels:
     """So far on the way to the symmetric model."""
     n_classes = table.n_classes
     safe_kl = SAFE_SKILL * np.eye(n_classes) + (1 - SAFE_SKILL) / n_classes
     safe_kf = np.tile(safe_kl, table.n_voters)
     prior = (1 - share) * np.exp(models.log_prior_bk) + share / n_classes
-    return Models(logarithm(prior), logarithm((1 - share) * np.exp(models.log_table_bkf) + share * safe_kf))
+    return LogModels(logarithm(prior), logarithm((1 - share) * np.exp(models.log_table_bkf) + share * safe_kf))
 
 
 class Weight(NamedTuple):
@@ -207,7 +209,9 @@ class Weight(NamedTuple):
     margin: float  # at the likeliest model, in nats
 
 
-def weigh_comparisons(table: Table, items_p: FloatArray, comparisons: Comparisons, rng: np.random.Generator) -> Weight:
+def weigh_comparisons(
+    table: VoteTable, items_p: FloatArray, comparisons: Comparisons, rng: np.random.Generator
+) -> Weight:
     """The split e-values of one table of votes.
 
     Each item goes to training with probability TRAIN_SHARE in each of SPLITS splits; the e-value is the mean over the
@@ -226,7 +230,7 @@ def weigh_comparisons(table: Table, items_p: FloatArray, comparisons: Comparison
     return Weight(log_e, log_against, max(0.0, float(top_b[0] - null_b[-1])), margin)
 
 
-def _log_against(table: Table, test_sp: FloatArray, comparisons: Comparisons, value_s: FloatArray) -> float:
+def _log_against(table: VoteTable, test_sp: FloatArray, comparisons: Comparisons, value_s: FloatArray) -> float:
     """log of the e-value against "optimal"; once it is below 1, further climbs could only make it smaller."""
     top, _ = likeliest(table, test_sp)
     best_s = np.full(len(test_sp), -np.inf)
@@ -308,11 +312,11 @@ def _linked(votes: Votes) -> bool:
     return len(np.unique(part[n_items + votes.worker_n])) == 1
 
 
-def _is_quick(table: Table, comparisons: Comparisons) -> bool:
+def _is_quick(table: VoteTable, comparisons: Comparisons) -> bool:
     """Whether the search takes seconds: several crews are one panel, whose ballots and voters are those of all."""
     n_comparisons, n_ballots, n_labels = comparisons.ballot_qrf.shape
     summed = comparisons.ballot_qrf.size if n_ballots > 1 else 0
-    work = n_comparisons * max(table.said_pf.shape)
+    work = n_comparisons * max(table.votes_pf.shape)
     return work <= MOST_WORK and summed <= MOST_SUMMED and n_labels * table.n_classes <= MOST_CELLS
 
 
@@ -345,11 +349,11 @@ def _common(sets: tuple[WorkerSets, ...]) -> tuple[WorkerSets, ...]:
     )
 
 
-def vote_table(votes: Votes, copies: ArrayLike | None = None, *, named: bool) -> tuple[Table, FloatArray]:
+def vote_table(votes: Votes, copies: ArrayLike | None = None, *, named: bool) -> tuple[VoteTable, FloatArray]:
     """The distinct patterns of items that have votes, ballots or only counts, and how many items have each.
 
     >>> votes = Votes.from_codes([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0], items="ab", workers="wx", labels="ny")
-    >>> [(vote_table(votes, named=named)[0].said_pf.tolist()) for named in (False, True)]
+    >>> [(vote_table(votes, named=named)[0].votes_pf.tolist()) for named in (False, True)]
     [[[1.0, 1.0]], [[0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]]]
     """
     _, n_workers, n_classes = votes.shape
@@ -358,6 +362,6 @@ def vote_table(votes: Votes, copies: ArrayLike | None = None, *, named: bool) ->
         said_if = np.zeros((len(votes.items), n_workers * n_classes), dtype=np.int64)
         np.add.at(said_if, (votes.item_n, votes.worker_n * n_classes + votes.label_n), 1)
     voted = votes.votes_i > 0
-    said_pf, pattern_i = np.unique(said_if[voted], axis=0, return_inverse=True)
-    items_p = np.bincount(pattern_i.ravel(), weights=as_copies(votes, copies)[voted], minlength=len(said_pf))
-    return Table(said_pf.astype(float), n_classes), items_p.astype(float)
+    votes_pf, pattern_i = np.unique(said_if[voted], axis=0, return_inverse=True)
+    items_p = np.bincount(pattern_i.ravel(), weights=as_copies(votes, copies)[voted], minlength=len(votes_pf))
+    return VoteTable(votes_pf.astype(float), n_classes), items_p.astype(float)

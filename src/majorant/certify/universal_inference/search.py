@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from majorant.certify.universal_inference.comparison import (
     LOG_ZERO,
     Comparisons,
-    Models,
-    Table,
+    LogModels,
+    VoteTable,
     class_scores,
     joined,
     log_likelihood,
@@ -41,7 +41,7 @@ TINY = 1e-250  # in place of 0 where a logarithm or a quotient is taken
 WIDEST = 60.0  # log-odds between which a root is looked for
 
 
-class _Expected(NamedTuple):
+class _ExpectedVotes(NamedTuple):
     """Items of each class, (B, K), and its votes, (B, K, F), as a model sees them."""
 
     items_bk: FloatArray
@@ -49,12 +49,12 @@ class _Expected(NamedTuple):
 
 
 def climb(
-    table: Table,
+    table: VoteTable,
     items_bp: FloatArray,
-    start: Models,
+    start: LogModels,
     comparisons: Comparisons | None = None,
     max_cycles: int = MAX_CYCLES,
-) -> tuple[Models, FloatArray]:
+) -> tuple[LogModels, FloatArray]:
     """A local maximum of each likelihood, uphill from each start: among all models, or where its comparison is even.
 
     Cycles of two EM steps and a leap along them (SQUAREM), kept if it pays, until a cycle gains nothing.
@@ -80,19 +80,19 @@ def climb(
     return best, value_b
 
 
-def em_step(table: Table, items_bp: FloatArray, models: Models, comparisons: Comparisons | None) -> Models:
+def em_step(table: VoteTable, items_bp: FloatArray, models: LogModels, comparisons: Comparisons | None) -> LogModels:
     """One EM step; with comparisons, to the best model of the expected counts in which winner and rival are even."""
     score_bkp = class_scores(table, models)
     score_bkp -= score_bkp.max(axis=1, keepdims=True)
     np.exp(score_bkp, out=score_bkp)
     score_bkp *= (items_bp / score_bkp.sum(axis=1))[:, None, :]
-    expected = _Expected(score_bkp.sum(axis=2), score_bkp @ table.said_pf)
+    expected = _ExpectedVotes(score_bkp.sum(axis=2), score_bkp @ table.votes_pf)
     if comparisons is not None:
         expected = _moved(expected, models, comparisons, table.n_classes)
     return _shares(expected, table.n_classes)
 
 
-def _shares(expected: _Expected, n_classes: int) -> Models:
+def _shares(expected: _ExpectedVotes, n_classes: int) -> LogModels:
     """The likeliest model of expected counts; where nothing is expected shares are equal."""
     votes_bkhl = expected.votes_bkf.reshape(*expected.votes_bkf.shape[:2], -1, n_classes)
     prior_bk, table_bkhl = (
@@ -100,7 +100,7 @@ def _shares(expected: _Expected, n_classes: int) -> Models:
         for part in (expected.items_bk, votes_bkhl)
         for total in (part.sum(axis=-1, keepdims=True),)
     )
-    return Models(logarithm(prior_bk), logarithm(table_bkhl).reshape(expected.votes_bkf.shape))
+    return LogModels(logarithm(prior_bk), logarithm(table_bkhl).reshape(expected.votes_bkf.shape))
 
 
 class _Side(NamedTuple):
@@ -121,7 +121,7 @@ class _Side(NamedTuple):
         return _Side(*(part[index] for part in self))
 
 
-def _moved(expected: _Expected, models: Models, comparisons: Comparisons, n_classes: int) -> _Expected:
+def _moved(expected: _ExpectedVotes, models: LogModels, comparisons: Comparisons, n_classes: int) -> _ExpectedVotes:
     row = np.arange(len(comparisons))
     winner, rival = (
         _Side(
@@ -136,7 +136,7 @@ def _moved(expected: _Expected, models: Models, comparisons: Comparisons, n_clas
     for side, k, sign in ((winner, comparisons.winner_q, -1), (rival, comparisons.rival_q, 1)):
         items_bk[row, k] = np.maximum(side.items_b + sign * lambda_b, 0)
         votes_bkf[row, k] = np.maximum(side.votes_bf + sign * lambda_b[:, None] * side.move_bf, 0)
-    return _Expected(items_bk, votes_bkf)
+    return _ExpectedVotes(items_bk, votes_bkf)
 
 
 def _move(log_table_bf: FloatArray, comparisons: Comparisons) -> FloatArray:
@@ -210,14 +210,14 @@ def _log_comparison(
     return np.log(items_b) + log_b, 1 / items_b + slope_b
 
 
-def _choose(first_b: NDArray[np.bool_], one: Models, two: Models) -> Models:
-    return Models(
+def _choose(first_b: NDArray[np.bool_], one: LogModels, two: LogModels) -> LogModels:
+    return LogModels(
         np.where(first_b[:, None], one.log_prior_bk, two.log_prior_bk),
         np.where(first_b[:, None, None], one.log_table_bkf, two.log_table_bkf),
     )
 
 
-def _leap(old: Models, first: Models, second: Models) -> Models:
+def _leap(old: LogModels, first: LogModels, second: LogModels) -> LogModels:
     """Along the last two steps in logarithms, as far as their change suggests; lengths in the metric of shares."""
     n, weight = len(old.log_prior_bk), [np.exp(part) for part in second]
 
@@ -226,7 +226,7 @@ def _leap(old: Models, first: Models, second: Models) -> Models:
         return [size_b.reshape(-1, *[1] * (part.ndim - 1)) for part in parts]
 
     (prior, table), _ = squarem(old, first, second, norm, LONGEST_LEAP)
-    return Models(np.minimum(prior, 0), np.minimum(table, 0))
+    return LogModels(np.minimum(prior, 0), np.minimum(table, 0))
 
 
 N_RANDOM = 6  # starts that know nothing of the data
@@ -236,13 +236,13 @@ NAUGHT = 1e-7  # nats: a margin this close to 0 is on the boundary
 SEED = 0x5EED  # the random starts are the same for all data
 
 
-def likeliest(table: Table, items_bp: FloatArray) -> tuple[Models, FloatArray]:
+def likeliest(table: VoteTable, items_bp: FloatArray) -> tuple[LogModels, FloatArray]:
     """The likeliest model found for each data set, and its log-likelihood."""
     found, value_bs = _peaks(table, items_bp)
     return _best(found, value_bs)
 
 
-def not_optimal(table: Table, items_bp: FloatArray, comparisons: Comparisons) -> tuple[FloatArray, Models]:
+def not_optimal(table: VoteTable, items_bp: FloatArray, comparisons: Comparisons) -> tuple[FloatArray, LogModels]:
     """The largest log-likelihood found for each data set among models in which majority is not optimal, and where."""
     free, free_bs = _peaks(table, items_bp)
     top, top_b = _best(free, free_bs)
@@ -266,14 +266,14 @@ def not_optimal(table: Table, items_bp: FloatArray, comparisons: Comparisons) ->
     return top_b, top
 
 
-def _best(models: Models, value_bs: FloatArray) -> tuple[Models, FloatArray]:
+def _best(models: LogModels, value_bs: FloatArray) -> tuple[LogModels, FloatArray]:
     """Of the models (B * S) of each data set the one with the largest value."""
     n_sets, n_each = value_bs.shape
     pick_b = value_bs.argmax(axis=1)
     return models.take(pick_b + n_each * np.arange(n_sets)), value_bs[np.arange(n_sets), pick_b]
 
 
-def _peaks(table: Table, items_bp: FloatArray) -> tuple[Models, FloatArray]:
+def _peaks(table: VoteTable, items_bp: FloatArray) -> tuple[LogModels, FloatArray]:
     """Local maxima of each likelihood among all models, (B * S), and their values, (B, S)."""
     others = _random_models(table)
     starts = [joined([one, others]) for one in _each(_by_shares(table, items_bp))]
@@ -282,17 +282,19 @@ def _peaks(table: Table, items_bp: FloatArray) -> tuple[Models, FloatArray]:
     return found, value_c.reshape(-1, n_each)
 
 
-def _without_a_class(table: Table, items_bp: FloatArray, top: Models) -> tuple[Models, FloatArray]:
+def _without_a_class(table: VoteTable, items_bp: FloatArray, top: LogModels) -> tuple[LogModels, FloatArray]:
     """Peaks among models that lack one of the classes: limits of models in which majority is not optimal."""
     n_sets, n_classes = top.log_prior_bk.shape
     start = top.take(np.repeat(np.arange(n_sets), n_classes))
     lacking = np.tile(np.eye(n_classes, dtype=bool), (n_sets, 1))
-    start = Models(np.where(lacking, LOG_ZERO, start.log_prior_bk), start.log_table_bkf)
+    start = LogModels(np.where(lacking, LOG_ZERO, start.log_prior_bk), start.log_table_bkf)
     found, value_c = climb(table, np.repeat(items_bp, n_classes, axis=0), start)
     return found, value_c.reshape(n_sets, n_classes)
 
 
-def _even(table: Table, items_bp: FloatArray, top: Models, comparisons: Comparisons) -> tuple[Models, FloatArray]:
+def _even(
+    table: VoteTable, items_bp: FloatArray, top: LogModels, comparisons: Comparisons
+) -> tuple[LogModels, FloatArray]:
     """Climbs where a comparison is even: all for a while, the best KEPT of each data set to the end."""
     n_sets, n_comparisons, others = len(items_bp), len(comparisons), _random_models(table)
     starts = joined([joined([one, others]) for one in _each(top)])  # for each data set 1 + N_RANDOM
@@ -307,30 +309,30 @@ def _even(table: Table, items_bp: FloatArray, top: Models, comparisons: Comparis
     return found, np.where(_is_null(found, comparisons), value_c, -np.inf).reshape(n_sets, kept)
 
 
-def _is_null(models: Models, comparisons: Comparisons) -> NDArray[np.bool_]:
+def _is_null(models: LogModels, comparisons: Comparisons) -> NDArray[np.bool_]:
     return margins(comparisons, models) <= NAUGHT
 
 
-def _each(models: Models) -> list[Models]:
+def _each(models: LogModels) -> list[LogModels]:
     return [models.take(np.array([b])) for b in range(len(models.log_prior_bk))]
 
 
-def _by_shares(table: Table, items_bp: FloatArray) -> Models:
+def _by_shares(table: VoteTable, items_bp: FloatArray) -> LogModels:
     """The model of each data set that takes an item's shares of votes for its posterior."""
-    share_pk = table.said_pf.reshape(len(table.said_pf), -1, table.n_classes).sum(axis=1)
+    share_pk = table.votes_pf.reshape(len(table.votes_pf), -1, table.n_classes).sum(axis=1)
     share_pk /= share_pk.sum(axis=1, keepdims=True)
     prior_bk = items_bp @ share_pk + 1e-3  # there may be no items
-    votes_bkf = np.einsum("bp,pk,pf->bkf", items_bp, share_pk, table.said_pf) + 1e-3
+    votes_bkf = np.einsum("bp,pk,pf->bkf", items_bp, share_pk, table.votes_pf) + 1e-3
     votes_bkhl = votes_bkf.reshape(*prior_bk.shape, -1, table.n_classes)
     table_bkf = (votes_bkhl / votes_bkhl.sum(axis=3, keepdims=True)).reshape(votes_bkf.shape)
-    return Models(logarithm(prior_bk / prior_bk.sum(axis=1, keepdims=True)), np.log(table_bkf))
+    return LogModels(logarithm(prior_bk / prior_bk.sum(axis=1, keepdims=True)), np.log(table_bkf))
 
 
-def _random_models(table: Table) -> Models:
+def _random_models(table: VoteTable) -> LogModels:
     """Models drawn once and for all: classes of any share, voters from random to nearly always right."""
     rng, n_classes = np.random.default_rng(SEED), table.n_classes
     prior_sk = rng.dirichlet(np.full(n_classes, 1.5), size=N_RANDOM)
     noise = rng.dirichlet(np.ones(n_classes), size=(N_RANDOM, n_classes, table.n_voters))
     skill_s = np.linspace(0.0, 0.9, N_RANDOM)[:, None, None, None]
     table_skhl = skill_s * np.eye(n_classes)[:, None, :] + (1 - skill_s) * noise
-    return Models(np.log(prior_sk), np.log(table_skhl).reshape(N_RANDOM, n_classes, -1))
+    return LogModels(np.log(prior_sk), np.log(table_skhl).reshape(N_RANDOM, n_classes, -1))

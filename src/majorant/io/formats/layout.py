@@ -30,7 +30,7 @@ def write_votes(
     """Lay the votes out, one JSON object a line; `label` picks the question, `split` makes a yes or no per label."""
     context.question = choice.named.get("label") or None
     context.predicted = choice.named.get("worker") == PREDICTED_BY
-    layout = _Layout(context, format.default, PREDICTED_BY if context.predicted else "worker", split)
+    layout = _VoteColumns(context, format.default, PREDICTED_BY if context.predicted else "worker", split)
     n_votes = 0
     with path.open("w", encoding="utf-8") as out:
         for number, record in enumerate(records, start=1):
@@ -50,7 +50,7 @@ def votes_in(format: Format, record: Record, context: Context, where: str) -> It
 
 
 @dataclass(slots=True)
-class _Layout:
+class _VoteColumns:
     """The columns of the votes: the same keys in every line, in one order."""
 
     context: Context

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, gammainccinv, gammaln, log_expit, xlog1py, xlogy
 
 from majorant.certify.anonymous.ascent import IntArray
-from majorant.certify.anonymous.likelihood import Cells, Histograms, flatten
+from majorant.certify.anonymous.likelihood import HistogramCells, Histograms, flatten
 from majorant.theory.checks import FloatArray
 
 
@@ -32,7 +32,7 @@ from majorant.theory.checks import FloatArray
 class Null:
     """ "{L <= 0}" for `n_zeros` of `n_votes` votes, and the histograms that are to reject it."""
 
-    cells: Cells
+    cells: HistogramCells
     items_c: FloatArray
     group_cg: FloatArray  # 1 where cell c belongs to the g-th number of votes
     total_c: FloatArray  # items with as many votes as cell c has

@@ -20,7 +20,7 @@ from majorant.votes import Votes
 T = TypeVar("T", bound=tuple[Any, ...])
 ITEMS_PER_BLOCK = 1_024
 VOTES_PER_COLUMN = 4  # of a block, at least: the sums by (worker, label) of a block are dense
-MANY = 300_000  # items x weightings from which single precision is used; see `Said`
+MANY = 300_000  # items x weightings from which single precision is used; see `VoteMatrix`
 NO_ODDS = 80.0  # log-odds beyond which nothing changes, and short of which exp does not overflow
 
 
@@ -31,7 +31,7 @@ class Params(NamedTuple):
     prior: FloatArray
 
 
-class Said(NamedTuple):
+class VoteMatrix(NamedTuple):
     """Who said what, items x (worker, label), as a whole and in blocks, each with its transpose.
 
     Blocks of very many items and weightings are in single precision: a rounding of 1e-7 in each posterior moves a sum
@@ -55,7 +55,7 @@ class Weighting(NamedTuple):
     items_b: FloatArray
 
 
-def said(votes: Votes, n_weightings: int, *, shared: bool) -> Said:
+def vote_matrix(votes: Votes, n_weightings: int, *, shared: bool) -> VoteMatrix:
     """The votes as sparse matrices; one worker stands for all if they share a confusion."""
     from scipy.sparse import csr_array
 
@@ -73,13 +73,13 @@ def said(votes: Votes, n_weightings: int, *, shared: bool) -> Said:
     enough = int(VOTES_PER_COLUMN * n_columns * n_items / max(1, votes.n_votes))
     edges = [*range(0, n_items, max(ITEMS_PER_BLOCK, enough)), n_items]
     blocks = [matrix(start, stop, dtype) for start, stop in pairwise(edges)]
-    return Said(matrix(0, n_items, float), tuple((block, block.T) for block in blocks))
+    return VoteMatrix(matrix(0, n_items, float), tuple((block, block.T) for block in blocks))
 
 
-def weighting(said: Said, weight_bi: NDArray[Any]) -> Weighting:
+def weighting(matrix: VoteMatrix, weight_bi: NDArray[Any]) -> Weighting:
     """Rows of weights, (B, items), as the columns that an EM step needs."""
-    weights, votes_cb, start = [], np.zeros((said.whole.shape[1], len(weight_bi))), 0
-    for block, transpose in said.blocks:
+    weights, votes_cb, start = [], np.zeros((matrix.whole.shape[1], len(weight_bi))), 0
+    for block, transpose in matrix.blocks:
         stop = start + block.shape[0]
         weight_ib = np.ascontiguousarray(weight_bi[:, start:stop].T, dtype=block.dtype)
         votes_cb += transpose @ weight_ib
@@ -99,7 +99,7 @@ def columns(arrays: T, kept_b: NDArray[np.bool_]) -> T:
     return type(arrays)(*(part[..., kept_b] for part in arrays))
 
 
-def em_step(said: Said, weighting: Weighting, params: Params, smoothing: float) -> Params:
+def em_step(matrix: VoteMatrix, weighting: Weighting, params: Params, smoothing: float) -> Params:
     """The next parameters of every weighting, with `smoothing` imaginary votes in each cell and items in each class."""
     n_workers, n_labels, n_classes, _ = params.confusion.shape
     log_table = np.log(params.confusion).reshape(-1, *params.confusion.shape[2:])
@@ -108,9 +108,9 @@ def em_step(said: Said, weighting: Weighting, params: Params, smoothing: float) 
     n_weightings = len(weighting.items_b)
     count = np.zeros((n_workers * n_labels, n_classes, n_weightings))
     items_kb = np.zeros((n_classes, n_weightings))
-    dtype = said.blocks[0][0].dtype
+    dtype = matrix.blocks[0][0].dtype
     odds_kcb, start_kb = [odds_cb.astype(dtype) for odds_cb in odds_kcb], start_kb.astype(dtype)
-    for (block, transpose), weight_ib in zip(said.blocks, weighting.weights, strict=True):
+    for (block, transpose), weight_ib in zip(matrix.blocks, weighting.weights, strict=True):
         score_kib = [block @ odds_cb + start_b for odds_cb, start_b in zip(odds_kcb, start_kb, strict=True)]
         for k, part_ib in enumerate(_weighted_posterior(score_kib, weight_ib), start=1):
             count[:, k] += transpose @ part_ib

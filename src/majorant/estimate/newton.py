@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.estimate.weightings import Params, Said, Weighting, columns, em_step, some
+from majorant.estimate.batched import Params, VoteMatrix, Weighting, columns, em_step, some
 from majorant.kernels import FloatArray
 
 MOST_PARAMETERS = 1_200  # beyond, the information takes longer to invert than EM takes
@@ -25,7 +25,7 @@ CLOSE_SINGLE = 0.01  # the same in single precision, whose rounding leaves littl
 RIDGE = 1e-10
 
 
-class Chord(NamedTuple):
+class NewtonMethod(NamedTuple):
     """The unweighted fit, and how far EM's residual there says that the maximum lies.
 
     Parameters p in a column: each confusion matrix without its last label, (worker, label, class), then the class
@@ -45,36 +45,40 @@ class _Point(NamedTuple):
     step_pb: FloatArray
 
 
-def chord(said: Said, weight_i: FloatArray, posterior_ik: FloatArray, params: Params, smoothing: float) -> Chord | None:
+def newton_method(
+    matrix: VoteMatrix, weight_i: FloatArray, posterior_ik: FloatArray, params: Params, smoothing: float
+) -> NewtonMethod | None:
     """The chord method around a fit; None where its information is not positive, as at no maximum."""
     n_workers, n_labels, n_classes, _ = params.confusion.shape
-    expected_ck = said.whole.T @ (posterior_ik * weight_i[:, None])
+    expected_ck = matrix.whole.T @ (posterior_ik * weight_i[:, None])
     votes_jk = expected_ck.reshape(n_workers, n_labels, n_classes).sum(axis=1) + n_labels * smoothing
     items = float(weight_i.sum()) + n_classes * smoothing
     count_p = np.append(np.repeat(votes_jk[:, None], n_labels - 1, axis=1), np.full(n_classes - 1, items))
     complete_pp = _block_diagonal(params, votes_jk, items)
-    information_pp = complete_pp - _missing_information(said, weight_i, posterior_ik, params)
+    information_pp = complete_pp - _missing_information(matrix, weight_i, posterior_ik, params)
     try:
         np.linalg.cholesky(information_pp)
-        return Chord(params, count_p, np.asarray(np.linalg.inv(information_pp), dtype=float))
+        return NewtonMethod(params, count_p, np.asarray(np.linalg.inv(information_pp), dtype=float))
     except np.linalg.LinAlgError:
         return None
 
 
-def settle(chord: Chord, said: Said, weighting: Weighting, smoothing: float) -> tuple[Params, NDArray[np.bool_]]:
+def converge(
+    newton: NewtonMethod, matrix: VoteMatrix, weighting: Weighting, smoothing: float
+) -> tuple[Params, NDArray[np.bool_]]:
     """The parameters of each weighting at the maximum nearest to the fit, and whether it was found."""
     n_weightings = len(weighting.items_b)
-    params = chord.params  # the first step is cheap: one posterior serves all weightings
+    params = newton.params  # the first step is cheap: one posterior serves all weightings
     done = Params(*(np.repeat(part, n_weightings, axis=-1) for part in params))
     found_b, active = np.zeros(n_weightings, dtype=bool), np.arange(n_weightings)
     past: list[_Point] = []
     before_b = np.zeros(n_weightings)
-    close = CLOSE_SINGLE if said.single else CLOSE
+    close = CLOSE_SINGLE if matrix.single else CLOSE
     for _ in range(MOST_STEPS):
-        plain = em_step(said, weighting, params, smoothing)
-        point = _point(chord, params, plain)
+        plain = em_step(matrix, weighting, params, smoothing)
+        point = _point(newton, params, plain)
         distance_b = np.sqrt(np.maximum(np.einsum("pb,pb->b", point.residual_pb, point.step_pb), 0.0))
-        params = _inside(_accelerated(chord, point, past), plain)
+        params = _inside(_accelerated(newton, point, past), plain)
         done.confusion[..., active], done.prior[:, active] = params
         close_b = distance_b**2 <= close * np.maximum(distance_b, before_b)  # if it shrinks again as it did last
         found_b[active] = close_b
@@ -87,13 +91,13 @@ def settle(chord: Chord, said: Said, weighting: Weighting, smoothing: float) -> 
     return done, found_b
 
 
-def _point(chord: Chord, params: Params, plain: Params) -> _Point:
+def _point(newton: NewtonMethod, params: Params, plain: Params) -> _Point:
     share_pb, next_pb = _packed(params), _packed(plain)
-    residual_pb = chord.count_p[:, None] * (next_pb - share_pb)
-    return _Point(np.broadcast_to(share_pb, residual_pb.shape), residual_pb, chord.inverse_pp @ residual_pb)
+    residual_pb = newton.count_p[:, None] * (next_pb - share_pb)
+    return _Point(np.broadcast_to(share_pb, residual_pb.shape), residual_pb, newton.inverse_pp @ residual_pb)
 
 
-def _accelerated(chord: Chord, point: _Point, past: list[_Point]) -> Params:
+def _accelerated(newton: NewtonMethod, point: _Point, past: list[_Point]) -> Params:
     """Where the step leads, the residual lessened by what the last steps have shown of how it changes."""
     share_pb, step_pb = point.share_pb, point.step_pb
     if past:
@@ -105,7 +109,7 @@ def _accelerated(chord: Chord, point: _Point, past: list[_Point]) -> Params:
         factor_bm = np.linalg.solve(inner_mmb.transpose(2, 0, 1) + ridge_bmm, wanted_mb.T[..., None])[..., 0]
         for factor_b, one in zip(factor_bm.T, change, strict=True):
             share_pb, step_pb = share_pb - factor_b * one.share_pb, step_pb - factor_b * one.step_pb
-    return _unpacked(share_pb + _as_shares(chord.params, step_pb), chord.params)
+    return _unpacked(share_pb + _as_shares(newton.params, step_pb), newton.params)
 
 
 def _inside(params: Params, plain: Params) -> Params:
@@ -154,7 +158,9 @@ def _block_diagonal(params: Params, votes_jk: FloatArray, items: float) -> Float
     return total
 
 
-def _missing_information(said: Said, weight_i: FloatArray, posterior_ik: FloatArray, params: Params) -> FloatArray:
+def _missing_information(
+    matrix: VoteMatrix, weight_i: FloatArray, posterior_ik: FloatArray, params: Params
+) -> FloatArray:
     """What not seeing the labels takes away: the covariance of the scores given the votes, added up over items.
 
     The score of a share in class k is 0 where the item is of another class, else what was said less what was expected.
@@ -165,10 +171,10 @@ def _missing_information(said: Said, weight_i: FloatArray, posterior_ik: FloatAr
     total = np.zeros((size + n_classes - 1, size + n_classes - 1))
     cells = total[:size, :size].reshape(n_workers, n_free, n_classes, n_workers, n_free, n_classes)
     border = total[:size, size:].reshape(n_workers, n_free, n_classes, n_classes - 1)
-    transpose = said.whole.T.tocsr()
+    transpose = matrix.whole.T.tocsr()
     for k, m in combinations(range(n_classes), 2):  # the covariances of a class with itself follow: rows add up to 0
         weight = weight_i * posterior_ik[:, k] * posterior_ik[:, m]
-        both_cc = (transpose @ said.whole.multiply(weight[:, None]).tocsr()).toarray()
+        both_cc = (transpose @ matrix.whole.multiply(weight[:, None]).tocsr()).toarray()
         one_c = (transpose @ weight)[:, None]
         for a, b, sign in ((k, k, 1), (k, m, -1), (m, k, -1), (m, m, 1)):
             left = _surplus(both_cc, params.confusion[..., a, 0])
