@@ -5,10 +5,11 @@ Blocks in the partitions of a Spark frame: a pass sends a function out and adds 
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -92,13 +93,27 @@ def ship(blocks: Any, fn: Callable[..., Any]) -> Callable[[], Callable[..., Any]
 
     content = cloudpickle.dumps(fn)
     if is_remote():  # Spark Connect has no broadcast of its own: the function travels with the plan
-        return partial(pickle.loads, content)
+        return partial(_unpickled, content)
     return partial(_open, blocks.sparkSession.sparkContext.broadcast(content))
 
 
 def _open(broadcast: Any) -> Callable[..., Any]:
-    fn: Callable[..., Any] = pickle.loads(broadcast.value)
+    return _unpickled(broadcast.value)
+
+
+def _unpickled(content: bytes) -> Callable[..., Any]:
+    fn: Callable[..., Any] = pickle.loads(content)
+    _freeze()
     return fn
+
+
+@cache
+def _freeze() -> None:
+    """On a worker, once: Spark looks for garbage after each task, for ten times as long as a pass over a block takes.
+
+    What was imported by now is none.
+    """
+    gc.freeze()
 
 
 def run_pass(sent: Callable[[], Callable[[Block], bytes]], places: Places, batches: Iterator[Any]) -> Iterator[Any]:
