@@ -72,8 +72,8 @@ with on_spark.spark_session("local-cluster[2,1,1024]", memory="1g", settings=set
 """
 
 
-@pytest.mark.parametrize("size", ["16k", "400k"])
-def test_a_disk_that_is_full_is_a_message_and_leaves_nothing(tmp_path, size):
+@pytest.mark.parametrize(("size", "most"), [("16k", "2e6"), ("400k", "2e6"), ("400k", "0")])
+def test_a_disk_that_is_full_is_a_message_and_leaves_nothing(tmp_path, size, most):
     """Spark's temporary files on a file system of their own with little room; the votes before it is full are lost."""
     try:
         session.require_spark()
@@ -90,7 +90,7 @@ def test_a_disk_that_is_full_is_a_message_and_leaves_nothing(tmp_path, size):
     full = subprocess.run(
         [*within, *command, "--master", "local[2]", "--out", str(out), "-q"],
         capture_output=True, text=True, check=False, timeout=900, cwd=tmp_path,
-        env={**os.environ, "SPARK_LOCAL_DIRS": str(disk), "PYTHONPATH": source},
+        env={**os.environ, "SPARK_LOCAL_DIRS": str(disk), "MAJORANT_SPARK_DRIVER_VOTES": most, "PYTHONPATH": source},
     )  # fmt: skip
     assert full.returncode == 2, full.stderr
     assert "No space left on device" in full.stderr

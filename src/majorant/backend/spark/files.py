@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -167,6 +168,10 @@ def spark_errors() -> Iterator[None]:
         yield
     except AnalysisException as error:
         raise DataError(f"Spark cannot read the votes: {_first_line(error)}") from None
+    except OSError as error:  # of PySpark itself, which keeps what it sends in a file; other files have errors of ours
+        if error.errno != errno.ENOSPC:
+            raise
+        raise ConfigError(f"Spark gave up: {NO_SPACE}. {MORE_SPACE}") from error
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
