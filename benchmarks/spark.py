@@ -13,7 +13,6 @@ rate.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clock import work_by_program
 from large_files import write_crowd
 from majorant.estimate.dawid_skene import DawidSkene
 
@@ -53,25 +53,9 @@ def measure(path: Path, cores: int, partitions: int | None) -> dict[str, Any]:
 
 def clock(call: Callable[[], Any]) -> tuple[Taken, Any]:
     """Seconds that passed, seconds that this process and all below it worked, and what the call gives."""
-    start, worked = time.perf_counter(), work_seconds()
+    start, worked = time.perf_counter(), sum(work_by_program())
     found = call()
-    return (time.perf_counter() - start, work_seconds() - worked), found
-
-
-def work_seconds() -> float:
-    """Processor time of this process and of all that descend from it, ended ones included."""
-    stats = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text().rsplit(")", 1)[1].split()
-        except OSError:  # it has just ended; who waited for it counts its time
-            continue
-        stats[int(entry.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    family, grown = {os.getpid()}, True
-    while grown:
-        more = {pid for pid, (parent, _) in stats.items() if parent in family} - family
-        family, grown = family | more, bool(more)
-    return sum(stats[pid][1] for pid in family if pid in stats) / os.sysconf("SC_CLK_TCK")
+    return (time.perf_counter() - start, sum(work_by_program()) - worked), found
 
 
 def in_memory(path: Path) -> float:
