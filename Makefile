@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+unexport PYTHONDONTWRITEBYTECODE  # each process that a test starts would compile the package anew
 
 .PHONY: help demo test long fuzz browser spark bench paper docs release-check format clean
 
 help:
 	@echo "make demo    install into .venv and run a simulated crowd and a panel of judges through the line"
 	@echo "make test    install, then format, lint, types and all tests (what CI runs)"
-	@echo "make long    the slow guarantees as well"
+	@echo "make long    the slow guarantees as well, and all draws where make test takes a tenth"
 	@echo "make fuzz    200,000 mutated inputs through the readers and 5,000 tables through check; goes on where it was cut off"
 	@echo "make browser what the tests of report and page need: Chromium (as root, on Debian), playwright-core, axe-core"
 	@echo "make spark   PySpark into .venv, for the tests on Spark (Java 17 is needed too)"
@@ -46,7 +47,7 @@ demo: $(VENV)/run.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	MYPY_NUM_WORKERS=auto $(BIN)/mypy
 	$(BIN)/pytest -q -n auto --dist loadgroup
 
 long: $(VENV)/long.stamp

@@ -3,6 +3,6 @@
 LONG = False  # conftest.py says
 
 
-def drawn(n: int, *, quick: int | None = None) -> int:
+def many(n: int, *, quick: int | None = None) -> int:
     """`n` models, runs or examples in a long run; in a quick one so many, or a tenth."""
     return n if LONG else -(-n // 10) if quick is None else quick

@@ -23,7 +23,7 @@ from majorant.votes import Votes
 SCHEMA = json.loads((Path(__file__).parent.parent / "docs" / "result.schema.json").read_text(encoding="utf-8"))
 VALID = jsonschema.Draft202012Validator(SCHEMA)
 FILES = [Path("results") / name for name in ("labels.csv", "workers.csv", "review.csv", "result.json", "report.html")]
-QUICK, SLOW = ("SP_amt", "CF", "D-Product"), ("SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "CF_amt")
+QUICK, SLOW = ("SP_amt",), ("CF", "D-Product", "SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "CF_amt")
 
 
 def is_valid(summary: dict) -> bool:

@@ -100,7 +100,9 @@ def repeated_votes():
         *(pytest.param(shape, marks=pytest.mark.long) for shape in (four_classes_with_ties, repeated_votes)),
     ],
 )
-@pytest.mark.parametrize("where", [[], ["--memory", "1GB"]], ids=["memory", "files"])
+@pytest.mark.parametrize(
+    "where", [pytest.param([], id="memory", marks=pytest.mark.long), pytest.param(["--memory", "1GB"], id="files")]
+)
 def test_shapes_in_any_order_wherever_they_are_worked_on(run, tmp_path, monkeypatch, shape, where):
     """Twice the same bytes; rows in another order, the same answer, labels and verdicts."""
     monkeypatch.setattr("majorant.cli.check.command_line", lambda: "majorant check")

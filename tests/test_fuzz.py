@@ -14,10 +14,11 @@ from corpus import FOUND, READERS, fuzz
 from majorant.report.figures import workers
 from majorant.report.files import write_result
 from majorant.report.summary import result_summary
+from sizes import many
 
 
 def test_a_little_of_the_campaign():
-    assert [fuzz.run_input(number, keep=False)[1] for number in range(25)] == [None] * 25
+    assert [fuzz.run_input(number, keep=False)[1] for number in range(many(25))] == [None] * many(25)
 
 
 def test_every_reader_takes_part():

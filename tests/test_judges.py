@@ -8,6 +8,7 @@ from scipy.stats import binomtest
 
 import majorant as mj
 from majorant.errors import ConfigError, DataError
+from sizes import many
 
 FIXTURES = Path(__file__).parent / "io" / "fixtures"
 
@@ -46,7 +47,7 @@ def test_without_gold_nothing_is_promised():
 def test_a_judge_below_the_bar_hardly_ever_passes_the_gate():
     """Five judges and their majority vote, each right just under 70 %: any passes in at most 5 % of the runs."""
     rng = np.random.default_rng(3)
-    n_runs = 300
+    n_runs = many(300, quick=100)
     passed = 0
     for _ in range(n_runs):
         table = panel([0.699], 100, rng)

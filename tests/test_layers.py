@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,7 @@ def without_display(tree: ast.AST) -> Iterator[ast.AST]:
             yield from without_display(node)
 
 
+@cache
 def all_imported(path: Path) -> set[str]:
     """Dotted names that a module imports."""
     names = set()

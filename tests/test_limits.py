@@ -156,7 +156,7 @@ def long_labels(n):
 
 
 @pytest.mark.parametrize(
-    ("make", "size"), [(one_vote_each, 2_000), (items_with_one_vote, 10_000), (long_labels, 100_000)],
+    ("make", "size"), [(one_vote_each, 1_000), (items_with_one_vote, 3_000), (long_labels, 100_000)],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )  # fmt: skip
 def test_tables_of_unusual_shape_are_answered_in_seconds(tmp_path, make, size):

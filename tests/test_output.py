@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from majorant import output
 from majorant.output import write_table
 from majorant.votes import Named
-from sizes import drawn
+from sizes import many
 
 numbers = st.one_of(
     st.floats(allow_nan=False),
@@ -44,7 +44,7 @@ def written(path, table):
     return write_table(path, table).read_bytes()
 
 
-@settings(deadline=None, max_examples=drawn(60, quick=20))
+@settings(deadline=None, max_examples=many(60, quick=20))
 @given(
     table=st.integers(1, 12).flatmap(lambda n: st.one_of(columns(plain_text, n), columns(any_text, n))),
     rows=st.sampled_from([1, 3, 1 << 16]),

@@ -403,7 +403,7 @@ def coverage(n_crowds, n_items, n_boot, level):
 
 def test_intervals_cover_at_about_their_level():
     """At 60 % both too narrow and too wide would show: of 100, four standard deviations are 20."""
-    for name, hits in coverage(100, 300, 200, level=0.6).items():
+    for name, hits in coverage(100, 150, 100, level=0.6).items():
         assert 40 <= hits <= 80, name
 
 

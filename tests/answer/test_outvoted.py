@@ -12,6 +12,7 @@ from majorant.estimate.majority import Majority
 from majorant.estimate.shared import SharedConfusion
 from majorant.simulate import simulate
 from majorant.tally import counts, distinct_counts
+from sizes import many
 
 
 def model_of(votes):
@@ -35,7 +36,7 @@ def gain(made, votes, truth):
 
 def test_at_even_odds_a_majority_of_two_to_one_is_called_wrong_at_most_at_the_level():
     """Prior and accuracy .75: a vote of one to two is exactly even."""
-    runs, two_to_one = 150, np.array([[1.0, 2.0]])
+    runs, two_to_one = many(150, quick=50), np.array([[1.0, 2.0]])
     wrong = sum(model_of(alike(0.75, 0.75, 4_000, 3, seed)[0]).shows_wrong(two_to_one)[0] for seed in range(runs))
     assert wrong <= 0.05 * runs + 2 * np.sqrt(0.05 * 0.95 * runs)
 
@@ -72,7 +73,7 @@ def test_ties_and_shown_majorities_follow_the_mean_and_all_else_the_shares():
     assert found.tolist() == [[0.6, 0.4], [0.6, 0.4], [0.0, 1.0], [0.75, 0.25], [0.6, 0.4]]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_the_standard_error_is_that_of_refitted_simulations(seed):
     """Of three classes, at a pattern near even odds."""
     prior, crowd = [0.6, 0.25, 0.15], [[0.7, 0.2, 0.1], [0.25, 0.65, 0.1], [0.2, 0.15, 0.65]]

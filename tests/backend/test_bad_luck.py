@@ -81,7 +81,7 @@ def place(crowd_file, tmp_path):
     return path, (tmp_path / "expected.csv").read_text()
 
 
-@pytest.mark.parametrize("moment", mostly_long("sorting", "fitting"))
+@pytest.mark.parametrize("moment", mostly_long("fitting"))
 def test_a_killed_run_leaves_no_output_and_is_resumed(place, moment):
     path, expected = place
     out = path.parent / "labels.csv"
@@ -108,7 +108,7 @@ def test_an_interrupted_run_ends_with_130_and_keeps_only_what_can_be_resumed(pla
     assert len(left) == 1 + sorted_already
 
 
-@pytest.mark.parametrize("limit", [1_500, pytest.param(8_000, marks=pytest.mark.long), 15_000])
+@pytest.mark.parametrize("limit", [*(pytest.param(size, marks=pytest.mark.long) for size in (1_500, 8_000)), 15_000])
 def test_a_full_disk_is_a_message_and_leaves_nothing_under_the_final_name(place, limit):
     """The smaller the disk, the earlier it is full."""
     path, _ = place

@@ -256,7 +256,10 @@ def test_workers_are_judged_as_in_memory(votes, local):
             np.testing.assert_allclose(np.array(found[name], dtype=float), values, atol=2e-6)
 
 
-@pytest.mark.parametrize("how", [{"between": ("majority", "dawid-skene")}, {"question": "close-calls"}])
+@pytest.mark.parametrize(
+    "how",
+    [pytest.param({"between": ("majority", "dawid-skene")}, marks=pytest.mark.long), {"question": "close-calls"}],
+)
 def test_the_same_designs_are_drawn(votes, local, how):
     found, expected = (ask(backend, n=10, **how) for backend in (SparkBackend(votes), MemoryBackend(local)))
     assert found.to_dict()["votes"] == expected.to_dict()["votes"]
@@ -267,7 +270,13 @@ def test_the_same_designs_are_drawn(votes, local, how):
     assert found.evaluate(truth).value == expected.evaluate(truth).value
 
 
-@pytest.mark.parametrize("question", [("--between", "majority", "dawid-skene"), ("--question", "close-calls")])
+@pytest.mark.parametrize(
+    "question",
+    [
+        ("--between", "majority", "dawid-skene"),
+        pytest.param(("--question", "close-calls"), marks=pytest.mark.long),
+    ],
+)
 def test_ask_on_the_command_line_writes_the_same_bytes(spark, tmp_path, monkeypatch, capsys, question):
     votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7, 0.6, 0.85]), n_items=200, n_votes=4, rng=0)
     write_table(tmp_path / "votes.csv", votes_table(votes))
@@ -406,7 +415,7 @@ def test_logs_and_wide_tables_are_laid_out_first(spark, name, settings):
     assert given == expected
 
 
-def test_the_command_line(spark, tmp_path, monkeypatch, capsys):
+def test_the_command_line(spark, tmp_path, monkeypatch, capsys, no_pictures):
     votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.7, 0.6, 0.85]), n_items=300, n_votes=5, rng=0)
     write_table(tmp_path / "votes.csv", votes_table(votes))
     monkeypatch.chdir(tmp_path)
@@ -483,7 +492,7 @@ def test_files_that_change_while_spark_reads_them_are_refused(spark, tmp_path, m
         read_votes(spark, [str(path)], ReadOptions())
 
 
-@pytest.mark.parametrize("kept", ["all", "none"])
+@pytest.mark.parametrize("kept", ["all", pytest.param("none", marks=pytest.mark.long)])
 def test_blocks_that_are_computed_again_from_other_votes_are_refused(spark, tmp_path, monkeypatch, kept):
     """An executor is lost with its blocks, and the file is another by now: of as many bytes, or with no known item."""
     monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", "0")
@@ -508,10 +517,11 @@ GOLD = "item,gold\na,1\nb,2\nz,1\n"
     "settings",
     [
         {"gold_file": "gold.csv"},
-        {"codes": "1=no,2=yes"},
         {"threshold": 1.5},
-        {"order": "2,1"},
-        {"empty": "1"},
+        *(
+            pytest.param(one, marks=pytest.mark.long)
+            for one in ({"codes": "1=no,2=yes"}, {"order": "2,1"}, {"empty": "1"})
+        ),
         {"columns": "item,worker,label,_", "repeats": "each", "empty": "label"},
     ],
     ids=str,

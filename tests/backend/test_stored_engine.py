@@ -35,7 +35,9 @@ def engine_of(stored, **more):
     return stored_engine(stored, memory=MEMORY, **more)
 
 
-@pytest.mark.parametrize("name", DISTRIBUTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name == "glad" else []) for name in DISTRIBUTED]
+)
 def test_a_fit_on_row_groups_is_the_fit_in_memory(name, stored, crowd_file):
     votes = majorant.read(str(crowd_file), repeats="each")
     engine = replace(engine_of(stored, threads=2), room=3000)  # some blocks stay, most are read again

@@ -68,7 +68,7 @@ def assert_same(found, expected, path=""):
         assert found == expected, path
 
 
-@pytest.mark.parametrize("most_votes", [claims.MOST_VOTES, 8000])
+@pytest.mark.parametrize("most_votes", [pytest.param(claims.MOST_VOTES, marks=LONG), 8000])
 def test_the_certificate_is_that_of_the_votes_in_memory(pair, monkeypatch, most_votes):
     kept, votes = pair
     if most_votes == 8000:  # a sample of the items, the same in both

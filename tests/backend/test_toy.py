@@ -43,7 +43,7 @@ class Thirds(Backend):
 @pytest.fixture(scope="module")
 def votes():
     crew = one_coin_crew([0.95, 0.9, 0.65, 0.6, 0.55, 0.55])
-    return mj.simulate([0.5, 0.5], crew, n_items=300, n_votes=5, gold=0.3, rng=0)[0]
+    return mj.simulate([0.5, 0.5], crew, n_items=150, n_votes=5, gold=0.3, rng=0)[0]
 
 
 @pytest.fixture(scope="module")

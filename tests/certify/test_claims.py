@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_certificate():
     assert certify(votes, rng=7) == certify(votes, rng=7)
 
 
-@pytest.mark.parametrize("name", ["D-Product", "SP_amt"])
+@pytest.mark.parametrize("name", [pytest.param("D-Product", marks=pytest.mark.long), "SP_amt"])
 def test_real_sets(name):
     certificate = certify(load(name), rng=0)
     expected = {"D-Product": ("undecided", "refuted", "refuted"), "SP_amt": ("void", "void", "undecided")}

@@ -21,7 +21,11 @@ counts_of_sp = pytest.mark.xdist_group("counts of SP")  # two tests, one core: i
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param("SP", marks=counts_of_sp), "SP_amt", pytest.param("ZenCrowd_in", marks=pytest.mark.long)]
+    "name",
+    [
+        pytest.param("SP", marks=counts_of_sp),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("SP_amt", "ZenCrowd_in")),
+    ],
 )
 def test_real_crowds_fail_the_gate_of_independent_votes(name):
     claim = claim_on(name)

@@ -33,6 +33,7 @@ from majorant.merge import take_items
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin, majority_margin
 from majorant.votes import Votes
+from sizes import many
 from split_models import NOISE, crowd, one_coins, panel, pattern_chances
 
 SKILLED = 0.6 * np.eye(3) + 0.4 / 3
@@ -142,15 +143,16 @@ def table_of(name, case):
     return kind, drawn(kind, prior, confusion, n_items)
 
 
-def brute_start(rng, table, items_p, comparisons, wanted, size=20_000):
+def brute_start(rng, table, items_p, comparisons, wanted):
     """The best of many random models within a set, and what a random walk from it finds: slow, and knows no EM."""
+    size = many(20_000, quick=8_000)
     models = random_models(rng, table, size)
     value = np.where(
         wanted(margins(comparisons, models)), log_likelihood(table, np.tile(items_p, (size, 1)), models), -np.inf
     )
     best, top = models.take(np.array([value.argmax()])), value.max()
     step = 0.5
-    for _ in range(250):
+    for _ in range(many(250, quick=100)):
         near = LogModels(*(part + step * rng.normal(size=(100, *part.shape[1:])) for part in best))
         near = normalised(near, table.n_classes)
         value = np.where(

@@ -42,6 +42,7 @@ from majorant.certify.anonymous.tailored.rejection import (
 )
 from oracles.histograms import Crowd
 from oracles.lattice import all_histograms, law_of_sum, multinomial, tail_of_sum
+from sizes import many
 
 MIXED = {3: np.array([30.0, 20, 25, 50]), 5: np.array([30.0, 20, 25, 50, 7, 9])}
 SINGLE = {5: np.array([12.0, 9, 4, 5, 8, 12])}
@@ -280,7 +281,7 @@ def excess(null, runs, seed):
 
 @pytest.mark.parametrize("null", NULLS, ids=range(4))
 def test_no_model_in_a_box_has_a_larger_tail_than_its_bounds(null):
-    fine, chernoff, hoelder = excess(null, 20, seed=5)
+    fine, chernoff, hoelder = excess(null, many(20, quick=12), seed=5)
     assert (fine > 0).all()
     assert (chernoff > 0).all()
     assert (hoelder > 0).all()
@@ -297,7 +298,7 @@ def test_the_check_of_the_tails_can_fail(monkeypatch):
 
     monkeypatch.setattr(rejection, "run_probability", wrong)
     monkeypatch.setattr(rejection, "elsewhere", lambda near, centre_b: np.ones_like(centre_b))
-    fine, _, _ = excess(NULLS[0], 20, seed=5)
+    fine, _, _ = excess(NULLS[0], many(20, quick=12), seed=5)
     assert (fine < 0).any()
 
 
@@ -309,7 +310,7 @@ def test_the_check_of_hoelder_can_fail(monkeypatch):
         return replace(near, away_b=0 * near.away_b)
 
     monkeypatch.setattr(rejection, "reach", wrong)
-    assert any((excess(null, 20, seed=5)[2] < 0).any() for null in NULLS)
+    assert any((excess(null, many(20, quick=12), seed=5)[2] < 0).any() for null in NULLS)
 
 
 @pytest.mark.parametrize("null", NULLS, ids=range(4))

@@ -1,11 +1,13 @@
 """The command line: what it prints and writes, and that bad input gets one clear message, exit code 2 and no file."""
 
+import fcntl
 import gzip
 import json
 import resource
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -208,7 +210,10 @@ def test_control_c_half_way_exits_130_and_leaves_nothing(tmp_path):
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdin.write(GOOD)
         process.stdin.flush()  # and no end: the reader waits half-way through its input until it is interrupted
-        time.sleep(3)
+        until = time.monotonic() + 60
+        while fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):  # not all was taken yet
+            assert time.monotonic() < until
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         code = process.wait(timeout=30)
         message = process.stderr.read()

@@ -10,7 +10,7 @@ from majorant.simulate import simulate
 
 @pytest.fixture
 def votes_file(tmp_path):
-    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 120, 5, rng=0)
+    votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 30, 5, rng=0)
     write_table(tmp_path / "votes.csv", votes_table(votes))
     return "votes.csv"
 

@@ -11,6 +11,7 @@ from majorant.errors import NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.merge import take_items
 from majorant.votes import Votes
+from sizes import many
 
 pytestmark = pytest.mark.parametrize("name", list(ESTIMATORS))
 EXACT = {"rtol": 0, "atol": 1e-9}
@@ -161,10 +162,10 @@ def test_merging_equal_items_does_not_matter(name):
         {"n_workers": 1},
         {"n_items": 1, "n_workers": 1, "n_votes": 1},
         {"n_items": 40, "n_workers": 40, "n_votes": 40},
-        {"n_items": 2, "n_workers": 5_000, "n_votes": 10_000},
+        {"n_items": 2, "n_workers": many(5_000, quick=1_000), "n_votes": many(10_000, quick=2_000)},
         {"n_items": 200, "n_votes": 2_000, "n_classes": 50},
     ],
-    ids=["one item", "one worker", "one vote", "about one vote each", "5,000 votes on an item", "50 classes"],
+    ids=["one item", "one worker", "one vote", "about one vote each", "very many votes on an item", "50 classes"],
 )
 def test_extreme_sizes(name, sizes):
     votes = crowd(name, **{**sizes, "n_classes": n_classes_for(name, sizes.get("n_classes", 3))})

@@ -9,6 +9,7 @@ from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.votes import Votes
+from sizes import many
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -90,7 +91,7 @@ def test_bad_starts_are_named():
 
 def test_parameters_stay_proper_where_the_loop_ends_on_a_leap():
     """On pure noise the likelihood is flat, leaps are long, and the loop may run out of steps on one."""
-    for seed in range(20):
+    for seed in range(many(20, quick=5)):
         votes = random_votes(np.random.default_rng(seed), n_items=10, n_workers=6, n_classes=4, n_votes=16)
         for max_iter in (40, 41, 42, 1_000):
             answer = ESTIMATORS["shared"](max_iter=max_iter).fit(votes)

@@ -68,7 +68,15 @@ def test_the_information_is_minus_the_derivative_of_ems_residual(n_classes):
     np.testing.assert_allclose(near.inverse_pp @ -by_odds, np.eye(len(share_p)), atol=1e-5)
 
 
-@pytest.mark.parametrize(("n_workers", "n_items"), [(3, 500), (3, 10_000), (5, 500), (5, 10_000)])
+@pytest.mark.parametrize(
+    ("n_workers", "n_items"),
+    [
+        (3, 500),
+        pytest.param(3, 10_000, marks=pytest.mark.long),
+        pytest.param(5, 500, marks=pytest.mark.long),
+        (5, 10_000),
+    ],
+)
 def test_the_bootstrap_is_that_of_fits_run_to_the_end(n_workers, n_items):
     rng = np.random.default_rng([n_workers, n_items])
     prior, crew = boundary_pool(rng, n_workers)

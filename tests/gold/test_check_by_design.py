@@ -100,7 +100,9 @@ def test_check_ask_and_report_count_the_same_items(run, tmp_path):
     ("asked", "n", "kind", "told"),
     [
         (("--question", "close-calls"), 12, "close-calls", "a rule that looks at how close the vote was"),
-        (("--accuracy", "--rule", "majority"), 60, "accuracy", "majority's labels are"),
+        pytest.param(
+            ("--accuracy", "--rule", "majority"), 60, "accuracy", "majority's labels are", marks=pytest.mark.long
+        ),
     ],
 )
 def test_other_questions_are_read_back_and_go_on(run, truth, tmp_path, asked, n, kind, told):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from majorant.gold.betting import log_capital
 from majorant.gold.question import SKIPPED, UNASKED
 from majorant.gold.race import Race
+from sizes import many
 
 
 def two_rules(x_d, n_items, **settings):
@@ -281,8 +282,9 @@ EDGES = {  # with the number of items: tolerances are one in a hundred
 @pytest.mark.parametrize("name", EDGES)
 def test_level_at_the_edge(name):
     label_rd, n_items = EDGES[name]
-    rate = false_claims(label_rd, 2_000, np.random.default_rng(4), n_items=n_items)
-    assert rate <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 2_000)
+    runs = many(2_000, quick=500)
+    rate = false_claims(label_rd, runs, np.random.default_rng(4), n_items=n_items)
+    assert rate <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
 
 
 @pytest.mark.long

@@ -14,6 +14,7 @@ from majorant.merge import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from panels import all_patterns, fit_panel, pattern_joint, seen
+from sizes import many
 
 ALPHA = 0.05
 PANELS = {
@@ -42,7 +43,7 @@ def assert_independent_panels_pass(name, n_items, runs):
 
 @pytest.mark.parametrize("name", ["5", "5 skewed"])
 def test_unlike_panels_pass(name):
-    assert_independent_panels_pass(name, 10_000, runs=60)
+    assert_independent_panels_pass(name, 10_000, runs=many(60, quick=20))
 
 
 @pytest.mark.long
@@ -134,7 +135,7 @@ def assert_equal_workers_pass(name, runs):
 
 @pytest.mark.parametrize("name", DIFFER)
 def test_equal_workers_pass(name):
-    assert_equal_workers_pass(name, runs=40)
+    assert_equal_workers_pass(name, runs=many(40, quick=15))
 
 
 @pytest.mark.long

@@ -18,6 +18,7 @@ from majorant.claims import certify
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from panels import fit_panel, gold_of
+from sizes import many
 
 PANELS = {
     "3": ([0.5, 0.5], [0.7, 0.8, 0.9]),
@@ -62,7 +63,7 @@ def assert_independent_panels_pass(name, n_items, runs):
 
 @pytest.mark.parametrize("name", PANELS)
 def test_independent_panels_pass(name):
-    assert_independent_panels_pass(name, 100, runs=60)
+    assert_independent_panels_pass(name, 100, runs=many(60, quick=20))
 
 
 @pytest.mark.long
@@ -99,7 +100,7 @@ def assert_worth_is_covered(skill, name, n_items, runs):
 @pytest.mark.parametrize("skill", SKILLS)
 @pytest.mark.parametrize("name", SHARED)
 def test_the_interval_of_n_eff_covers(name, skill):
-    assert_worth_is_covered(skill, name, 200 if skill == "" else 50, runs=60)
+    assert_worth_is_covered(skill, name, 200 if skill == "" else 50, runs=many(60, quick=20))
 
 
 @pytest.mark.long

@@ -14,6 +14,7 @@ from majorant.theory import majority_margin
 from majorant.votes import Votes
 from oracles.margins import count_patterns
 from panels import case_of, seen
+from sizes import many
 
 ALPHA = 0.05
 NOISE = np.array([[0.7, 0.2, 0.1], [0.15, 0.75, 0.1], [0.1, 0.2, 0.7]])
@@ -62,7 +63,7 @@ def assert_level(n_votes, n_items, runs):
 
 
 def test_three_classes_at_the_boundary_are_rarely_certified():
-    assert_level(5, 5_000, runs=25)
+    assert_level(5, 5_000, runs=many(25, quick=10))
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ from guarantees.levels import assert_loss_covered, assert_rarely_decided, claims
 from majorant.simulate.crews import one_coin_crew
 from majorant.theory import crew_margin
 from majorant.theory.crew_accuracy import crew_gap
+from sizes import many
 
 N_CLASSES = 3
 
@@ -45,7 +46,7 @@ def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
 
 @pytest.mark.parametrize("n_workers", [3, 5])
 def test_three_classes_at_the_boundary_are_rarely_certified(n_workers):
-    assert_level_at_the_boundary(n_workers, 10_000, 0, runs=25)
+    assert_level_at_the_boundary(n_workers, 10_000, 0, runs=many(25, quick=8))
 
 
 @pytest.mark.long
@@ -80,7 +81,7 @@ def assert_loss_is_covered(name, n_items, runs):
 
 
 def test_the_loss_of_three_classes_lies_in_its_interval():
-    assert_loss_is_covered("unlike 5", 3_000, runs=25)
+    assert_loss_is_covered("unlike 5", 3_000, runs=many(25, quick=8))
 
 
 @pytest.mark.long

@@ -15,6 +15,7 @@ from majorant.theory import crew_margin
 from majorant.theory.crew import crew_margins
 from majorant.theory.crew_accuracy import crew_gap
 from panels import all_patterns, boundary_pool, case_of, fit_panel, pattern_joint
+from sizes import many
 
 
 def coins(*skill):
@@ -31,7 +32,7 @@ def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
 
 @pytest.mark.parametrize("n_workers", [3, 5])
 def test_boundary_pools_are_rarely_certified(n_workers):
-    assert_level_at_the_boundary(n_workers, 10_000, 0, runs=30)
+    assert_level_at_the_boundary(n_workers, 10_000, 0, runs=many(30, quick=10))
 
 
 @pytest.mark.long
@@ -70,7 +71,7 @@ def assert_loss_is_covered(name, n_items, runs):
 
 @pytest.mark.parametrize("name", ["boundary of 5", "unlike 5"])
 def test_the_loss_lies_in_its_interval(name):
-    assert_loss_is_covered(name, 2_000, runs=30)
+    assert_loss_is_covered(name, 2_000, runs=many(30, quick=10))
 
 
 @pytest.mark.long
@@ -126,7 +127,7 @@ def assert_panel_level(n_workers, n_items, cell, runs):
 
 
 def test_panels_at_the_anonymous_boundary_are_rarely_certified():
-    assert_panel_level(5, 5_000, 0, runs=30)
+    assert_panel_level(5, 5_000, 0, runs=many(30, quick=10))
 
 
 @pytest.mark.long

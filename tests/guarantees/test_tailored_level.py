@@ -9,6 +9,7 @@ from majorant.certify.anonymous.proved import SPLITS_SHARE
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.anonymous.tailored.invert import is_proved
 from oracles.histograms import Crowd, boundary_nu, clopper_pearson, further_crowds, level_crowds, power_rows
+from sizes import many
 
 ALPHA = 0.05
 GROUPS = 6
@@ -57,7 +58,7 @@ def check_level(crowds, runs, report=None):
 
 
 def test_false_proofs_are_rare_at_the_hardest_models():
-    check_level(QUICK, runs=12)
+    check_level(QUICK, runs=many(12, quick=6))
 
 
 def test_the_check_can_fail():

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 import majorant
 from majorant.errors import ConfigError, DataError
 from majorant.io import from_matrix, read
+from sizes import many
 
 SRC = str(Path(majorant.__file__).parents[1])
 VOTES = [("q1", "ana", "yes"), ("q2", "bo", "no"), ("q1", "bo", "yes"), ("q3", "ana", "no")]
@@ -289,7 +290,7 @@ def written(votes, shape):
 
 
 @pytest.mark.parametrize("shape", ["csv", "jsonl", "parquet"])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(25, quick=10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=table)
 def test_any_text_survives_the_round_trip(tmp_path, shape, table):
     votes = [(item, worker, label) for (item, worker), label in table.items()]

@@ -12,7 +12,7 @@ from majorant.io import read, vocabulary
 from majorant.io.columns import Choice, find_roles
 from majorant.io.frames import coded
 from majorant.io.vocabulary import Coder, HashTable, as_list
-from sizes import drawn
+from sizes import many
 
 
 def triples(votes):
@@ -42,7 +42,7 @@ def by_hand(table, policy):
     return [(*pair, label) for pair, label in keep.items()], merged - len(keep), dropped
 
 
-@settings(max_examples=drawn(150, quick=30), deadline=None)
+@settings(max_examples=many(150, quick=30), deadline=None)
 @given(table=rows, policy=st.sampled_from(["error", "first", "last", "each"]))
 def test_repeats_and_abstentions_against_counting_by_hand(table, policy):
     expected = by_hand(table, policy)
@@ -155,7 +155,7 @@ def test_progress_is_told_rows_so_far():
 columns = st.lists(st.lists(st.sampled_from(["a", "b", "c", "1", 1, 1.0, True, None]), max_size=6), max_size=8)
 
 
-@settings(max_examples=drawn(200, quick=30), deadline=None)
+@settings(max_examples=many(200, quick=30), deadline=None)
 @given(parts=columns)
 def test_codes_of_parts_equal_codes_of_the_whole(parts):
     import pyarrow as pa
@@ -175,7 +175,7 @@ def test_codes_of_parts_equal_codes_of_the_whole(parts):
     assert [(type(v), v) for v in as_list(known)] == [(type(v), v) for v in expected.values]
 
 
-@settings(max_examples=drawn(200, quick=30), deadline=None)
+@settings(max_examples=many(200, quick=30), deadline=None)
 @given(batches=st.lists(st.lists(st.tuples(st.sampled_from([0, 1, 4096, 8192, 2**63, 2**64 - 1]), st.integers(0, 3)))))
 def test_hash_table_against_a_dict(batches):
     """Keys that fall into one slot, keys that differ in the check only, and keys that come again."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from majorant.errors import DataError
 from majorant.io import delimited, read
 from majorant.io.table import NotCodedError
-from sizes import drawn
+from sizes import many
 
 ids = st.sampled_from(["a", "b", "ü", "a b", " c", "1", "01", "", "x" * 40, "-", "NULL", "'", '"', '"q,"', "\udcff"])
 row = st.lists(ids, min_size=3, max_size=3)
@@ -29,7 +29,7 @@ def refuse(*_):
     raise NotCodedError
 
 
-@settings(deadline=None, max_examples=drawn(50, quick=16))
+@settings(deadline=None, max_examples=many(50, quick=16))
 @given(
     rows=st.lists(row, min_size=1, max_size=12),
     line_ends=st.lists(ends, min_size=13, max_size=13),

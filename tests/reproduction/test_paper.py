@@ -13,10 +13,10 @@ import pytest
 from majorant.errors import ConfigError
 from oracles import paper as oracle
 from reproduction import statements as paper
-from sizes import drawn
+from sizes import many
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "theory.json").read_text())
-DRAWS = drawn(20_000)
+DRAWS = many(20_000)
 NEAR = 1e-9  # a margin this small is the boundary, which has its own tests
 
 
@@ -57,7 +57,7 @@ def test_theorem_3_4_is_exact_for_any_confusion(n_votes):
 
 @pytest.mark.parametrize("n_votes", [1, 3, 5])
 def test_lemmas_3_1_and_3_2_give_the_rates_of_both_rules(n_votes):
-    prior_bk, right_b2, confusion_bkl = two_class_draws(20 + n_votes, drawn(7_000))
+    prior_bk, right_b2, confusion_bkl = two_class_draws(20 + n_votes, many(7_000))
     keep = right_b2.sum(axis=1) > 1.001
     mv_bk = oracle.rates(prior_bk, oracle.shared(confusion_bkl, n_votes), "majority")
     map_bk = oracle.rates(prior_bk[keep], oracle.shared(confusion_bkl[keep], n_votes), "map")
@@ -107,7 +107,7 @@ def test_two_category_sums_from_zero_give_the_rates_of_both_rules(n_a, n_b):
     ],
 )
 def test_multiclass_condition_is_exact(n_classes, n_votes, n):
-    n = drawn(n)
+    n = many(n)
     rng = np.random.default_rng(100 * n_classes + n_votes)
     prior_bk = rng.dirichlet(np.full(n_classes, 6.0), n)
     error_b = rng.uniform(0.02, (n_classes - 1) / n_classes - 0.01, n)
@@ -123,7 +123,7 @@ def test_multiclass_condition_is_exact(n_classes, n_votes, n):
 def test_perturbed_sigma_keeps_every_pool_optimal(n_votes):
     """Also with error rates down to 1e-8, where the merely mended bound fails, and with one class below chance."""
     rng = np.random.default_rng(70 + n_votes)
-    n = drawn(7_500)
+    n = many(7_500)
     plain_b2, tiny_b2 = rng.uniform(0.02, 0.48, (n // 3, 2)), 10 ** rng.uniform(-8, -1, (n // 3, 2))
     below = rng.uniform(0.5, 0.97, n // 3)
     wrong_b2 = np.concatenate([plain_b2, tiny_b2, np.stack([below, (1 - below) * rng.random(n // 3)], axis=1)])
@@ -158,7 +158,7 @@ def estimate_draws(seed, n):
 
 @pytest.mark.parametrize("n_votes", [2, 3, 5])
 def test_theorem_3_5_never_promises_more_than_the_true_margin(n_votes):
-    prior_bk, truth_bkl, share_bl, guess_bkl, eps_b = estimate_draws(80 + n_votes, drawn(9_500))
+    prior_bk, truth_bkl, share_bl, guess_bkl, eps_b = estimate_draws(80 + n_votes, many(9_500))
     margin_b = oracle.crew_margins(prior_bk, oracle.shared(truth_bkl, n_votes))
     ours = [paper.theorem_3_5(s, t, n_votes, eps=e) for s, t, e in zip(share_bl, guess_bkl, eps_b, strict=True)]
     promised_b = np.array([check.margin for check in ours])
@@ -202,7 +202,7 @@ def noisy_models(seed, n_classes, n):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_prior_error_bounds_the_recovered_prior(n_classes):
-    prior_bk, _, share_bl, guess_bkl, eps_b = noisy_models(n_classes, n_classes, drawn(7_000))
+    prior_bk, _, share_bl, guess_bkl, eps_b = noisy_models(n_classes, n_classes, many(7_000))
     for prior_k, share_l, guess_kl, eps in zip(prior_bk, share_bl, guess_bkl, eps_b, strict=True):
         error = np.linalg.norm(prior_k - paper.prior_from_shares(share_l, guess_kl))
         assert error <= paper.prior_error(guess_kl, eps) * (1 + 1e-9)
@@ -210,7 +210,7 @@ def test_prior_error_bounds_the_recovered_prior(n_classes):
 
 @pytest.mark.parametrize(("n_classes", "n_votes", "n"), [(2, 1, 5000), (2, 3, 6000), (2, 5, 5000), (3, 3, 4500)])
 def test_estimated_map_loses_at_most_the_total_variation_bound(n_classes, n_votes, n):
-    n = drawn(n)
+    n = many(n)
     prior_bk, truth_bkl, _, guess_bkl, _ = noisy_models(40 + n_votes, n_classes, n)
     rng = np.random.default_rng(n_votes)
     guess_prior_bk = prior_bk + rng.random((n, 1)) ** 3 * (rng.dirichlet(np.ones(n_classes), n) - prior_bk)

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from oracles import paper as oracle
 from reproduction import statements as paper
-from sizes import drawn
+from sizes import many
 
 prob = st.floats(1e-6, 1 - 1e-6)
 odd = st.sampled_from([1, 3, 5, 7, 9])
-calm = settings(deadline=None, derandomize=True, max_examples=drawn(100, quick=30))  # the same cases on every machine
+calm = settings(deadline=None, derandomize=True, max_examples=many(100, quick=30))  # the same cases on every machine
 
 
 @calm

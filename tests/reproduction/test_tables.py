@@ -19,7 +19,7 @@ from reproduction.sets import DATA, REAL
 pytestmark = pytest.mark.xdist_group("paper tables")  # each is made once
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "theory.json").read_text())
-SLOW = ("beyond-certificates",)
+SLOW = ("beyond-certificates", "table2-real", "beyond-workers")
 CLAIMS = ("anonymous", "named", "gold")
 WHOLE = [pytest.param(name, False, marks=pytest.mark.long) for name in TABLES]
 RUNS = [pytest.param(name, True, marks=pytest.mark.long if name in SLOW else ()) for name in TABLES]
@@ -146,6 +146,7 @@ def test_titles_of_errata_are_those_of_the_list():
     assert dict(printed("errata")) == titles
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", INDEPENDENT)
 def test_real_accuracies_are_those_of_an_independent_run(method):
     other = golden(INDEPENDENT[method])
@@ -199,6 +200,7 @@ def test_without_data_the_rest_still_runs_and_says_what_is_missing(name):
     assert all(cell.key.startswith(("alpha", "beta", "gamma", "delta")) for cell in found.cells)
 
 
+@pytest.mark.long
 def test_the_figure_of_workers_is_labelled():
     if any(here(data) is None for data in DATA):
         pytest.skip(NO_DATA)

@@ -10,7 +10,7 @@ from majorant.errors import ConfigError
 from majorant.theory import central_cells_criterion
 from oracles import margins as oracle
 from oracles.golden import two_class
-from sizes import drawn
+from sizes import many
 
 
 def count_shares(prior_bk, confusion_bkl, n_votes):
@@ -22,7 +22,7 @@ def count_shares(prior_bk, confusion_bkl, n_votes):
 @pytest.mark.parametrize("n_votes", [3, 5, 7, 9])
 def test_the_sign_is_the_verdict(n_votes):
     rng = np.random.default_rng(n_votes)
-    prior_bk, confusion_bkl = oracle.draw_models(rng, drawn(16_000), 2)
+    prior_bk, confusion_bkl = oracle.draw_models(rng, many(16_000), 2)
     keep = confusion_bkl[:, 0, 0] + confusion_bkl[:, 1, 1] > 1.02
     prior_bk, confusion_bkl = prior_bk[keep], confusion_bkl[keep]
     assert keep.mean() > 0.6

@@ -9,6 +9,7 @@ from majorant.errors import ConfigError
 from majorant.theory import crew_margin, crew_witness, majority_margin
 from oracles import margins as oracle
 from oracles.golden import theory, two_class
+from sizes import many
 
 TIES = ("exclude", "first", "prior", "random")
 
@@ -26,7 +27,7 @@ def margins(prior_bk, confusion_bhkl, ties="exclude"):
 @pytest.mark.parametrize("n_votes", range(1, 10))
 def test_two_class_margin_is_the_smallest_log_odds_over_all_ballots(n_votes):
     rng = np.random.default_rng(n_votes)
-    for zeros, n_models in ((0.0, 1900), (0.05, 400)):
+    for zeros, n_models in ((0.0, many(1900)), (0.05, many(400))):
         prior_bk, confusion_bhkl = oracle.draw_models(rng, n_models, 2, n_votes, zeros=zeros)
         assert_same(margins(prior_bk, confusion_bhkl), oracle.crew_margin(prior_bk, confusion_bhkl))
 
@@ -36,7 +37,7 @@ def test_two_class_margin_is_the_smallest_log_odds_over_all_ballots(n_votes):
 def test_two_class_ties(n_votes, ties):
     rng = np.random.default_rng(n_votes)
     for zeros in (0.0, 0.1):
-        prior_bk, confusion_bhkl = oracle.draw_models(rng, 300, 2, n_votes, zeros=zeros)
+        prior_bk, confusion_bhkl = oracle.draw_models(rng, many(300), 2, n_votes, zeros=zeros)
         assert_same(margins(prior_bk, confusion_bhkl, ties), oracle.crew_margin(prior_bk, confusion_bhkl, ties))
 
 
@@ -49,7 +50,7 @@ def test_two_class_ties(n_votes, ties):
 )
 def test_margin_is_the_smallest_log_odds_over_all_ballots(n_classes, n_votes, n_models):
     rng = np.random.default_rng(n_classes * 10 + n_votes)
-    for zeros, part in ((0.0, n_models * 4 // 5), (0.03, n_models // 5)):
+    for zeros, part in ((0.0, many(n_models * 4 // 5)), (0.03, many(n_models // 5))):
         prior_bk, confusion_bhkl = oracle.draw_models(rng, part, n_classes, n_votes, zeros=zeros)
         assert_same(margins(prior_bk, confusion_bhkl), oracle.crew_margin(prior_bk, confusion_bhkl))
 
@@ -58,13 +59,14 @@ def test_margin_is_the_smallest_log_odds_over_all_ballots(n_classes, n_votes, n_
 def test_labels_that_a_voter_never_gives(n_classes, n_votes):
     # Zeros at random rule out a class and end in -inf; a label missing for every class only binds the ballots.
     rng = np.random.default_rng(n_classes + n_votes)
-    prior_bk, confusion_bhkl = oracle.draw_models(rng, 150, n_classes, n_votes)
-    never_bhl = rng.random((150, n_votes, n_classes)) < 0.3
+    n_models = many(150, quick=40)
+    prior_bk, confusion_bhkl = oracle.draw_models(rng, n_models, n_classes, n_votes)
+    never_bhl = rng.random((n_models, n_votes, n_classes)) < 0.3
     never_bhl &= never_bhl.sum(axis=2, keepdims=True) < n_classes
     confusion_bhkl = np.where(never_bhl[:, :, None, :], 0.0, confusion_bhkl + 1e-3)
     confusion_bhkl /= confusion_bhkl.sum(axis=3, keepdims=True)
     wanted_b = oracle.crew_margin(prior_bk, confusion_bhkl)
-    assert np.isfinite(wanted_b).mean() > 0.9
+    assert np.isfinite(wanted_b).mean() > 0.8
     assert_same(margins(prior_bk, confusion_bhkl), wanted_b)
 
 
@@ -103,7 +105,7 @@ def test_golden_two_group_table():
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 def test_equal_voters_have_the_shared_margin(n_classes):
     rng = np.random.default_rng(n_classes)
-    prior_bk, confusion_bkl = oracle.draw_models(rng, 60, n_classes, zeros=0.05)
+    prior_bk, confusion_bkl = oracle.draw_models(rng, many(60, quick=15), n_classes, zeros=0.05)
     for prior, confusion in zip(prior_bk, confusion_bkl, strict=True):
         for n_votes in (1, 4, 7, 12):
             assert_same(crew_margin(prior, [confusion] * n_votes), majority_margin(prior, confusion, n_votes))
@@ -121,7 +123,7 @@ def test_the_order_of_voters_does_not_matter():
 def test_the_witness_attains_the_margin(n_classes, ties):
     rng = np.random.default_rng(n_classes)
     for n_votes in range(1, 8):
-        prior_bk, confusion_bhkl = oracle.draw_models(rng, 40, n_classes, n_votes, zeros=0.05)
+        prior_bk, confusion_bhkl = oracle.draw_models(rng, many(40, quick=10), n_classes, n_votes, zeros=0.05)
         for prior, crew in zip(prior_bk, confusion_bhkl, strict=True):
             witness = crew_witness(prior, crew, ties)
             joint_k = prior * np.prod(crew[np.arange(n_votes), :, list(witness.ballot)], axis=0)

@@ -16,11 +16,11 @@ from majorant.theory.crew_accuracy import crew_accuracy, crew_gap
 from majorant.theory.lattice import crew_accuracy_bracket
 from majorant.theory.monte_carlo import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
 from oracles.accuracy import crew_answers
-from sizes import drawn
+from sizes import many
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "theory.json").read_text())
 TIES = ["random", "first", "prior", "exclude"]
-N_DRAWS = drawn(20_000)
+N_DRAWS = many(20_000)
 
 
 def coin(hit_0, hit_1):
@@ -45,7 +45,7 @@ def test_two_class_crews_equal_the_sum_over_every_vote(rule):
     rng = np.random.default_rng(3)
     for n_voters, n_crews in [
         *[(n_voters, N_DRAWS // 5) for n_voters in range(1, 6)],
-        *[(n_voters, drawn(200)) for n_voters in (7, 8, 9)],
+        *[(n_voters, many(200)) for n_voters in (7, 8, 9)],
     ]:
         prior_dk, confusion_dhkl = two_class_crews(rng, n_crews, n_voters)
         expected_d = getattr(crew_answers(prior_dk, confusion_dhkl), rule)
@@ -57,7 +57,7 @@ def test_two_class_crews_equal_the_sum_over_every_vote(rule):
 @pytest.mark.parametrize(("n_voters", "n_classes"), [(2, 2), (4, 2), (4, 3), (6, 3), (4, 4), (3, 5), (4, 6)])
 def test_crews_of_any_number_of_classes_equal_the_sum_over_every_vote(n_voters, n_classes, ties):
     rng = np.random.default_rng(n_voters + 10 * n_classes)
-    for _ in range(5):
+    for _ in range(many(5, quick=2)):
         prior = rng.dirichlet(np.ones(n_classes))
         crew = rng.dirichlet(np.full(n_classes, 0.7), (n_voters, n_classes))
         crew[:, :, :-1][rng.random(crew[:, :, :-1].shape) < 0.1] = 0
@@ -115,7 +115,7 @@ def test_twenty_unequal_voters_are_enumerated():
 def test_bracket_always_contains_the_sum_over_every_vote(n_cells):
     rng = np.random.default_rng(n_cells)
     for n_voters in range(1, 11):
-        prior_dk, confusion_dhkl = two_class_crews(rng, 30, n_voters)
+        prior_dk, confusion_dhkl = two_class_crews(rng, many(30, quick=5), n_voters)
         exact_d = np.minimum(crew_answers(prior_dk, confusion_dhkl).map, 1)  # a sum of rounded terms may pass 1
         for prior, crew, exact in zip(prior_dk, confusion_dhkl, exact_d, strict=True):
             value, low, high = crew_accuracy_bracket(prior, crew, n_cells)
@@ -126,7 +126,7 @@ def test_bracket_always_contains_the_sum_over_every_vote(n_cells):
 voter = st.tuples(st.floats(0, 1, allow_subnormal=False), st.floats(0, 1, allow_subnormal=False))
 
 
-@settings(deadline=None, max_examples=drawn(100, quick=30))
+@settings(deadline=None, max_examples=many(100, quick=30))
 @given(p=st.floats(0, 1), voters=st.lists(voter, min_size=1, max_size=8), n_cells=st.integers(1, 300))
 def test_bracket_contains_any_crew(p, voters, n_cells):
     prior, crew = [p, 1 - p], [coin(*hits) for hits in voters]

@@ -18,7 +18,7 @@ from majorant.theory import (
 )
 from oracles import margins as oracle
 from oracles.golden import theory, two_class
-from sizes import drawn
+from sizes import many
 
 TIES = ("exclude", "first", "prior", "random")
 prob = st.floats(0.02, 0.98)
@@ -108,7 +108,7 @@ def test_the_boundary_lies_where_the_prior_equals_the_accuracy():
 )
 def test_volume_of_the_optimal_set_shrinks_with_the_number_of_votes(n_votes, volume):
     # Midpoints of a grid of each of (nu0, a, b), a and b in (.5, 1); with 100 cells the error is below .002 here.
-    n_cells = drawn(100, quick=40)
+    n_cells = many(100, quick=40)
     cell = (np.arange(n_cells) + 0.5) / n_cells
     nu, a, b = (axis.ravel() for axis in np.meshgrid(cell, 0.5 + cell / 2, 0.5 + cell / 2, indexing="ij"))
     prior_bk = np.stack([nu, 1 - nu], axis=1)
@@ -119,7 +119,7 @@ def test_volume_of_the_optimal_set_shrinks_with_the_number_of_votes(n_votes, vol
 def test_the_handicap_says_what_the_margin_says():
     rng = np.random.default_rng(2)
     for n_votes in range(1, 10):
-        prior_bk, confusion_bkl = oracle.draw_models(rng, drawn(2500), 2)
+        prior_bk, confusion_bkl = oracle.draw_models(rng, many(2500), 2)
         margin_b = oracle.shared_margin(prior_bk, confusion_bkl, n_votes)
         tau_b = np.array([handicap(p, c, n_votes) for p, c in zip(prior_bk, confusion_bkl, strict=True)])
         informs_b = confusion_bkl[:, 0, 0] + confusion_bkl[:, 1, 1] > 1
@@ -142,7 +142,7 @@ def test_handicap_with_certainties_and_without_information():
 @pytest.mark.parametrize("zeros", [0.0, 0.25])
 def test_optimal_votes_are_those_of_positive_margin(zeros):
     rng = np.random.default_rng(3)
-    prior_bk, confusion_bkl = oracle.draw_models(rng, drawn(1000 if zeros else 20_000), 2, informative=0.8, zeros=zeros)
+    prior_bk, confusion_bkl = oracle.draw_models(rng, many(1000 if zeros else 20_000), 2, informative=0.8, zeros=zeros)
     spans_b = [optimal_votes(p, c) for p, c in zip(prior_bk, confusion_bkl, strict=True)]
     for n_votes in [*range(1, 10), 14, 21]:
         margin_b = oracle.shared_margin(prior_bk, confusion_bkl, n_votes)
@@ -179,7 +179,7 @@ def test_optimal_votes_may_start_late():
 def test_the_witness_attains_the_margin(ties):
     rng = np.random.default_rng(4)
     for n_votes in range(1, 8):
-        prior_bk, confusion_bkl = oracle.draw_models(rng, 40, 2, zeros=0.1)
+        prior_bk, confusion_bkl = oracle.draw_models(rng, many(40, quick=10), 2, zeros=0.1)
         for prior, confusion in zip(prior_bk, confusion_bkl, strict=True):
             witness = majority_witness(prior, confusion, n_votes, ties)
             assert sum(witness) == n_votes

@@ -9,6 +9,7 @@ from majorant.errors import ConfigError
 from majorant.theory import majority_margin, majority_margins, majority_witness, uniform_noise_margin
 from oracles import margins as oracle
 from oracles.golden import theory
+from sizes import many
 
 
 def assert_same(found, wanted, tolerance=1e-11):
@@ -22,9 +23,8 @@ def assert_same(found, wanted, tolerance=1e-11):
 def test_margin_is_the_smallest_log_odds_over_all_patterns(n_classes, n_models, zeros):
     rng = np.random.default_rng(n_classes)
     for n_votes in range(1, 10):
-        prior_bk, confusion_bkl = oracle.draw_models(
-            rng, n_models if not zeros else n_models // 4, n_classes, zeros=zeros
-        )
+        part = many(n_models // 4 if zeros else n_models)
+        prior_bk, confusion_bkl = oracle.draw_models(rng, part, n_classes, zeros=zeros)
         found_b = majority_margins(prior_bk, confusion_bkl, n_votes)
         assert_same(found_b, oracle.shared_margin(prior_bk, confusion_bkl, n_votes))
 
@@ -72,6 +72,7 @@ def test_a_witness_of_certainty_is_unanimous():
 
 @pytest.mark.parametrize(("n_classes", "n_models"), [(2, 1000), (3, 700), (4, 350), (5, 150), (6, 40)])
 def test_uniform_noise_in_closed_form(n_classes, n_models):
+    n_models = many(n_models)
     rng = np.random.default_rng(n_classes)
     for n_votes in range(1, 10):
         prior_bk = rng.dirichlet(np.full(n_classes, 4.0), n_models)

@@ -12,6 +12,7 @@ from majorant.theory import majority_margin, perturbation_radius
 from majorant.theory.two_class import worst_margin
 from oracles import margins as oracle
 from oracles.golden import theory, two_class
+from sizes import many
 
 MOVE = np.array([[-1.0, 1.0], [1.0, -1.0]])
 
@@ -40,7 +41,7 @@ def draw(rng, n_models):
 @pytest.mark.parametrize("n_votes", [1, 2, 3, 4, 5, 6])
 def test_the_worst_crew_is_at_the_ends(n_votes):
     rng = np.random.default_rng(n_votes)
-    prior_bk, confusion_bkl = draw(rng, 3500)
+    prior_bk, confusion_bkl = draw(rng, many(3500))
     sigma_b = rng.uniform(0.001, 0.2, len(prior_bk))
     found_b = [
         worst_margin(prior, confusion, n_votes, sigma)
@@ -57,7 +58,7 @@ def test_the_worst_crew_is_at_the_ends(n_votes):
 @pytest.mark.parametrize("n_votes", [1, 2, 3, 4, 5])
 def test_majority_stays_optimal_up_to_the_radius_and_no_further(n_votes):
     rng = np.random.default_rng(n_votes)
-    prior_bk, confusion_bkl = draw(rng, 4000)
+    prior_bk, confusion_bkl = draw(rng, many(4000))
     radius_b = np.array([perturbation_radius(p, c, n_votes) for p, c in zip(prior_bk, confusion_bkl, strict=True)])
     base_b = oracle.shared_margin(prior_bk, confusion_bkl, n_votes)
     clear_b = np.abs(base_b) > 1e-9
