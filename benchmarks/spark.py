@@ -13,6 +13,7 @@ rate.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -71,7 +72,8 @@ def in_memory(path: Path) -> float:
 def line(path: Path, cores: int, partitions: int | None) -> dict[str, Any] | str:
     """What a Spark of its own measured, or why it did not."""
     command = [sys.executable, __file__, "--one", str(path), str(cores), str(partitions or 0)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    known = {**os.environ, "MAJORANT_SPARK_DRIVER_VOTES": "0"}  # what the driver would do alone is no question here
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=known)
     if done.returncode:
         return f"ended with {done.returncode}: {' '.join(done.stderr.strip().splitlines()[-3:])[:600]}"
     return dict(json.loads(done.stdout.splitlines()[-1]))
