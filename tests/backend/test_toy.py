@@ -69,7 +69,9 @@ def test_files_are_written_part_by_part(results, tmp_path, no_pictures):
     assert written[0] == written[1]
 
 
-@pytest.mark.parametrize("method", ["majority", "dawid-skene", "glad", "mace", "combination", "auto"])
+@pytest.mark.parametrize(
+    "method", ["majority", "dawid-skene", "glad", "mace", "combination", pytest.param("auto", marks=pytest.mark.long)]
+)
 def test_methods_are_fitted_on_its_blocks(votes, method):
     here, there = mj.aggregate(votes, method), mj.aggregate(Thirds(votes), method)
     np.testing.assert_allclose(there.posterior, here.posterior, atol=1e-6)

@@ -33,9 +33,9 @@ def crowd():
 
 
 def panel():
-    """Five judges, three classes, no gold."""
-    judges = one_coin_crew([0.92, 0.81, 0.78, 0.66, 0.58], n_classes=3)
-    return simulate([0.5, 0.3, 0.2], judges, n_items=300, n_votes=5, labels=("good", "fair", "poor"), rng=0).votes
+    """Four judges, three classes, no gold."""
+    judges = one_coin_crew([0.92, 0.81, 0.78, 0.66], n_classes=3)
+    return simulate([0.5, 0.3, 0.2], judges, n_items=300, n_votes=4, labels=("good", "fair", "poor"), rng=0).votes
 
 
 def two_items():

@@ -13,7 +13,7 @@ from majorant.report.html import write_report
 from report.samples import summary
 from report.test_live_map import models, same
 
-pytestmark = pytest.mark.xdist_group("browser")  # one browser, on whichever core
+pytestmark = pytest.mark.xdist_group("samples of pages")  # one browser, and each sample is checked once
 HERE = Path(__file__).parent
 MODULES = Path(os.environ.get("MAJORANT_BROWSER", HERE.parents[1] / ".browser")) / "node_modules"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
