@@ -18,6 +18,7 @@ from majorant.io.options import ReadOptions
 MEMORY = 1_000_000_000
 DISTRIBUTED = sorted(name for name, method in ESTIMATORS.items() if method.distributed and name != "map")
 CLOSE = {"rtol": 0, "atol": 1e-9}
+QUICK = ("majority", "dawid-skene", "one-coin", "mace", "hierarchical", "wawa")  # one of each kind
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def engine_of(stored, **more):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name == "glad" else []) for name in DISTRIBUTED]
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.long]) for name in DISTRIBUTED]
 )
 def test_a_fit_on_row_groups_is_the_fit_in_memory(name, stored, crowd_file):
     votes = majorant.read(str(crowd_file), repeats="each")

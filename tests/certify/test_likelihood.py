@@ -55,7 +55,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if n > 1 else []) for n, name in enumerate(CASES)]
+)
 def test_suprema_are_those_of_a_brute_search(name):
     histograms = CASES[name]
     h = max(histograms)

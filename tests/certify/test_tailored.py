@@ -47,6 +47,9 @@ from sizes import many
 MIXED = {3: np.array([30.0, 20, 25, 50]), 5: np.array([30.0, 20, 25, 50, 7, 9])}
 SINGLE = {5: np.array([12.0, 9, 4, 5, 8, 12])}
 NULLS = (null_side(MIXED, 5, 3), null_side(MIXED, 3, 2), null_side(SINGLE, 5, 3), null_side({4: np.ones(5) * 9}, 4, 3))
+SOME_NULLS = [
+    pytest.param(one, id=str(n), marks=[pytest.mark.long] if n in (1, 2) else []) for n, one in enumerate(NULLS)
+]
 
 
 def boxes(null, runs, seed, sizes=(0.03, 0.2, 0.8)):
@@ -75,7 +78,7 @@ def groups(null, cell_c, weight_c):
     ]
 
 
-@pytest.mark.parametrize("null", NULLS, ids=range(4))
+@pytest.mark.parametrize("null", SOME_NULLS)
 def test_probabilities_are_those_of_two_binomials_on_the_boundary(null):
     x, y, depth = 1.3, -0.8, 0.7
     a, r = expit([x, y])
@@ -88,7 +91,7 @@ def test_probabilities_are_those_of_two_binomials_on_the_boundary(null):
     assert local(null, np.array([[x, y, depth]])).cell_bc[0] == pytest.approx(by_hand, rel=1e-12)
 
 
-@pytest.mark.parametrize("null", NULLS, ids=range(4))
+@pytest.mark.parametrize("null", SOME_NULLS)
 def test_derivatives_are_those_of_finite_differences(null):
     point, step = np.array([[1.2, -0.7, 0.4], [3.0, -2.0, 1.0]]), 1e-4
     here = local(null, point)
@@ -121,7 +124,7 @@ def tightness(null, runs=80):
     return found
 
 
-@pytest.mark.parametrize("null", NULLS, ids=range(4))
+@pytest.mark.parametrize("null", SOME_NULLS)
 def test_slope_bend_twist_and_spread_stay_within_their_bounds(null):
     found = tightness(null)
     assert (found <= 1 + 1e-6).all(), found
@@ -138,7 +141,7 @@ def test_the_check_of_the_bounds_can_fail(monkeypatch):
     assert (tightness(NULLS[0]) > 1).any()
 
 
-@pytest.mark.parametrize("null", NULLS, ids=range(4))
+@pytest.mark.parametrize("null", SOME_NULLS)
 def test_no_model_in_a_box_is_nearer_than_its_floor(null):
     least = np.inf
     for centre, half, rng in boxes(null, 60, seed=2):
@@ -177,7 +180,7 @@ def hull_gaps(null, sizes, runs=60):
     return np.array(gaps)
 
 
-@pytest.mark.parametrize("null", NULLS, ids=range(4))
+@pytest.mark.parametrize("null", SOME_NULLS)
 def test_no_model_is_nearer_than_the_hull_of_its_box(null):
     assert (hull_gaps(null, (0.02, 0.2, 1.0, 4.0)) > 0).all()
     assert np.median(hull_gaps(null, (0.01,))) < 0.3  # sharp where the box is small
@@ -279,7 +282,7 @@ def excess(null, runs, seed):
     return np.array(fine), np.array(chernoff), np.array(hoelder)
 
 
-@pytest.mark.parametrize("null", NULLS, ids=range(4))
+@pytest.mark.parametrize("null", SOME_NULLS)
 def test_no_model_in_a_box_has_a_larger_tail_than_its_bounds(null):
     fine, chernoff, hoelder = excess(null, many(20, quick=12), seed=5)
     assert (fine > 0).all()
@@ -313,7 +316,7 @@ def test_the_check_of_hoelder_can_fail(monkeypatch):
     assert any((excess(null, many(20, quick=12), seed=5)[2] < 0).any() for null in NULLS)
 
 
-@pytest.mark.parametrize("null", NULLS, ids=range(4))
+@pytest.mark.parametrize("null", SOME_NULLS)
 def test_no_model_in_a_box_is_further_from_the_centre_than_its_reach(null):
     """In chi-square distance, all items together; and cell by cell."""
     closest = 0.0

@@ -29,7 +29,7 @@ def test_a_log_names_each_stage_with_its_share(run, votes_file):
     assert out.startswith("Answer")
 
 
-@pytest.mark.parametrize("how", [[], ["--no-log-progress"], ["--log-progress", "-q"]])
+@pytest.mark.parametrize("how", [[], ["--log-progress", "-q"]])
 def test_a_short_run_that_nobody_asked_says_nothing(run, votes_file, how):
     assert run("check", votes_file, *how)[2] == ""
 

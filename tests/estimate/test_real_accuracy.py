@@ -40,7 +40,15 @@ def fit(method, votes, settings):
     return estimator(**settings).fit(votes, **({"rng": 0} if estimator.stochastic else {}))
 
 
-@pytest.mark.parametrize(("run", "name"), [(run, name) for run in RUNS for name in golden(run)])
+QUICK = ("SP_amt", "CF", "ZenCrowd_in")
+
+
+def case(*named):
+    """The set comes last; those beyond a few are long."""
+    return pytest.param(*named, marks=[] if named[-1] in QUICK else [pytest.mark.long])
+
+
+@pytest.mark.parametrize(("run", "name"), [case(run, name) for run in RUNS for name in golden(run)])
 def test_as_accurate_as_an_independent_implementation(run, name):
     votes = load(name, copies_merged=(name, run) in COPIES_MERGED)
     method, settings = RUNS[run]
@@ -67,7 +75,7 @@ MEASURED = {
 }
 
 
-@pytest.mark.parametrize(("method", "name"), MEASURED)
+@pytest.mark.parametrize(("method", "name"), [case(*named) for named in MEASURED])
 def test_no_accuracy_is_lost(method, name):
     votes = load(name)
     assert accuracy(votes, fit(method, votes, {})) >= MEASURED[method, name] - 0.002
@@ -80,7 +88,7 @@ def test_methods_for_two_classes_say_so(method):
         fit(method, votes, {})
 
 
-@pytest.mark.parametrize("name", golden("DS_np"))
+@pytest.mark.parametrize("name", [case(name) for name in golden("DS_np")])
 def test_the_default_model_is_within_reach_of_dawid_skene(name):
     votes = load(name)
     assert accuracy(votes, fit("hierarchical", votes, {})) >= golden("DS_np")[name] - TOLERANCE

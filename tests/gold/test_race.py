@@ -32,7 +32,7 @@ SMALL = {  # labels of three rules on six items, and the truth
 }
 
 
-@pytest.mark.parametrize("tolerance", [0.0, 0.1])
+@pytest.mark.parametrize("tolerance", [pytest.param(0.0, marks=pytest.mark.long), 0.1])
 @pytest.mark.parametrize("name", SMALL)
 def test_over_all_orders_and_looks_the_best_rule_stays_and_the_winner_is_near_it(name, tolerance):
     label_rd, truth_d = np.array(SMALL[name][0]), np.array(SMALL[name][1])

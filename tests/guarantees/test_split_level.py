@@ -65,7 +65,7 @@ def assert_level(name, n_items, runs):
     assert lowest_rate(refuted, runs) <= ALPHA
 
 
-@pytest.mark.parametrize("name", ["crowd 3 3 edge", "crowd 3 3 two", "named 2 3 edge", "panel 2 3 one"])
+@pytest.mark.parametrize("name", ["crowd 3 3 edge", "crowd 3 3 one", "named 2 3 edge"])
 def test_e_values_at_the_boundary_are_rarely_large(name):
     assert_level(name, 1_000, runs=3)
 

@@ -41,10 +41,8 @@ def differences(found, expected, within=TOLERANCE, where=""):
 # All methods on these, and all claims: crowds and panels, two classes and more, even and mixed votes, gold and none.
 QUICK = {
     "crowd of 1",
-    "crowd of 4",
     "crowd of 1 to 5",
     "unlike crowd of 5, some gold",
-    "hard items, some gold",
     "panel of 2, some gold",
     "panel of 4",
     "three classes, crowd of 4",
