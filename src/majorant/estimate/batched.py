@@ -6,7 +6,6 @@ by block, so that a block's arrays stay in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -100,42 +99,43 @@ def columns(arrays: T, kept_b: NDArray[np.bool_]) -> T:
 
 
 def em_step(matrix: VoteMatrix, weighting: Weighting, params: Params, smoothing: float) -> Params:
-    """The next parameters of every weighting, with `smoothing` imaginary votes in each cell and items in each class."""
+    """The next parameters of every weighting, with `smoothing` imaginary votes in each cell and items in each class.
+
+    All classes but the first, whose sums follow from the totals, go through a block side by side.
+    """
     n_workers, n_labels, n_classes, _ = params.confusion.shape
-    log_table = np.log(params.confusion).reshape(-1, *params.confusion.shape[2:])
-    odds_kcb = [log_table[:, k] - log_table[:, 0] for k in range(1, n_classes)]
-    start_kb = np.log(params.prior[1:]) - np.log(params.prior[0])
-    n_weightings = len(weighting.items_b)
-    count = np.zeros((n_workers * n_labels, n_classes, n_weightings))
+    n_others, n_weightings, dtype = n_classes - 1, len(weighting.items_b), matrix.blocks[0][0].dtype
+    log_ckb = np.log(params.confusion, dtype=dtype).reshape(n_workers * n_labels, n_classes, -1)
+    odds_cx = (log_ckb[:, 1:] - log_ckb[:, :1]).reshape(len(log_ckb), -1)  # x: classes and weightings
+    start_kb = (np.log(params.prior[1:]) - np.log(params.prior[0])).astype(dtype)
+    others_cx = np.zeros((len(log_ckb), n_others * n_weightings), dtype)
     items_kb = np.zeros((n_classes, n_weightings))
-    dtype = matrix.blocks[0][0].dtype
-    odds_kcb, start_kb = [odds_cb.astype(dtype) for odds_cb in odds_kcb], start_kb.astype(dtype)
     for (block, transpose), weight_ib in zip(matrix.blocks, weighting.weights, strict=True):
-        score_kib = [block @ odds_cb + start_b for odds_cb, start_b in zip(odds_kcb, start_kb, strict=True)]
-        for k, part_ib in enumerate(_weighted_posterior(score_kib, weight_ib), start=1):
-            count[:, k] += transpose @ part_ib
-            items_kb[k] += part_ib.sum(axis=0)
-    count[:, 0] = np.maximum(weighting.votes_cb - count[:, 1:].sum(axis=1), 0.0)
+        score_ikb = (block @ odds_cx).reshape(-1, *start_kb.shape) + start_kb
+        part_ikb = _weighted_posterior(score_ikb, weight_ib)
+        others_cx += transpose @ part_ikb.reshape(len(part_ikb), -1)
+        items_kb[1:] += np.einsum("ikb->kb", part_ikb)
+    count_ckb = np.empty((len(log_ckb), n_classes, n_weightings))
+    count_ckb[:, 1:] = others_cx.reshape(-1, n_others, n_weightings)
+    count_ckb[:, 0] = np.maximum(weighting.votes_cb - np.einsum("ckb->cb", count_ckb[:, 1:]), 0.0)
     items_kb[0] = np.maximum(weighting.items_b - items_kb[1:].sum(axis=0), 0.0)
-    count += smoothing
+    count_ckb += smoothing
     items_kb += smoothing
-    count = count.reshape(n_workers, n_labels, n_classes, n_weightings)
-    return Params(count / count.sum(axis=1, keepdims=True), items_kb / items_kb.sum(axis=0))
+    count = count_ckb.reshape(n_workers, n_labels, n_classes, n_weightings)
+    count /= np.einsum("jlkb->jkb", count)[:, None]
+    return Params(count, items_kb / items_kb.sum(axis=0))
 
 
-def _weighted_posterior(score_kib: list[FloatArray], weight_ib: FloatArray) -> Sequence[FloatArray]:
+def _weighted_posterior(score_ikb: FloatArray, weight_ib: FloatArray) -> FloatArray:
     """Weight times P(class k), for all classes but the first, from log-odds against the first, which are used up."""
-    if len(score_kib) == 1:
-        odds_ib = np.negative(score_kib[0], out=score_kib[0])
-        np.minimum(odds_ib, NO_ODDS, out=odds_ib)
-        np.exp(odds_ib, out=odds_ib)
-        odds_ib += 1
-        return [weight_ib / odds_ib]
-    top_ib = np.maximum(np.maximum.reduce(score_kib), 0)
-    total_ib = np.exp(-top_ib)
-    for score_ib in score_kib:
-        score_ib -= top_ib
-        np.exp(score_ib, out=score_ib)
-        total_ib += score_ib
-    share_ib = weight_ib / total_ib
-    return [score_ib * share_ib for score_ib in score_kib]
+    if score_ikb.shape[1] == 1:
+        np.negative(score_ikb, out=score_ikb)
+        np.minimum(score_ikb, NO_ODDS, out=score_ikb)
+        np.exp(score_ikb, out=score_ikb)
+        score_ikb += 1
+        return np.asarray(weight_ib[:, None] / score_ikb)
+    top_ib = np.maximum(np.maximum.reduce(score_ikb, axis=1), 0)
+    score_ikb -= top_ib[:, None]
+    np.exp(score_ikb, out=score_ikb)
+    share_ib = weight_ib / (np.exp(-top_ib) + np.einsum("ikb->ib", score_ikb))
+    return np.asarray(score_ikb * share_ib[:, None])

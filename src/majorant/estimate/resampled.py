@@ -101,8 +101,8 @@ def _converge_by_em(
     active = np.arange(n_weightings)
     moved_b = np.full(n_weightings, np.inf)
     plain_b = np.zeros(n_weightings, dtype=bool)  # where a leap has led away: go on without
-    for _ in range(max_iter // 3):
-        first = em_step(matrix, weighting, params, smoothing)
+    for cycle in range(max_iter // 3):
+        first = em_step(matrix, weighting, params if cycle else start, smoothing)  # one posterior serves all at first
         second = em_step(matrix, weighting, first, smoothing)
         change_b = _largest(second, first) if information is None else _movement(second, first, information)
         plain_b |= change_b > 2 * moved_b
