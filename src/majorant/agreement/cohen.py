@@ -117,7 +117,13 @@ def _pair_sums(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Pairs of votes, agreeing ones, and the products of the margins summed over labels."""
     from scipy.sparse import eye_array, kron
 
-    n_classes = round(pairs.table_pc.shape[1] ** 0.5)
+    n_pairs, n_cells = pairs.table_pc.shape
+    n_classes = round(n_cells**0.5)
+    if n_pairs * n_cells <= DENSE_ENTRIES:
+        table_pkl = pairs.table_pc.toarray().reshape(n_pairs, n_classes, n_classes).astype(float)
+        row_pk, column_pk = np.einsum("pkl->pk", table_pkl), np.einsum("pkl->pl", table_pkl)
+        agreed_p, chance_p = np.einsum("pkk->p", table_pkl), np.einsum("pk,pk->p", row_pk, column_pk)
+        return np.einsum("pk->p", row_pk), agreed_p, chance_p
     same, ones = eye_array(n_classes), np.ones((n_classes, 1))
     # Margins stay sparse: a pair with three items in common has at most three labels, whatever the classes.
     row_pk, column_pk = pairs.table_pc @ kron(same, ones).tocsr(), pairs.table_pc @ kron(ones, same).tocsr()

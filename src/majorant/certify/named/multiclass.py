@@ -74,11 +74,14 @@ def align(fit: Fit) -> Fit:
     >>> align(fit).prior.tolist(), align(fit).confusion.tolist()
     ([0.1, 0.9], [[0.7, 0.3], [0.2, 0.8]])
     """
-    from scipy.optimize import linear_sum_assignment
-
     assert fit.confusion is not None
-    latent_k, label_k = linear_sum_assignment(-fit.prior[:, None] * fit.confusion)
-    order_k = latent_k[np.argsort(label_k)]
+    joint_kl = fit.prior[:, None] * fit.confusion
+    label_k = joint_kl.argmax(axis=1)
+    if len(set(label_k.tolist())) < len(label_k):  # two classes explain one label best
+        from scipy.optimize import linear_sum_assignment
+
+        _, label_k = linear_sum_assignment(-joint_kl)
+    order_k = np.argsort(label_k)
     return replace(fit, posterior=fit.posterior[:, order_k], prior=fit.prior[order_k], confusion=fit.confusion[order_k])
 
 
