@@ -40,7 +40,7 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the script and style of the live map, and the pages from outside."""
     from mkdocs.structure.files import File
 
-    from majorant.report.figures.palette import DARK, LIGHT, css_variables
+    from majorant.report.figures.canvas import DARK, LIGHT, css_variables
 
     schemes = {"[data-md-color-scheme]": LIGHT, "[data-md-color-scheme='slate']": DARK}
     colours = "".join(f"{scheme} {{ {css_variables(palette)} }}\n" for scheme, palette in schemes.items())

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from clock import best_seconds
-from majorant.theory.accuracy import gap, map_accuracy
-from majorant.theory.crew_accuracy import crew_accuracy
+from majorant.theory.accuracy import crew_accuracy, gap, map_accuracy
 from majorant.theory.lattice import crew_accuracy_bracket
 from majorant.theory.monte_carlo import estimate_gap
 

@@ -25,7 +25,7 @@ EVERYONE = (
     "__version__",
 )  # import nothing
 BELOW_PIPELINE = (
-    "theory account votes kernels blocks merge io datasets tally agreement simulate estimate "
+    "theory votes kernels blocks merge io datasets tally agreement simulate estimate "
     "certify claims slices gold answer plan backend atomic output hash_sampling"
 )
 MAY_IMPORT = {
@@ -33,20 +33,19 @@ MAY_IMPORT = {
     **dict.fromkeys(
         ("defaults", "frozen", "tabular", "interval", "limits", "spreadsheet", "randomness", "threads", "wording"), ""
     ),
-    "account": "",
     "database": "",
     "atomic": "",
     "output": "atomic votes",
     "theory": "",
-    "votes": "account",
+    "votes": "",
     "kernels": "votes",
     "blocks": "votes kernels",
     "merge": "votes kernels blocks",
-    "io": "votes account",
+    "io": "votes",
     "datasets": "io votes",
     "tally": "votes kernels blocks merge",
     "agreement": "io tally votes",
-    "simulate": "votes account theory",
+    "simulate": "votes theory",
     "estimate": "theory io votes tally blocks kernels merge atomic",
     "certify": "theory tally estimate.fit estimate.squarem votes merge",
     "gold": "blocks io kernels hash_sampling merge output backend tally estimate votes",
@@ -54,8 +53,8 @@ MAY_IMPORT = {
     "answer": "certify gold estimate io hash_sampling tally votes theory kernels blocks merge backend",
     "plan": "theory certify estimate io votes",
     "claims": "backend certify estimate io kernels merge tally votes",
-    "slices": "account backend certify claims merge tally votes",
-    "backend": "account atomic blocks estimate io kernels hash_sampling merge output tally votes",
+    "slices": "backend certify claims merge tally votes",
+    "backend": "atomic blocks estimate io kernels hash_sampling merge output tally votes",
     "spark": "answer backend certify claims estimate tally votes",  # a frame in place of votes
     "pipeline": BELOW_PIPELINE,
     "ask": f"pipeline {BELOW_PIPELINE}",  # the loop back

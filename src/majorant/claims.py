@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend import Countable, MemoryBackend, as_backend
-from majorant.certify.anonymous.assumptions import DRAWN_ANEW
 from majorant.certify.anonymous.counts import anonymous_claim, as_histograms, weakened
+from majorant.certify.anonymous.gates import DRAWN_ANEW
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
-from majorant.certify.gold.cells import GoldCells, cells_of, gold_rows
 from majorant.certify.gold.claim import claim_from_cells
+from majorant.certify.gold.loss import GoldCells, cells_of, gold_rows
 from majorant.certify.named.bootstrap import Case, bootstrap
 from majorant.certify.named.claim import MODEL, VOTES_PER_CLASS, named_claim, typical
 from majorant.certify.named.count_gate import count_gate

@@ -26,9 +26,8 @@ from majorant.answer.gold import GoldAccuracy, gold_accuracy
 from majorant.answer.labels import LabelChanges, outcome
 from majorant.answer.map import MapPanel, data_map
 from majorant.answer.path import Path, decision_path
-from majorant.answer.removal import Removal, removal
 from majorant.answer.review import Review, Reviewed, crowd_confusion, review, review_all
-from majorant.answer.workers import Workers, assess_workers
+from majorant.answer.workers import Removal, Workers, assess_workers, removal
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
 from majorant.certify.certificate import Certificate, Claim

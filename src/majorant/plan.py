@@ -9,11 +9,10 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.anonymous.sizes import NAME as SIZES_ALIKE
+from majorant.certify.anonymous.gates import NAME as SIZES_ALIKE
 from majorant.certify.certificate import ALIKE, Certificate
-from majorant.certify.gold.cells import gold_cells
-from majorant.certify.gold.claim import gold_claim
-from majorant.certify.gold.plan import model_gold
+from majorant.certify.gold.claim import gold_claim, model_gold
+from majorant.certify.gold.loss import gold_cells
 from majorant.certify.plug_in import shared_model
 from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified

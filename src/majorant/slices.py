@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Account
 from majorant.backend import Backend, Countable, MemoryBackend, Part, as_backend
 from majorant.certify.certificate import Certificate
 from majorant.claims import certification
@@ -21,7 +20,7 @@ from majorant.merge import take_items
 from majorant.randomness import as_seed
 from majorant.tabular import Records
 from majorant.tally import Patterns, counts, votes_by_worker
-from majorant.votes import IntArray, Votes
+from majorant.votes import Account, IntArray, Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from majorant.agreement import Agreement, Estimate
 from majorant.agreement import agreement as measure_agreement
+from majorant.agreement import coefficients as resample_module
 from majorant.agreement import cohen as cohen_module
-from majorant.agreement import resample as resample_module
 from majorant.errors import ConfigError
 from majorant.votes import Votes
 from oracles import agreement as oracle

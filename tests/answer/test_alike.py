@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crowds import coins, votes_of
-from majorant.answer.alike import told_apart
+from majorant.answer.combine import told_apart
 
 
 def share(confusion, n=200, prior=None, **sizes):

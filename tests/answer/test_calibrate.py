@@ -8,9 +8,8 @@ import pytest
 
 from answer.kinds import crowd
 from crowds import random_votes
-from majorant.answer.calibrate import calibrate, keep_labels, learn_calibration, scores, tempered
+from majorant.answer.calibrate import calibrate, keep_labels, learn_calibration, reliability, scores, tempered
 from majorant.answer.dependence_model import _common_cause, _difficulty, _polya_urn, vote_arrays
-from majorant.answer.reliability import reliability
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.hierarchical import Hierarchical

@@ -9,7 +9,7 @@ from majorant.answer.candidates import fit_method, unsuited
 from majorant.answer.choice import ENOUGH_GOLD, best_by_gold, decide, fit_rule
 from majorant.answer.combine import MEMBERS, combination
 from majorant.answer.compare import compare
-from majorant.answer.removal import without_workers
+from majorant.answer.workers import without_workers
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.majority import Majority

@@ -5,8 +5,7 @@ import pytest
 
 from majorant.answer.calibrate import calibrate
 from majorant.answer.flags import holm
-from majorant.answer.removal import removal, without_workers
-from majorant.answer.workers import assess_workers, vote_weights
+from majorant.answer.workers import assess_workers, removal, vote_weights, without_workers
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.majority import Majority
 from majorant.estimate.one_coin import OneCoin

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from majorant.answer.combine import combination, combine, combined_fit
-from majorant.answer.outvoted import MOST_CLASSES, count_model, keep_majorities
+from majorant.answer.combine import MOST_CLASSES, combination, combine, combined_fit, count_model, keep_majorities
 from majorant.backend import MemoryBackend
 from majorant.estimate.majority import Majority
 from majorant.estimate.shared import SharedConfusion

@@ -22,16 +22,16 @@ MEMORY = 1_000_000_000
 MOMENTS = {
     "reading": ("majorant.backend.spill", "_records", 1),
     "sorting": ("majorant.backend.sorting", "_write", 3),
-    "fitting": ("majorant.backend.checkpoint", "save_climb", 4),
+    "fitting": ("majorant.backend.files", "save_climb", 4),
     "writing": ("majorant.output", "_fill_table", 3),
     "the last moment": ("majorant.atomic", "_keep_permissions", ".labels.csv"),
 }
 RUN = """
 import importlib, os, signal, sys, resource
-from majorant.backend import checkpoint, sorting, spill, store
+from majorant.backend import files, sorting, spill, store
 for module in (sorting, spill, store):
     module.PER_GROUP = 64
-checkpoint.EVERY_SECONDS = 0
+files.EVERY_SECONDS = 0
 module, function, at, what, limit = {moment!r}
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import majorant
-from majorant.backend.checkpoint import Checkpoint, load_climb, save_climb
+from majorant.backend.files import Checkpoint, load_climb, save_climb, stored_engine
 from majorant.backend.prepare import prepare
-from majorant.backend.stored_engine import stored_engine
 from majorant.blocks import in_memory
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS

@@ -7,7 +7,7 @@ import pytest
 
 import real
 from majorant.certify.anonymous.counts import certify_counts
-from majorant.certify.anonymous.sizes import sizes_gate
+from majorant.certify.anonymous.gates import sizes_gate
 from majorant.certify.certificate import ALIKE
 from majorant.claims import certify
 from majorant.votes import Votes

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from majorant.certify.anonymous import proved
+from majorant.certify.anonymous import independent
 from majorant.certify.anonymous.counts import certify_counts
 from oracles.histograms import Crowd
 
@@ -27,8 +27,8 @@ def test_one_number_of_votes_is_proved_by_inversion_with_few_items():
 
 
 def test_many_cells_are_left_to_split_e_values(monkeypatch):
-    monkeypatch.setattr(proved, "prove", refuse)
-    monkeypatch.setattr(proved, "is_proved", refuse)
+    monkeypatch.setattr(independent, "prove", refuse)
+    monkeypatch.setattr(independent, "is_proved", refuse)
     many = drawn(Crowd("", 0.5, 0.8, 0.2, dict.fromkeys(range(3, 9), 400)))
     assert certify_counts(many, rng=0).anonymous.verdict == "proved"
     with pytest.raises(AssertionError, match="other test"):
@@ -36,8 +36,8 @@ def test_many_cells_are_left_to_split_e_values(monkeypatch):
 
 
 def test_several_numbers_of_votes_have_their_share_from_split_e_values(monkeypatch):
-    monkeypatch.setattr(proved, "prove", refuse)
-    monkeypatch.setattr(proved, "is_proved", lambda histograms, h, *rest: h == 5)
+    monkeypatch.setattr(independent, "prove", refuse)
+    monkeypatch.setattr(independent, "is_proved", lambda histograms, h, *rest: h == 5)
     claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, {3: 300, 5: 300})), rng=0).anonymous
     assert "proved" not in {*claim.by_votes.values(), claim.verdict}  # all of them together, or none
     assert 0 < claim.items_certified <= 1
@@ -70,10 +70,10 @@ def test_numbers_of_votes_and_items_share_the_error(monkeypatch):
 
     def splits(histograms, held, evidence, cut_up, sizes, level):
         asked["splits"] = 1 - level
-        return proved.Proved(frozenset(), 0.5)
+        return independent.Proved(frozenset(), 0.5)
 
-    monkeypatch.setattr(proved, "is_proved", inversion)
-    monkeypatch.setattr(proved, "by_splits", splits)
+    monkeypatch.setattr(independent, "is_proved", inversion)
+    monkeypatch.setattr(independent, "by_splits", splits)
     claim = certify_counts(drawn(Crowd("", 0.5, 0.8, 0.2, {3: 300, 5: 300})), level=0.9, rng=0).anonymous
     assert claim.items_certified == 0.5
     assert sum(asked.values()) == pytest.approx(0.1)

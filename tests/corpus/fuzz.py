@@ -347,8 +347,8 @@ def _few_figures() -> Iterator[None]:
     from matplotlib.figure import Figure
 
     from majorant.report import files
-    from majorant.report.facts import clip
     from majorant.report.figures import canvas, panels_of
+    from majorant.report.html import clip
 
     def loose(width: float, height: float) -> Any:
         figure = Figure(figsize=(width * canvas.POINT, height * canvas.POINT), dpi=72)
@@ -471,7 +471,7 @@ def _validator() -> Any:
 
 def _broken_figures(page: str, workers: set[str], labels: set[str]) -> Iterator[str]:
     """Pictures that are not XML, and names of workers and labels that they do not show."""
-    from majorant.report.figures.words import clipped
+    from majorant.report.figures.canvas import clipped
 
     shown: dict[str, list[str]] = {name: [] for name in NAMING}
     for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):

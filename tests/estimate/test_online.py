@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from crowds import informed_votes, random_votes
-from majorant.account import Account
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS, load_state, polish, save_state, update
 from majorant.estimate.dawid_skene import DawidSkene
@@ -17,7 +16,7 @@ from majorant.estimate.ibcc import IBCC
 from majorant.estimate.one_coin import OneCoin
 from majorant.estimate.state_file import state_bytes
 from majorant.merge import take_items
-from majorant.votes import Votes
+from majorant.votes import Account, Votes
 
 COUNTED = pytest.mark.parametrize("model", [DawidSkene(), OneCoin(), IBCC()], ids=lambda model: model.name)
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from guarantees.levels import lowest_rate
-from majorant.certify.named.copying import find_copying
-from majorant.certify.named.dependence import dependence
+from majorant.certify.named.dependence import dependence, find_copying
 from majorant.certify.named.homogeneity import workers_differ
 from majorant.certify.named.scores import label_matrix
 from majorant.merge import merge_equal_items

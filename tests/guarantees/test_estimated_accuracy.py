@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy
-from majorant.theory.crew_accuracy import crew_accuracy, crew_gap
+from majorant.theory.accuracy import crew_accuracy, crew_gap, gap, majority_accuracy, map_accuracy
 from majorant.theory.monte_carlo import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
 
 N_RUNS = 400

@@ -20,10 +20,17 @@ import pytest
 from scipy.stats import beta, binom
 
 from crowds import random_votes
-from majorant.certify.gold.cells import GoldCells, gold_cells
-from majorant.certify.gold.claim import gold_claim
-from majorant.certify.gold.loss import best_p_values, certified, difference_bounds, gold_loss, simes, worse_p_values
-from majorant.certify.gold.plan import more_gold
+from majorant.certify.gold.claim import gold_claim, more_gold
+from majorant.certify.gold.loss import (
+    GoldCells,
+    best_p_values,
+    certified,
+    difference_bounds,
+    gold_cells,
+    gold_loss,
+    simes,
+    worse_p_values,
+)
 from majorant.datasets import find, load, local_path
 from majorant.errors import ConfigError
 from majorant.simulate import simulate

@@ -6,7 +6,7 @@ import pytest
 from guarantees.levels import assert_loss_covered, assert_rarely_decided, claims, verdict_counts
 from majorant.simulate.crews import one_coin_crew
 from majorant.theory import crew_margin
-from majorant.theory.crew_accuracy import crew_gap
+from majorant.theory.accuracy import crew_gap
 from sizes import many
 
 N_CLASSES = 3

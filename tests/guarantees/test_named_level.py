@@ -12,8 +12,8 @@ from majorant.merge import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin
+from majorant.theory.accuracy import crew_gap
 from majorant.theory.crew import crew_margins
-from majorant.theory.crew_accuracy import crew_gap
 from panels import all_patterns, boundary_pool, case_of, fit_panel, pattern_joint
 from sizes import many
 

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from majorant.pipeline import check
 from majorant.report.figures import FIGURES, panels_of
-from majorant.report.figures.canvas import Panel, svg_of
-from majorant.report.figures.palette import LIGHT
-from majorant.report.figures.words import clipped
+from majorant.report.figures.canvas import LIGHT, Panel, clipped, svg_of
 from majorant.report.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes

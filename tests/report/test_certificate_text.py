@@ -16,10 +16,9 @@ from majorant.cli import main
 from majorant.estimate import ESTIMATORS
 from majorant.interval import Estimate
 from majorant.report.certificate_summary import certificate_summary, plug_in_summary
-from majorant.report.certificate_text import certificate_text
-from majorant.report.dependence_text import dependence_sentence
+from majorant.report.certificate_text import certificate_text, dependence_sentence
+from majorant.report.decision_summary import dependence_summary
 from majorant.report.text import to_json
-from majorant.report.workers_summary import dependence_summary
 from majorant.simulate import simulate
 from majorant.wording import certificate_sentence
 

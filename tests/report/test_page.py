@@ -12,9 +12,8 @@ import pytest
 import majorant as mj
 from majorant.errors import ConfigError
 from majorant.interval import Estimate
-from majorant.report.facts import FORMS, lookup
 from majorant.report.figures import FIGURES, panels_of
-from majorant.report.html import render
+from majorant.report.html import FORMS, lookup, render
 from majorant.report.text import to_json
 from majorant.wording import labels_line
 from report.samples import HOSTILE, SAMPLES, result, summary

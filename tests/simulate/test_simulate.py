@@ -16,7 +16,7 @@ from scipy.special import gammaln
 
 from majorant.errors import ConfigError
 from majorant.simulate import grouped_crew, mixed_crew, one_coin_crew, perturbed_crew, simulate
-from majorant.simulate.draws import quantile, thresholds
+from majorant.simulate.crowd import quantile, thresholds
 
 P_MIN = 1e-3
 TWO = np.array([[0.8, 0.2], [0.3, 0.7]])

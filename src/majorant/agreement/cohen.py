@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.agreement.coefficients import FloatArray
-from majorant.agreement.resample import bag_of_items, weights
+from majorant.agreement.coefficients import FloatArray, bag_of_items, weights
 from majorant.agreement.result import PairKappas
 from majorant.tally import PairCounts, pair_counts
 from majorant.votes import IntArray, Votes

@@ -10,9 +10,20 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from majorant.agreement.coefficients import NAMES, FeatureSums, FloatArray, coefficients, coincidences, features
+from majorant.agreement.coefficients import (
+    FEWEST_UNITS,
+    NAMES,
+    FeatureSums,
+    FloatArray,
+    coefficients,
+    coincidences,
+    features,
+    resampled_coefficients,
+    unit_limit,
+    units,
+    with_interval,
+)
 from majorant.agreement.cohen import pair_kappas, resampled_mean, too_many_pairs
-from majorant.agreement.resample import FEWEST_UNITS, resampled_coefficients, unit_limit, units, with_interval
 from majorant.agreement.result import Agreement, PairKappas
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError

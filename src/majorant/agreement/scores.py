@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.agreement.resample import with_interval
+from majorant.agreement.coefficients import with_interval
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.frozen import lock

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.answer.flags import WorkerRecord, find_flags
-from majorant.answer.redundancy import redundancy_flags
+from majorant.answer.calibrate import Refit
+from majorant.answer.flags import WorkerRecord, find_flags, redundancy_flags
 from majorant.backend import Part, as_backend, fit_of_items, rows_alone
 from majorant.defaults import LEVEL
 from majorant.estimate import ESTIMATORS
@@ -23,9 +23,8 @@ from majorant.votes import IntArray, Votes
 
 MOST_CONFUSION_COLUMNS = 100
 MOST_CERTAIN = 1e-12  # a probability below this counts for no more
-
-
 GOOD = 0.75  # accuracy
+GROUNDS = ("adversarial", "near chance", "one label", "too fast", "redundant")  # flags that speak for removal
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -216,3 +215,53 @@ def _interval(accuracy_j: FloatArray, known_j: FloatArray, level: float) -> tupl
 
 def _sum_by_worker(votes: Votes, value_n: FloatArray) -> FloatArray:
     return np.asarray(np.bincount(votes.worker_n, weights=value_n, minlength=len(votes.workers)), dtype=float)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The rule fitted again without some workers' votes."""
+
+    workers: int
+    votes: int  # votes that go
+    labels_changed: int  # items with another label, or with a tie opened or settled
+    items_lost: int  # items left without votes
+
+
+def removal(
+    votes: Votes,
+    labels: Fit,
+    workers: Workers,
+    refit: Refit,
+    *,
+    grounds: Sequence[str] = GROUNDS,
+) -> Removal | None:
+    """Fit again without the workers flagged for one of the grounds; None where nobody is, or nobody would remain."""
+    gone_j = np.array([any(flag in grounds for flag in flags) for flags in workers.flags], dtype=bool)
+    if not gone_j.any() or not (workers.votes_j[~gone_j] > 0).any():
+        return None
+    left = without_workers(votes, gone_j)
+    after = refit(left)
+    kept_i = left.votes_i > 0
+    return Removal(
+        workers=int(gone_j.sum()),
+        votes=votes.n_votes - left.n_votes,
+        labels_changed=int((after.codes() != labels.codes())[kept_i].sum()),
+        items_lost=int(((votes.votes_i > 0) & ~kept_i).sum()),
+    )
+
+
+def without_workers(votes: Votes, gone_j: NDArray[np.bool_]) -> Votes:
+    """The votes of the other workers; all items and workers keep their places."""
+    kept = np.flatnonzero(~gone_j[votes.worker_n])
+    return Votes.from_codes(
+        votes.item_n[kept],
+        votes.worker_n[kept],
+        votes.label_n[kept],
+        items=votes.items,
+        workers=votes.workers,
+        labels=votes.labels,
+        account=votes.account,
+        gold=votes.gold_i,
+        abstained=votes.abstained_i,
+        seconds=None if votes.seconds_n is None else votes.seconds_n[kept],
+    )

@@ -16,7 +16,6 @@ from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Account
 from majorant.blocks import Engine, Rows, add_up, rows_in
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator
@@ -26,7 +25,7 @@ from majorant.hash_sampling import AT_ONCE, drawn
 from majorant.kernels import Block, FloatArray
 from majorant.output import Columns, Content
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
-from majorant.votes import IntArray, Votes, names_of
+from majorant.votes import Account, IntArray, Votes, names_of
 
 T = TypeVar("T")
 LABELS = "labels.csv"

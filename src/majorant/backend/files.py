@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import io
+import json
+import time
+import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.atomic import make_folder, whole_file
 from majorant.backend.base import Backend, Part, Table
-from majorant.backend.checkpoint import Checkpoint
+from majorant.backend.budget import BASE, require
 from majorant.backend.counting import stored_patterns, stored_votes_by_worker
 from majorant.backend.spill import Report, silent
-from majorant.backend.store import StoredVotes
-from majorant.backend.stored_engine import StoredEngine, stored_engine
+from majorant.backend.store import StoredVotes, no_room
+from majorant.blocks import add_up
+from majorant.errors import DataError
 from majorant.estimate import ESTIMATORS
-from majorant.estimate.em import Progress
+from majorant.estimate.em import Climb, Progress
 from majorant.estimate.fit import Fit
+from majorant.kernels import Block, FloatArray
 from majorant.output import Columns
 from majorant.tally import Patterns, counts
 from majorant.threads import in_order, thread_count
 from majorant.votes import IntArray, Votes
 
 T = TypeVar("T")
+VERSION = 1
+EVERY_SECONDS = 20.0
+TABLES = 16  # arrays of the size of all workers' confusion matrices that a fit holds at once
+BYTES_PER_VOTE, BYTES_PER_ITEM = 28, 16  # of a block while it is worked on, beside the rows of its items
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,3 +98,190 @@ class FileBackend(Backend):
             named = replace(votes, items=tuple(stored.items[start:stop]))
             yield table(named, Part(votes, start).of(fit))
             self.report("writing", stop, len(stored.items))
+
+
+class Checkpoint:
+    """Remembers where each loop of a fit is, a file each; call it as `progress`.
+
+    `key` says what is fitted to what: steps of another fit are not taken up.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        key: str,
+        *,
+        every_seconds: float | None = None,
+        progress: Callable[[int, float], None] | None = None,
+    ) -> None:
+        self.folder, self.key, self.progress = make_folder(folder), key, progress
+        self.every_seconds = EVERY_SECONDS if every_seconds is None else every_seconds
+        self.loop = 0
+        self.saved = time.monotonic()
+
+    def __call__(self, step: int, objective: float) -> None:
+        if self.progress is not None:
+            self.progress(step, objective)
+
+    def recall(self, begin: Climb) -> Climb:
+        """Where the next loop was last, or its beginning."""
+        self.loop += 1
+        path = self._path()
+        return load_climb(path, self.key, begin) if path.exists() else begin
+
+    def keep(self, climb: Climb) -> None:
+        """Write the state down if that was long ago, or if the loop has ended."""
+        now = time.monotonic()
+        if climb.converged or now - self.saved >= self.every_seconds:
+            save_climb(self._path(), self.key, climb)
+            self.saved = time.monotonic()
+
+    def _path(self) -> Path:
+        return self.folder / f"loop-{self.loop}.npz"
+
+
+def save_climb(path: Path, key: str, climb: Climb) -> None:
+    """Write a state: its digest, then arrays and one line of JSON, nothing that could run."""
+    told = {"version": VERSION, "key": key, "n_iter": climb.n_iter, "converged": climb.converged,
+            "history": len(climb.history), "fallback": climb.fallback is not None}  # fmt: skip
+    points = {"params": climb.params, **{f"history{n}": point for n, point in enumerate(climb.history)}}
+    if climb.fallback is not None:
+        points["fallback"] = climb.fallback
+    arrays = {f"{name}.{n}": array for name, point in points.items() for n, array in enumerate(point)}
+    content = io.BytesIO()
+    np.savez(content, told=np.array(json.dumps(told)), trace=np.array(climb.trace, dtype=float), **arrays)
+    with whole_file(path) as part, part.open("wb") as file:
+        file.write(hashlib.sha256(content.getbuffer()).digest())
+        file.write(content.getbuffer())
+
+
+def load_climb(path: Path, key: str, begin: Climb) -> Climb:
+    """Read a state; one of another fit is passed over, one that is damaged or does not fit is an error."""
+    try:
+        with path.open("rb") as file:
+            digest, saved = file.read(hashlib.sha256().digest_size), file.read()
+        if hashlib.sha256(saved).digest() != digest:
+            raise ValueError("its digest does not match")
+        with np.load(io.BytesIO(saved), allow_pickle=False) as content:
+            told = json.loads(str(content["told"]))
+            if told["version"] != VERSION or told["key"] != key:
+                return begin
+
+            def point(name: str) -> Any:
+                arrays = [content[f"{name}.{n}"] for n in range(len(begin.params))]
+                if any(a.shape != np.shape(b) for a, b in zip(arrays, begin.params, strict=True)):
+                    raise ValueError("parameters of another shape")
+                kind = type(begin.params)
+                return kind(*arrays) if hasattr(kind, "_fields") else kind(arrays)
+
+            return Climb(
+                n_iter=int(told["n_iter"]),
+                params=point("params"),
+                trace=tuple(content["trace"].tolist()),
+                history=tuple(point(f"history{n}") for n in range(told["history"])),
+                fallback=point("fallback") if told["fallback"] else None,
+                converged=bool(told["converged"]),
+            )
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path} is damaged ({error}). Remove it, or run again without resume=True.") from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredEngine:
+    """The engine of votes that lie in a folder: it gives the numbers of the same blocks in memory."""
+
+    stored: StoredVotes
+    bounds: tuple[tuple[int, int], ...]  # the row groups of each block
+    threads: int
+    room: int  # bytes for blocks that stay in memory
+    ones_n: FloatArray  # one buffer serves every block
+    report: Report = silent
+    kept: dict[int, Block] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(items, workers, classes)"""
+        return self.stored.shape
+
+    def map_sum(self, fn: Callable[[Block], T]) -> T:
+        """The sum over blocks of what `fn` returns."""
+        return add_up(self.map_blocks(fn))
+
+    def map_blocks(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        """What `fn` returns for each block, in the order of the items."""
+        numbers = range(len(self.bounds))
+        for number, part in enumerate(in_order(lambda number: fn(self.block(number)), numbers, self.threads)):
+            self.report("passing", int(self.stored.vote_g[self.bounds[number][1]]), self.stored.n_votes)
+            yield part
+
+    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
+        """What `fn` says of each item, as an array in a file of the folder, which goes when the array is closed."""
+        path, shape = _unused(self.stored.folder), (0,)
+        try:
+            with path.open("wb") as file:
+                for part in self.map_blocks(fn):
+                    file.write(np.ascontiguousarray(part, dtype=np.float64).tobytes())
+                    shape = part.shape[1:]
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise no_room(path.parent, error) from error
+        found: FloatArray = np.memmap(path, np.float64, mode="r", shape=(self.shape[0], *shape))
+        with contextlib.suppress(OSError):  # where an open file cannot be removed, it goes with the folder
+            path.unlink()
+        return found
+
+    def block(self, number: int) -> Block:
+        """Block `number`, read from the file unless it is at hand."""
+        if number in self.kept:
+            return self.kept[number]
+        block = self._read(number)
+        size = block.matrix.indices.nbytes + block.matrix.indptr.nbytes
+        if sum(self.sizes.values()) + size <= self.room:
+            self.kept[number], self.sizes[number] = block, size
+        return block
+
+    def _read(self, number: int) -> Block:
+        from scipy.sparse import csr_array
+
+        stored, (first, last) = self.stored, self.bounds[number]
+        _, n_workers, n_classes = self.shape
+        start, stop = int(stored.item_g[first]), int(stored.item_g[last])
+        worker_n, label_n = stored.columns(first, last, "worker", "label")
+        column_n: IntArray = worker_n * np.int32(n_classes)
+        column_n += label_n
+        offsets_i = np.zeros(stop - start + 1, dtype=np.int32)
+        np.cumsum(stored.votes_i[start:stop], out=offsets_i[1:])
+        entries = (self.ones_n[: len(column_n)], column_n, offsets_i)
+        matrix = csr_array(entries, shape=(stop - start, n_workers * n_classes))
+        return Block(index=number, start=start, stop=stop, n_classes=n_classes, matrix=matrix, transpose=matrix.T)
+
+
+def stored_engine(
+    stored: StoredVotes, *, memory: int, threads: int | None = None, report: Report = silent
+) -> StoredEngine:
+    """An engine that works within `memory` bytes; a limit that cannot be kept is refused, with the smallest that can.
+
+    A block holds several times as many votes as there are sums by (worker, label), or all the votes.
+    """
+    _, n_workers, n_classes = stored.shape
+    n_threads = thread_count(threads)
+    wanted = 4 * n_workers * n_classes
+    edges = [0]
+    for group in range(1, stored.n_groups + 1):
+        if stored.vote_g[group] - stored.vote_g[edges[-1]] >= wanted:
+            edges.append(group)
+    edges[-1:] = [stored.n_groups] if len(edges) > 1 else [0, stored.n_groups]
+    bounds = tuple(pairwise(edges))
+    most_votes = max(int(stored.vote_g[b] - stored.vote_g[a]) for a, b in bounds)
+    most_items = max(int(stored.item_g[b] - stored.item_g[a]) for a, b in bounds)
+    tables = TABLES * 8 * n_workers * n_classes**2
+    block = BYTES_PER_VOTE * most_votes + (BYTES_PER_ITEM + 24 * n_classes) * most_items
+    needed = BASE + tables + (n_threads + 1) * (block + tables // TABLES)
+    require(needed, memory, f"for {n_workers:,} workers and {n_classes} classes on {n_threads} threads")
+    return StoredEngine(stored, bounds, n_threads, memory - needed, np.ones(most_votes), report)
+
+
+def _unused(folder: Path) -> Path:
+    taken = [int(path.name.removeprefix("rows-")) for path in folder.glob("rows-*")]
+    return folder / f"rows-{max(taken, default=0) + 1}"

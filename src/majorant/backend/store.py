@@ -16,14 +16,13 @@ from typing import Any, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Account, Note
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError, DataError
 from majorant.io.mask import mask_account
 from majorant.io.table import arrow_view, numpy_view
 from majorant.io.values import decode
 from majorant.merge import take_items
-from majorant.votes import IntArray, ItemTexts, Votes
+from majorant.votes import Account, IntArray, ItemTexts, Note, Votes
 
 PER_GROUP = 1 << 16
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from majorant.certify.gold.cells import gold_cells
-from majorant.certify.gold.loss import difference_bounds, gold_loss
+from majorant.certify.gold.loss import difference_bounds, gold_cells, gold_loss
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from majorant.certify.gold.cells import LEAST_SHARE
+from majorant.certify.gold.loss import LEAST_SHARE
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.interval import FloatArray

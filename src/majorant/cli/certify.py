@@ -85,9 +85,9 @@ def certify(
 def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
     from majorant.report.certificate_summary import certificate_summary
     from majorant.report.certificate_text import certificate_text, labels_loss_lines
+    from majorant.report.decision_summary import dependence_summary
     from majorant.report.summary import account_summary
     from majorant.report.text import to_json
-    from majorant.report.workers_summary import dependence_summary
 
     summary = {
         "input": account_summary(backend.votes.account),

@@ -15,9 +15,8 @@ from majorant.errors import ConfigError
 from majorant.threads import THREADS_VARIABLE
 
 if TYPE_CHECKING:
-    from majorant.account import Account
     from majorant.io.options import ReadOptions
-    from majorant.votes import Votes
+    from majorant.votes import Account, Votes
 
 Command = Callable[..., Any]
 ABOUT_FILE = """FILE is CSV, TSV, JSON, JSONL or Parquet, also .gz or .zst; or several files, a folder,

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.estimate.base import DrawnEmModel
-from majorant.estimate.confusion import learned_of, start_counts, vote_rows
-from majorant.estimate.dirichlet import divergence, expected_log
+from majorant.estimate.confusion import divergence, expected_log, learned_of, start_counts, vote_rows
 from majorant.estimate.em import Prepared, Progress, most_promising, run_starts, thinned
 from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.tables import ExpectedCounts, Tables, by_worker, expect, live_columns, posterior, share_counts

@@ -8,8 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from majorant.estimate.base import EmModel
-from majorant.estimate.confusion import confusion_tables, learned_of, start_counts, vote_rows
-from majorant.estimate.dirichlet import divergence, expected_log
+from majorant.estimate.confusion import confusion_tables, divergence, expected_log, learned_of, start_counts, vote_rows
 from majorant.estimate.em import Prepared, Progress, Solution, Steps, run_em, table_fit
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import ExpectedCounts, Tables, by_worker, posterior

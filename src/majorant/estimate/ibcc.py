@@ -7,8 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from majorant.estimate.confusion import learned_of, start_counts, vote_rows
-from majorant.estimate.dirichlet import divergence, expected_log
+from majorant.estimate.confusion import divergence, expected_log, learned_of, start_counts, vote_rows
 from majorant.estimate.em import Prepared
 from majorant.estimate.fit import Fit
 from majorant.estimate.incremental import OnlineModel

@@ -27,6 +27,7 @@ class OneCoin(OnlineModel):
     `smoothing` imaginary right and wrong votes of each worker and items of each class are a prior; 0 is maximum
     likelihood.  With a symmetric prior this is the model in which weighted majority vote is optimal.
 
+    >>> from majorant.votes import Votes
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> OneCoin().fit(votes).labels()

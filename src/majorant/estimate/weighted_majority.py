@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.errors import ConfigError
-from majorant.estimate.anchors import gold_counts, prepare_gold, without_gold
+from majorant.estimate.anchor_map import gold_counts, prepare_gold, without_gold
 from majorant.estimate.confusion import coin_confusions, confusion_tables
 from majorant.estimate.em import Prepared, prepare
 from majorant.estimate.fit import Estimator, Fit, fit_of

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Note
 from majorant.errors import ConfigError, DataError
 from majorant.io.collect import Coded, collect_codes
 from majorant.io.columns import GOLD_ROLES
@@ -25,7 +24,7 @@ from majorant.io.options import MAX_CLASSES, ReadOptions
 from majorant.io.table import Table
 from majorant.io.values import decode, is_empty, is_vote, numbers_if_all
 from majorant.spreadsheet import unguarded
-from majorant.votes import Votes
+from majorant.votes import Note, Votes
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from majorant.account import Account
 from majorant.errors import ConfigError, MajorantError
 from majorant.io.formats.layout import DATA
 from majorant.io.joined import BETWEEN
@@ -20,6 +19,7 @@ from majorant.io.opening import again, layout_of, open_rows
 from majorant.io.options import ReadOptions
 from majorant.io.table import Column, Hashed, Objects, RowSource
 from majorant.io.wide import Wide
+from majorant.votes import Account
 
 LEADING = (  # parts of names of columns that could tell the expert what others think
     *(

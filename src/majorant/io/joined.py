@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from majorant.account import Note
 from majorant.errors import DataError
 from majorant.io.columns import JUDGES, Choice, bare_word
 from majorant.io.formats.base import TableFormat
 from majorant.io.frames import plain
 from majorant.io.json_values import loads
 from majorant.io.table import Column, Hashed, Objects, RowSource
+from majorant.votes import Note
 
 BETWEEN = " | "
 SUBJECT = frozenset(["model", "modelname", "system", "candidate", "provider"])

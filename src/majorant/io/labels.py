@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Note
 from majorant.errors import DataError
 from majorant.io.collect import Coded
 from majorant.io.frames import kind_key
@@ -19,6 +18,7 @@ from majorant.io.options import ReadOptions
 from majorant.io.several import written_list
 from majorant.io.values import decode, is_vote, numbers_if_all, voted
 from majorant.io.vocabulary import Codes
+from majorant.votes import Note
 
 Mask = NDArray[np.bool_]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from majorant.account import Account, Note
-from majorant.votes import Votes
+from majorant.votes import Account, Note, Votes
 
 NAMING = ("gold-unknown-items", "unlabelled-items", "silent-workers")  # notes that list items or workers
 

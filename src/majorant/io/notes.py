@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Account, Note
 from majorant.io.collect import Coded
 from majorant.io.gold import Gold
 from majorant.io.labels import LabelCodes
 from majorant.io.repeats import Resolved
 from majorant.io.values import label_notes
-from majorant.votes import IntArray, Votes
+from majorant.votes import Account, IntArray, Note, Votes
 
 LISTED = 5  # how many items, workers or labels a note names
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from majorant.account import Note
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import VOTE_ROLES, Choice, find_roles
 from majorant.io.delimited import open_delimited
@@ -30,6 +29,7 @@ from majorant.io.parquet import open_parquet
 from majorant.io.several import split_labels
 from majorant.io.table import Column, NotCodedError, RowSource, Table, TableRows, column_length, from_row
 from majorant.io.wide import Wide, detect_wide, read_wide, wide_parts
+from majorant.votes import Note
 
 Layout = dict[str, int] | Wide
 FILE = "file"  # what a column is called that holds the name of the file, without its endings

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from majorant.account import Note
 from majorant.errors import MajorantError
 from majorant.io.columns import ALIASES, VOTE_ROLES, Choice, find_roles
 from majorant.io.faults import named_faults
@@ -15,6 +14,7 @@ from majorant.io.item_columns import cell_values
 from majorant.io.opening import open_rows, open_table
 from majorant.io.options import Reading, ReadOptions
 from majorant.io.table import RowSource
+from majorant.votes import Note
 
 ROWS, LONGEST = 6, 160  # rows shown, and characters of a cell
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from majorant.account import Note
 from majorant.errors import ConfigError, DataError
 from majorant.io.values import is_empty, sort_labels
+from majorant.votes import Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

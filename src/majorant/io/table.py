@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Note
+from majorant.votes import Note
 
 ArrowArray = Any  # pyarrow ships no types
 

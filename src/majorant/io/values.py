@@ -9,10 +9,10 @@ from decimal import Decimal
 from numbers import Complex, Real
 from typing import Any
 
-from majorant.account import Note
 from majorant.io.frames import kind_key
 from majorant.io.json_values import loads
 from majorant.io.vocabulary import Known, as_list
+from majorant.votes import Note
 
 NOT_AVAILABLE = frozenset(["na", "n/a", "none", "null", "nan"])
 VOTED = frozenset((

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Note
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ALIASES, ROW_NAMES, Choice, find_roles, means
 from majorant.io.frames import coded, plain
 from majorant.io.json_values import loads
 from majorant.io.table import Objects, Plain, RowSource, Table, TableRows, column_length, from_row, numpy_view
+from majorant.votes import Note
 
 SAMPLED_ROWS = 2_000
 FEW_LABELS = 20  # more different values than that, half as many as rows, are no labels

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.io.columns import JUDGES, bare_word
-from majorant.report.dependence_text import dependence_sentence
+from majorant.report.certificate_text import dependence_sentence
 from majorant.report.text import (
     WIDTH,
     columns,

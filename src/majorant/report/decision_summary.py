@@ -13,6 +13,9 @@ from majorant.answer.answer import Answer
 from majorant.answer.calibrate import Labels
 from majorant.answer.choice import Alternative, Decision
 from majorant.answer.review import Reviewed, review_table
+from majorant.answer.workers import Workers
+from majorant.certify.certificate import Dependence
+from majorant.estimate.fit import Fit
 from majorant.gold.question import Outcome
 from majorant.pipeline import Result
 from majorant.report.certificate_summary import loss_facts
@@ -26,6 +29,8 @@ MOST_SIGNS = 300  # of an item's text
 MOST_LABELS = 6  # of an item to review
 MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
 TIE, OTHERS = "tie", "others"
+MOST_WORKERS = 500  # those with the most votes
+MOST_CONFUSIONS, MOST_CLASSES = 12, 12
 
 
 def answer_summary(answer: Answer) -> dict[str, Any]:
@@ -181,4 +186,62 @@ def slice_summary(one: Slice) -> dict[str, Any]:
         "sentence": certificate_sentence(certificate),
         "loss_anonymous": loss_facts(certificate.anonymous),
         "loss_named": None if certificate.named is None else loss_facts(certificate.named),
+    }
+
+
+def workers_summary(names: Sequence[Hashable], workers: Workers, method: str) -> dict[str, Any]:
+    """How many workers stand out and how, and the ones with the most votes."""
+    flags = [flag for one in workers.flags for flag in one]
+    busiest = np.argsort(-workers.votes_j, kind="stable")[:MOST_WORKERS]
+    return {
+        "method": method,
+        "level": workers.level,
+        "workers": len(names),
+        "unit": workers.unit,
+        "flagged": {flag: flags.count(flag) for flag in dict.fromkeys(flags)},
+        "rows": [
+            {
+                "worker": plain(names[j]),
+                "votes": int(workers.votes_j[j]),
+                **{name: number(getattr(workers, f"{name}_j")[j]) for name in NUMBERS},
+                "flags": [
+                    {"flag": flag, "evidence": evidence}
+                    for flag, evidence in zip(workers.flags[j], workers.evidence[j], strict=True)
+                ],
+            }
+            for j in busiest
+        ],
+    }
+
+
+NUMBERS = ("accuracy", "low", "high", "chance", "agreement", "weight")
+
+
+def confusions_summary(names: Sequence[Hashable], workers: Workers, fit: Fit) -> list[dict[str, Any]]:
+    """The confusion matrices of the workers with the most votes, where each has one and classes are few."""
+    if fit.confusion is None or fit.confusion.ndim != 3 or len(fit.label_values) > MOST_CLASSES:
+        return []
+    busiest = np.argsort(-workers.votes_j, kind="stable")[:MOST_CONFUSIONS]
+    return [{"worker": plain(names[j]), "matrix": fit.confusion[j].round(6).tolist()} for j in busiest]
+
+
+def dependence_summary(found: Dependence | None) -> dict[str, Any] | None:
+    """Which workers of a panel err together, and what the panel is worth."""
+    if found is None:
+        return None
+    names: list[Hashable] = list(dict.fromkeys(name for pair in found.pairs for name in pair.workers))
+    return {
+        "gate": asdict(found.gate),
+        "truth": found.truth,
+        "n_eff": asdict(found.n_eff),
+        "redundant": [plain(name) for name in found.redundant],
+        "workers": [plain(name) for name in names],
+        "pairs": [
+            {
+                "workers": [plain(name) for name in pair.workers],
+                "correlation": pair.correlation,
+                "p_value": pair.p_value,
+            }
+            for pair in found.pairs
+        ],
     }

@@ -7,17 +7,16 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from majorant.output import write_files
-from majorant.report.facts import chip, clip, estimate, fact, lookup
-from majorant.report.figures.palette import LIGHT, css_variables, scheme
-from majorant.report.figures.words import clipped
+from majorant.report.figures.canvas import LIGHT, clipped, css_variables, scheme
 from majorant.report.live_map import TEMPLATES, live_map
 from majorant.report.text import printable
-from majorant.wording import at_most
+from majorant.wording import at_most, percent, points, signed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -25,6 +24,33 @@ if TYPE_CHECKING:
 
 # What a hostile name must not be able to end or begin, and what older readers take for line ends.
 INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+NAMES = (
+    "worker",
+    "item",
+    "label",
+    "runner_up",
+    "workers",
+    "from",
+    "to",
+    "value",
+    "redundant",
+    "keep",
+    "ignored",
+    "columns",
+)
+LONGEST_NAME, LONGEST_TEXT = 120, 3000
+SIGNS = {True: "✓", False: "✗", None: "?"}
+FORMS: dict[str, Callable[[Any], str]] = {
+    "percent": percent,
+    "points": lambda value: f"{points(value)} points",
+    "bare points": points,
+    "count": lambda value: f"{value:,}",
+    "ratio": lambda value: f"{value:.2f}",
+    "whole": lambda value: f"{100 * value:g} %",
+    "gain": lambda value: signed(value).replace("-", "−"),
+    "signed": lambda value: f"{value:+.2f}".replace("-", "−"),
+    "fine": lambda value: f"{value:.3g}",
+}
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -115,3 +141,59 @@ def _embedded(facts: dict[str, Any]) -> Markup:
 
     text = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(re.sub("[<>&\u2028\u2029]", lambda sign: INERT[sign[0]], text))
+
+
+def lookup(summary: dict[str, Any], path: str) -> Any:
+    """The value at `votes.label_votes.0.votes`; None where the way ends early."""
+    value: Any = summary
+    for key in path.split("."):
+        if value is None:
+            return None
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value
+
+
+def fact(summary: dict[str, Any], path: str, form: str = "count") -> Any:
+    """A number with its address in the summary, so that a test, or a reader's script, can find it again."""
+    from markupsafe import Markup
+
+    value = lookup(summary, path)
+    if value is None:
+        return Markup('<span class="none">–</span>')
+    if isinstance(value, str):  # inf and -inf
+        value = float(value)
+    text = FORMS[form](value).replace(" ", "\u00a0")
+    return Markup('<data value="{}" data-at="{}">{}</data>').format(value, path, text)
+
+
+def estimate(summary: dict[str, Any], path: str, form: str = "percent") -> Any:
+    """A number and its interval, or the reason why there is none."""
+    from markupsafe import Markup
+
+    one = lookup(summary, path)
+    if one is None or one["value"] is None:
+        reason = "not estimated" if one is None or not one["reason"] else one["reason"]
+        return Markup('<span class="none">{}</span>').format(printable(reason))
+    value = fact(summary, f"{path}.value", form)
+    if one["low"] is None:
+        return value
+    ends = "bare points" if form == "points" else form
+    low, high = (fact(summary, f"{path}.{end}", ends) for end in ("low", "high"))
+    return Markup('{} <span class="ends">[{}, {}]</span>').format(value, low, high)
+
+
+def chip(passed: bool | None) -> str:
+    """The sign of a gate: told by its shape, not by its colour."""
+    return SIGNS[passed]
+
+
+def clip(value: Any, key: str = "") -> Any:
+    """The summary with names of a length that a page can bear; sentences may be longer."""
+    if isinstance(value, dict):
+        return {clip(str(name)): clip(one, key if key == "columns" else str(name)) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [clip(one, key) for one in value]
+    most = LONGEST_NAME if key in NAMES else LONGEST_TEXT
+    if isinstance(value, str) and len(value) > most:
+        return value[: most - 1] + "…"
+    return value

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from majorant.report.figures.words import clipped
+from majorant.report.figures.canvas import clipped
 from majorant.wording import map_reason
 
 TEMPLATES = Path(__file__).parent / "templates"

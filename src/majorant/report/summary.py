@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from majorant import __version__
-from majorant.account import Account
 from majorant.agreement import Agreement
 from majorant.answer.labels import LabelCounts
+from majorant.answer.map import MapPanel
+from majorant.answer.path import Path
 from majorant.backend import Backend
 from majorant.claims import Counts
 from majorant.estimate.fit import Fit
@@ -22,15 +23,18 @@ from majorant.report.decision_summary import (
     alternative_summary,
     answer_summary,
     confidence_summary,
+    confusions_summary,
     decision_summary,
+    dependence_summary,
     flow_summary,
     review_summary,
     slice_summary,
+    workers_summary,
 )
-from majorant.report.map_summary import map_summary, path_summary
 from majorant.report.plain import plain
 from majorant.report.plan import plan_summary
-from majorant.report.workers_summary import confusions_summary, dependence_summary, workers_summary
+from majorant.report.theory import finite
+from majorant.votes import Account
 
 SCHEMA = 3  # rises when a field changes its meaning or goes
 COEFFICIENTS = ("percent", "krippendorff", "krippendorff_ordinal", "fleiss", "cohen", "gwet")
@@ -174,3 +178,34 @@ def labels_summary(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
             {"label": plain(label), "items": int(n)} for label, n in zip(fit.label_values, counts.items_k, strict=True)
         ],
     }
+
+
+def map_summary(panels: Sequence[MapPanel]) -> list[dict[str, Any]]:
+    """The planes of the map; lines as two lists."""
+    return [
+        {
+            "title": panel.title,
+            "x_name": panel.x_name,
+            "y_name": panel.y_name,
+            "point": list(panel.point),
+            "point_margin": finite(panel.point_margin),
+            "note": panel.note,
+            "model": {
+                "prior": list(panel.prior),
+                "confusion": [list(row) for row in panel.confusion],
+                "votes": panel.n_votes,
+            },
+            "optimal": _line(panel.optimal),
+            "region": None if panel.region is None else _line(panel.region),
+        }
+        for panel in panels
+    ]
+
+
+def path_summary(path: Path) -> dict[str, Any]:
+    """The questions, both answers, the one given, and where it all ends."""
+    return {"steps": [asdict(step) for step in path.steps], "end": path.end, "outcome": path.outcome}
+
+
+def _line(line: tuple[tuple[float, ...], tuple[float, ...]]) -> dict[str, list[float]]:
+    return {"x": list(line[0]), "y": list(line[1])}

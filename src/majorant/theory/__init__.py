@@ -1,10 +1,16 @@
 """Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out."""
 
-from majorant.theory.accuracy import gap, majority_accuracy, majority_confusion, map_accuracy, map_confusion
-from majorant.theory.bracket import Bracket
-from majorant.theory.counts import central_cells_criterion
+from majorant.theory.accuracy import (
+    crew_accuracy,
+    crew_gap,
+    gap,
+    majority_accuracy,
+    majority_confusion,
+    map_accuracy,
+    map_confusion,
+)
+from majorant.theory.checks import Bracket
 from majorant.theory.crew import crew_margin, crew_witness
-from majorant.theory.crew_accuracy import crew_accuracy, crew_gap
 from majorant.theory.describe import Description, describe, describe_crew
 from majorant.theory.lattice import crew_accuracy_bracket
 from majorant.theory.margin import (
@@ -16,6 +22,7 @@ from majorant.theory.margin import (
     verdict,
 )
 from majorant.theory.monte_carlo import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
+from majorant.theory.patterns import central_cells_criterion
 from majorant.theory.region import Region, accuracy_region, one_coin_region
 from majorant.theory.two_class import OptimalVotes, handicap, optimal_votes, perturbation_radius
 

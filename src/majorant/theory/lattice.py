@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
+from majorant.theory.accuracy import scaled_crew
 from majorant.theory.binomial import EPS
-from majorant.theory.bracket import Bracket
-from majorant.theory.checks import FloatArray, safe_log
-from majorant.theory.crew_accuracy import scaled_crew
+from majorant.theory.checks import Bracket, FloatArray, safe_log
 
 REACH = 37.0  # nats on either side of the lattice; patterns beyond leave at most exp(-37) in doubt
 N_CELLS = 2**16

@@ -16,10 +16,8 @@ from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.interval import as_level
 from majorant.randomness import as_generator
-from majorant.theory.accuracy import scaled_shared
-from majorant.theory.bracket import Bracket
-from majorant.theory.checks import FloatArray, Ties, as_ties, as_vote_count, safe_log
-from majorant.theory.crew_accuracy import scaled_crew
+from majorant.theory.accuracy import scaled_crew, scaled_shared
+from majorant.theory.checks import Bracket, FloatArray, Ties, as_ties, as_vote_count, safe_log
 from majorant.theory.patterns import IntArray, deficits, log_kernel, most_votes, shares
 
 BLOCK = 2**16  # items drawn at a time

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from majorant.ask import ASKED
 from majorant.errors import MajorantError
 from majorant.io.values import whole_number
-from majorant.report.figures.palette import scheme
+from majorant.report.figures.canvas import scheme
 from majorant.report.live_map import SCRIPT, STYLE
 from majorant.report.text import printable
 from majorant.web.fields import FIELDS, NONE, PLACES, REPEATS, ROLES, in_page_words, troubled_fields

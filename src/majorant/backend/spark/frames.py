@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from majorant.account import Account
 from majorant.backend.counting import as_worker_counts, worker_query
 from majorant.backend.spark.pack import CHANGED, FACTS, Packing, Places, brought, mapped, pack, packed_schema
 from majorant.backend.spark.votes import SparkVotes
@@ -25,7 +24,7 @@ from majorant.io.repeats import Resolved
 from majorant.io.table import Table
 from majorant.io.values import is_empty, is_vote
 from majorant.limits import limit
-from majorant.votes import IntArray
+from majorant.votes import Account, IntArray
 
 BLOCK_VOTES = 1_000_000  # of a partition, more where there are many workers: a block's sums have an entry for each
 COUNTED = 10_000_000  # pairs of a worker and a label that come to the driver before it knows whether they are that

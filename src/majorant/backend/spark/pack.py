@@ -20,13 +20,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.account import Account
 from majorant.backend import Part
 from majorant.errors import DataError
 from majorant.io.notes import LISTED
 from majorant.io.table import arrow_view
 from majorant.kernels import Block
-from majorant.votes import IntArray, Votes
+from majorant.votes import Account, IntArray, Votes
 
 CHANGED = "The votes changed while Spark worked on them. Run again when nothing writes to them any more."
 COUNTS = ("items", "votes", "rows", "merged", "nameless", "bare")

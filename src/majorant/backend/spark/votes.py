@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from majorant.account import Account
 from majorant.backend.spark.pack import (
     CHANGED,
     PACKED,
@@ -32,7 +31,7 @@ from majorant.blocks import Rows, add_up
 from majorant.errors import DataError
 from majorant.kernels import Block, FloatArray
 from majorant.merge import take_items
-from majorant.votes import IntArray, Votes
+from majorant.votes import Account, IntArray, Votes
 
 T = TypeVar("T")
 TO_DRIVER = 1 << 28  # bytes of sums that may come to the driver at once; above, they are added up in two rounds

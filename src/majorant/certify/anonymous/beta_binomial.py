@@ -12,8 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import digamma, expit, gammaln, log_expit
 
-from majorant.certify.anonymous.ascent import IntArray, ascend
-from majorant.certify.anonymous.likelihood import HistogramCells, Sides
+from majorant.certify.anonymous.likelihood import HistogramCells, IntArray, Sides, ascend
 from majorant.theory.checks import FloatArray
 
 PARAMETERS = 5

@@ -8,26 +8,24 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.certify.anonymous.assumptions import (
+from majorant.certify.anonymous.breakdown import ENOUGH_POWER, Breakdown, find_breakdown
+from majorant.certify.anonymous.difficulty import SizeFinding, find_apart, find_difficulty, join
+from majorant.certify.anonymous.gates import (
     APART,
     DIFFICULTY,
     SIZES,
     assumptions,
-    not_tested,
-    untestable,
-)
-from majorant.certify.anonymous.breakdown import ENOUGH_POWER, Breakdown, find_breakdown
-from majorant.certify.anonymous.difficulty import SizeFinding, find_apart, find_difficulty, join
-from majorant.certify.anonymous.gates import (
     binomial_log_cells,
     freedom,
     independence_gate,
     misplaced,
+    not_tested,
+    sizes_gate,
+    untestable,
     weak_gate,
 )
 from majorant.certify.anonymous.independent import Finding, find_independent, main_sizes
 from majorant.certify.anonymous.likelihood import Histograms, flatten
-from majorant.certify.anonymous.sizes import sizes_gate
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim, Verdict
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError

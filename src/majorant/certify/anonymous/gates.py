@@ -9,8 +9,9 @@ import numpy as np
 from scipy.special import chdtrc, xlogy
 
 from majorant.certify.anonymous.breakdown import ENOUGH_POWER, TYPICAL, Breakdown
-from majorant.certify.anonymous.likelihood import HistogramCells, climb, log_cells, sides
-from majorant.certify.certificate import AssumptionTest
+from majorant.certify.anonymous.independent import main_sizes
+from majorant.certify.anonymous.likelihood import HistogramCells, Histograms, climb, log_cells, sides
+from majorant.certify.certificate import ITEMS_APART, AssumptionTest
 from majorant.theory.checks import FloatArray
 
 GATE_LEVEL = 0.05  # of all tests of a claim together
@@ -21,10 +22,40 @@ REPLICATES = 199
 PARAMETERS = 3
 INDEPENDENCE = "independent votes"
 UNTESTABLE = "assumes independent votes, not testable with 3 votes on every item"
-
 Refit = Callable[
     [FloatArray], FloatArray
 ]  # items (B, cells) -> log probability of each cell at the best fit (B, cells)
+TWO_CLASSES = "two classes"
+DRAWN_ANEW = "every vote comes from a worker drawn anew: all share one confusion matrix, and no items share workers"
+GUESSING = "votes are better than guessing"
+SIZES = "the number of votes on an item depends neither on the item nor on the votes seen"
+SIZES_APART = "the number of votes on an item does not depend on the votes seen"
+INDEPENDENT = "votes on an item are independent given its class"
+APART, DIFFICULTY = "independent votes, each number of votes apart", "item difficulty"
+HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
+NAME = "numbers of votes alike"
+LEVEL = 0.01
+ENOUGH = 50  # items of a number of votes, for the normal law of their means
+
+
+def assumptions(model: str) -> tuple[str, ...]:
+    """What a verdict under this model takes for granted."""
+    sizes = SIZES_APART if model == APART else SIZES
+    independent = HARD_ITEMS if model == DIFFICULTY else INDEPENDENT
+    return (TWO_CLASSES, DRAWN_ANEW, ITEMS_APART, GUESSING, sizes, independent)
+
+
+def not_tested(model: str, blind: bool) -> tuple[str, ...]:
+    """Those of them that counts alone cannot test; `blind` if independence could not be tested either."""
+    tested = {TWO_CLASSES} if blind else {TWO_CLASSES, INDEPENDENT, HARD_ITEMS}
+    return tuple(text for text in assumptions(model) if text not in tested)
+
+
+def untestable(histograms: Histograms) -> str:
+    """The condition under which a claim holds where its votes cannot test whether they are independent."""
+    sizes = [h for h in histograms if h > 1]
+    votes = "3 votes per item" if set(sizes) == {3} else "so few items or votes"
+    return f"{INDEPENDENT}, which {votes} cannot test"
 
 
 def freedom(sizes: list[int], parameters: int = PARAMETERS) -> int:
@@ -135,3 +166,42 @@ def weak_gate(gate: AssumptionTest, breakdown: Breakdown | None) -> AssumptionTe
         return gate
     seen = f"a correlation of {TYPICAL} between votes would be seen in only {breakdown.power:.0%} of cases"
     return replace(gate, passed=None, text=f"assumes independent votes: with so few items or votes, {seen}")
+
+
+def sizes_gate(histograms: Histograms) -> AssumptionTest | None:
+    """Whether the share of votes for class 0, and of pairs of them, are alike for all numbers of votes.
+
+    Both are unbiased whatever the number of votes, and however votes on an item depend on each other, if that number
+    has nothing to do with the item; so their means over items may differ by chance alone.  A Wald test (chi-square), in
+    the limit of many items.  None where there is one number of votes; not passed is what it means.
+
+    >>> sizes_gate({4: np.array([200, 50, 20, 50, 200]), 5: np.array([100, 60, 90, 90, 60, 100])}).passed
+    False
+    """
+    sizes = [h for h in main_sizes(histograms) if h >= 2 and histograms[h].sum() >= ENOUGH]
+    if len(sizes) < 2:
+        return None
+    means, weights = zip(*(_mean_and_precision(h, histograms[h]) for h in sizes), strict=True)
+    common = np.linalg.pinv(sum(weights)) @ sum(
+        (weight @ mean for mean, weight in zip(means, weights, strict=True)), start=np.zeros(2)
+    )
+    statistic = sum(
+        float((mean - common) @ weight @ (mean - common)) for mean, weight in zip(means, weights, strict=True)
+    )
+    from scipy.special import chdtrc
+
+    p_value = float(chdtrc(2 * (len(sizes) - 1), statistic))
+    passed = p_value >= LEVEL
+    found = "items with few and with many votes look alike" if passed else "items with few and with many votes differ"
+    return AssumptionTest(name=NAME, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g})")
+
+
+def _mean_and_precision(n_votes: int, items_k: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean share of votes and of pairs for class 0 over items, and the inverse of its covariance."""
+    k = np.arange(n_votes + 1.0)
+    value_2k = np.stack([k / n_votes, k * (k - 1) / (n_votes * (n_votes - 1))])
+    n_items = float(items_k.sum())
+    mean_2 = value_2k @ items_k / n_items
+    away_2k = value_2k - mean_2[:, None]
+    covariance = (away_2k * items_k) @ away_2k.T / n_items**2 + np.eye(2) / (n_items * (n_items + 1))
+    return mean_2, np.asarray(np.linalg.inv(covariance), dtype=float)

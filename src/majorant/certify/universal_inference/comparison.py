@@ -201,8 +201,7 @@ def odds(comparisons: Comparisons, class_bkq: FloatArray) -> FloatArray:
 def margins(comparisons: Comparisons, models: LogModels) -> FloatArray:
     """The smallest odds of each model, its classes named in the way that makes it largest: optimal iff > 0.
 
-    >>> from majorant.certify.universal_inference.comparison import model
-    >>> swapped = model(np.array([.5, .5]), np.array([[.2, .8], [.8, .2]]))
+    >>> swapped = LogModels(np.log([[.5, .5]]), np.log([[[.2, .8], [.8, .2]]]))
     >>> margins(count_comparisons(2, [3]), swapped).round(3).tolist()
     [1.386]
     """

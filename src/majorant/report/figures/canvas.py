@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from majorant.errors import ConfigError
-from majorant.report.figures.palette import LIGHT, with_variables
 from majorant.report.text import printable
 
 if TYPE_CHECKING:
@@ -28,6 +27,70 @@ REFERENCE = re.compile(r"(?:^|url\()#([^)]+)")
 FONT = re.compile(r"font: ([^;]*?)([\d.]+px)[^;]*")
 NUMBER = re.compile(r"-?\d+\.\d{3,}")
 COLUMNS = 3  # panels side by side in one Figure
+LIGHT = {
+    "page": "#f7f7f4",
+    "card": "#ffffff",
+    "ink": "#1c2530",
+    "soft": "#56616e",
+    "line": "#d8dde3",
+    "majority": "#1b6ca8",
+    "best": "#c2510c",
+    "good": "#14795a",
+    "zone": "#d3e6f5",
+    "heat": "#8abbe3",
+    "warm": "#f0b68a",
+    "faint": "#eef0f2",
+}
+DARK = {
+    "page": "#11151a",
+    "card": "#191f26",
+    "ink": "#e9ecef",
+    "soft": "#a5afba",
+    "line": "#37414c",
+    "majority": "#6cb4ec",
+    "best": "#f2995a",
+    "good": "#5cc9a3",
+    "zone": "#1d3a54",
+    "heat": "#2d628f",
+    "warm": "#8c5228",
+    "faint": "#232b34",
+}
+
+
+def css_variables(colours: dict[str, str]) -> str:
+    """--ink: #1c2530; and so on."""
+    return " ".join(f"--{name}: {value};" for name, value in colours.items())
+
+
+def scheme() -> str:
+    """The colours: light, dark where the reader's system is, and light on paper."""
+    light, dark = css_variables(LIGHT), css_variables(DARK)
+    return (
+        f":root {{ color-scheme: light; {light} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ color-scheme: dark; {dark} }} }}\n"
+    )
+
+
+def with_variables(svg: str) -> str:
+    """The same picture with each colour looked up in the page, so that one picture serves both schemes."""
+    for name, value in LIGHT.items():
+        svg = svg.replace(value, f"var(--{name})")
+    return svg
+
+
+def clipped(value: Any, most: int = 18) -> str:
+    """A user's value, harmless and not longer than it may be.
+
+    >>> clipped("a very long name for a worker", 10)
+    'a very lo…'
+    """
+    text = printable(" ".join(str(value)[: 4 * most].split()))
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def whole_percent(value: float) -> str:
+    """.816 as 82 %."""
+    return f"{100 * value:.0f} %"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from majorant.report.figures.canvas import Panel
-from majorant.report.figures.palette import LIGHT
-from majorant.report.figures.words import clipped
+from majorant.report.figures.canvas import LIGHT, Panel, clipped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from majorant.report.figures.canvas import Panel
-from majorant.report.figures.palette import LIGHT
-from majorant.report.figures.words import clipped, whole_percent
+from majorant.report.figures.canvas import LIGHT, Panel, clipped, whole_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

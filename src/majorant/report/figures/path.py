@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from majorant.report.figures.canvas import Panel
-from majorant.report.figures.palette import LIGHT
+from majorant.report.figures.canvas import LIGHT, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from majorant.report.figures.canvas import Panel
-from majorant.report.figures.palette import LIGHT
-from majorant.report.figures.words import whole_percent
+from majorant.report.figures.canvas import LIGHT, Panel, whole_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,8 +19,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import expit, logit
 
-from majorant.certify.anonymous.ascent import IntArray
-from majorant.certify.anonymous.likelihood import Histograms, held_cells, log_cells, log_odds, sides
+from majorant.certify.anonymous.likelihood import Histograms, IntArray, held_cells, log_cells, log_odds, sides
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.anonymous.tailored.null import (
     WIDEST,

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, gammainccinv, gammaln, log_expit, xlog1py, xlogy
 
-from majorant.certify.anonymous.ascent import IntArray
-from majorant.certify.anonymous.likelihood import HistogramCells, Histograms, flatten
+from majorant.certify.anonymous.likelihood import HistogramCells, Histograms, IntArray, flatten
 from majorant.theory.checks import FloatArray
 
 
