@@ -97,7 +97,14 @@ class FailsOnce:
         return wrapped
 
 
-@pytest.mark.parametrize("names", [("fsync",), ("replace",), ("link",), ("fsync", "replace", "link")], ids="+".join)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("fsync", "replace", "link"),
+        *(pytest.param((name,), marks=pytest.mark.long) for name in ("fsync", "replace", "link")),
+    ],
+    ids="+".join,
+)
 def test_whichever_call_fails_the_old_set_or_the_new_one_is_there_whole(sets, monkeypatch, names):
     folder, old, new = sets
     n, failures = 0, 0
