@@ -30,6 +30,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -666,10 +667,14 @@ def main() -> None:
                 ("tables", run_table, given.tables, 10),
             ):
                 batch = range(done[kind], min(done[kind] + chunk * given.processes, most))
-                for number, fault in pool.map(run, batch, chunksize=max(1, chunk // 10)):
-                    if fault is not None:
-                        done["faults"] += 1
-                        print(f"{kind} {number}: {fault}", flush=True)
+                number = batch.start - 1
+                try:
+                    for number, fault in pool.map(run, batch, chunksize=max(1, chunk // 10)):
+                        if fault is not None:
+                            done["faults"] += 1
+                            print(f"{kind} {number}: {fault}", flush=True)
+                except BrokenProcessPool:
+                    sys.exit(f"{kind} after {number}: a process died; --only or --only-table tells in which case")
                 done[kind] = max(done[kind], batch.stop)
             if given.state:
                 given.state.write_text(json.dumps(done))

@@ -11,7 +11,7 @@ from majorant.io import parquet, read
 
 def both_ways(path, monkeypatch):
     coded = read(path)
-    assert parquet._is_coded(pq.ParquetFile(path), ["item"], ["VARCHAR"])
+    assert parquet._is_coded(path, pq.ParquetFile(path), ["item"], ["VARCHAR"])
     monkeypatch.setattr(parquet, "_is_coded", lambda *_: False)
     return coded, read(path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def _coded_groups(
     try:
         with pq.ParquetFile(file.path) as opened:
             facts, n_threads = opened.metadata, thread_count(threads)
-            if not _is_coded(opened, names, types):
+            if not _is_coded(file.path, opened, names, types):
                 raise NotCodedError
         texts = [name for name, kind in zip(names, types, strict=True) if kind == "VARCHAR"]
 
@@ -84,19 +85,31 @@ def _coded_groups(
         raise NotCodedError from None
 
 
-def _is_coded(opened: Any, names: Sequence[str], types: Sequence[str]) -> bool:
+def _is_coded(path: Path, opened: Any, names: Sequence[str], types: Sequence[str]) -> bool:
     """Whether the wanted columns are whole numbers, or text that the first row group holds as a dictionary."""
-    facts, schema = opened.metadata, opened.schema_arrow
-    if not facts.num_row_groups or any(schema.names.count(name) != 1 for name in names):
+    schema = opened.schema_arrow
+    if not opened.metadata.num_row_groups or any(schema.names.count(name) != 1 for name in names):
         return False
-    first = facts.row_group(0)
-    chunks = {first.column(p).path_in_schema: first.column(p) for p in range(first.num_columns)}
+    coded = _dictionaries(path)
     return all(
-        PLAIN_TYPES.get(str(schema.field(name).type)) == kind
-        and name in chunks
-        and (kind != "VARCHAR" or chunks[name].has_dictionary_page)
+        PLAIN_TYPES.get(str(schema.field(name).type)) == kind and name in coded and (kind != "VARCHAR" or coded[name])
         for name, kind in zip(names, types, strict=True)
     )
+
+
+def _dictionaries(path: Path) -> dict[str, bool]:
+    """Which columns of the first row group have a dictionary: by DuckDB, as damaged statistics there kill Arrow."""
+    import duckdb
+
+    facts = f"parquet_metadata({path_literal(path)})"
+    try:
+        with connect(1) as connection:
+            found = connection.sql(
+                f"SELECT path_in_schema, dictionary_page_offset IS NOT NULL FROM {facts} WHERE row_group_id = 0"
+            ).fetchall()
+    except (duckdb.Error, RuntimeError, UnicodeError):
+        raise NotCodedError from None
+    return dict(found)
 
 
 def _column(column: Any) -> Column:
