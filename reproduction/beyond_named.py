@@ -9,7 +9,7 @@ import numpy as np
 from majorant.answer.gold import gold_accuracy
 from majorant.certify.named.design import worker_sets
 from majorant.estimate import Fit
-from majorant.estimate.anchor_map import AnchorMap
+from majorant.estimate.known_workers import AnchorMap
 from majorant.estimate.majority import Majority
 from majorant.theory.crew import crew_margins
 from majorant.votes import Votes

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from majorant.estimate import Fit
-from majorant.estimate.given_map import GivenMap
+from majorant.estimate.known_workers import GivenMap
 from majorant.kernels import FloatArray
 from majorant.simulate import simulate
 from majorant.theory import majority_accuracy, majority_margin, map_accuracy

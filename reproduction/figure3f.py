@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from majorant.estimate.anchor_map import AnchorMap
+from majorant.estimate.known_workers import AnchorMap
 from majorant.estimate.majority import Majority
 from majorant.votes import Votes
 from reproduction import draw

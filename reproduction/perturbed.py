@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from majorant.estimate.given_map import GivenMap
+from majorant.estimate.known_workers import GivenMap
 from majorant.estimate.majority import Majority
 from majorant.simulate import simulate
 from majorant.theory import crew_accuracy, crew_margin, majority_margin, perturbation_radius

@@ -11,8 +11,7 @@ import numpy as np
 
 from majorant.answer.gold import gold_accuracy
 from majorant.estimate import Fit
-from majorant.estimate.anchor_map import AnchorMap
-from majorant.estimate.given_map import GivenMap
+from majorant.estimate.known_workers import AnchorMap, GivenMap
 from majorant.tally import counts, tied
 from majorant.theory import majority_margin
 from majorant.votes import IntArray, Votes

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from majorant.estimate.given_map import GivenMap
+from majorant.estimate.known_workers import GivenMap
 from majorant.simulate import simulate
 from majorant.theory import majority_accuracy, majority_margin, map_accuracy
 from reproduction.item import Cell, Context, Item, Outcome, compare

@@ -8,7 +8,7 @@ import pytest
 from crowds import random_votes
 from majorant.blocks import in_memory
 from majorant.errors import ConfigError
-from majorant.estimate.anchor_map import AnchorMap
+from majorant.estimate.known_workers import AnchorMap
 from majorant.merge import take_items
 from majorant.simulate import simulate
 

@@ -5,7 +5,7 @@ import pytest
 
 from crowds import random_votes
 from majorant.errors import ConfigError
-from majorant.estimate.given_map import GivenMap
+from majorant.estimate.known_workers import GivenMap
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 

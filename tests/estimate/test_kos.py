@@ -5,7 +5,7 @@ import pytest
 
 from crowds import random_votes
 from majorant.errors import ConfigError
-from majorant.estimate.kos import KOS
+from majorant.estimate.two_class import KOS
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 

@@ -5,8 +5,8 @@ import pytest
 
 from crowds import informed_votes, random_votes
 from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate import binary
-from majorant.estimate.spectral import Spectral
+from majorant.estimate import two_class
+from majorant.estimate.two_class import Spectral
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
@@ -24,7 +24,7 @@ def dense(votes, weight):
 @pytest.mark.parametrize("by_arpack", [False, True])
 def test_ghosh_is_the_leading_singular_vector(weighted, by_arpack, monkeypatch):
     if by_arpack:
-        monkeypatch.setattr(binary, "DENSE_UP_TO", 0)
+        monkeypatch.setattr(two_class, "DENSE_UP_TO", 0)
     votes = informed_votes(np.random.default_rng(0), n_classes=2)
     weight = np.random.default_rng(1).uniform(0.5, 2, size=60) if weighted else np.ones(60)
     sign, _ = dense(votes, weight)
@@ -41,7 +41,7 @@ def test_ghosh_is_the_leading_singular_vector(weighted, by_arpack, monkeypatch):
 @pytest.mark.parametrize("by_arpack", [False, True])
 def test_dalvi_is_the_leading_eigenvector_of_the_agreements(by_arpack, monkeypatch):
     if by_arpack:
-        monkeypatch.setattr(binary, "DENSE_UP_TO", 0)
+        monkeypatch.setattr(two_class, "DENSE_UP_TO", 0)
     votes = informed_votes(np.random.default_rng(0), n_classes=2)
     sign, count = dense(votes, None)
     mean, voted = sign / np.maximum(count, 1), (count > 0).astype(float)

@@ -7,9 +7,8 @@ import pytest
 
 from crowds import random_votes
 from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate import ESTIMATORS, binary
-from majorant.estimate.binary import agreement
-from majorant.estimate.triplet import Triplet
+from majorant.estimate import ESTIMATORS, two_class
+from majorant.estimate.two_class import Triplet, agreement
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
@@ -77,8 +76,8 @@ def test_agreement_is_the_mean_product_over_common_items():
 
 def test_many_partners_are_cut_to_those_with_most_common_items(monkeypatch):
     votes, truth = simulate([0.5, 0.5], one_coin_crew(np.full(40, 0.8)), n_items=600, n_votes=5, rng=0)
-    monkeypatch.setattr(binary, "PARTNERS", 10)
-    monkeypatch.setattr(binary, "WORKERS_PER_CHUNK", 7)
+    monkeypatch.setattr(two_class, "PARTNERS", 10)
+    monkeypatch.setattr(two_class, "WORKERS_PER_CHUNK", 7)
     found = agreement("triplet", votes, np.ones(600))
     assert np.diff(found.items_ab.indptr).min() >= 10
     assert found.items_ab.nnz < 40 * 39
@@ -89,7 +88,7 @@ def test_many_partners_are_cut_to_those_with_most_common_items(monkeypatch):
 def test_dense_and_sparse_look_up_agree(monkeypatch):
     votes, _ = simulate([0.5, 0.5], one_coin_crew(np.linspace(0.6, 0.9, 20)), n_items=300, n_votes=4, rng=0)
     expected = Triplet().fit(votes).skill
-    monkeypatch.setattr("majorant.estimate.triplet.DENSE_UP_TO", 0)
+    monkeypatch.setattr("majorant.estimate.two_class.DENSE_PARTNERS", 0)
     np.testing.assert_array_equal(Triplet().fit(votes).skill, expected)
 
 

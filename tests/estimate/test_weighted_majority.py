@@ -5,7 +5,7 @@ import pytest
 
 from crowds import random_votes
 from majorant.errors import ConfigError
-from majorant.estimate.weighted_majority import WeightedMajority
+from majorant.estimate.known_workers import WeightedMajority
 from majorant.votes import Votes
 
 

@@ -12,8 +12,8 @@ from majorant.answer.combine import COMBINATION, Combination, combination
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS
-from majorant.estimate.anchor_map import AnchorMap
 from majorant.estimate.fit import Fit
+from majorant.estimate.known_workers import AnchorMap
 from majorant.interval import as_level
 from majorant.randomness import as_generator
 from majorant.tabular import Records

@@ -172,7 +172,7 @@ def vote_weights(votes: Votes, fit: Fit) -> tuple[FloatArray, str]:
 
     >>> votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
     >>> crew = np.array([[[.8, .2], [.2, .8]], [[.5, .5], [.5, .5]]])
-    >>> from majorant.estimate.given_map import GivenMap
+    >>> from majorant.estimate.known_workers import GivenMap
     >>> fit = GivenMap(prior=[.5, .5], confusion=crew).fit(votes)
     >>> [round(w, 3) for w in vote_weights(votes, fit)[0].tolist()]
     [1.386, 0.0]

@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from majorant.errors import ConfigError, DataError
-from majorant.estimate import dawid_skene, glad, kos, mace, majority, one_coin, spectral, spectral_em, weighted_votes
+from majorant.estimate import dawid_skene, glad, mace, majority, one_coin, spectral_em, two_class, weighted_votes
 from majorant.estimate.fit import Fit
-from majorant.estimate.given_map import GivenMap
+from majorant.estimate.known_workers import GivenMap
 from majorant.io import as_votes
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
@@ -342,7 +342,7 @@ class KOS(_Aggregator):
     random_state: int = 0
 
     def _model(self, votes: Votes) -> Fit:
-        return kos.KOS(max_iter=self.n_iter).fit(votes, rng=self.random_state)
+        return two_class.KOS(max_iter=self.n_iter).fit(votes, rng=self.random_state)
 
 
 @dataclass(eq=False)
@@ -360,7 +360,7 @@ class MMSR(_Skilled):
 
     def _model(self, votes: Votes) -> Fit:
         if len(votes.labels) == 2:
-            return spectral.Spectral().fit(votes)
+            return two_class.Spectral().fit(votes)
         return spectral_em.SpectralEm(max_iter=self.n_iter, tol=max(self.tol, 1e-10)).fit(
             votes, rng=self.random_state or 0
         )

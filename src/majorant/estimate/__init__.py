@@ -7,28 +7,24 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from majorant.errors import ConfigError
-from majorant.estimate.anchor_map import AnchorMap
 from majorant.estimate.bwa import BWA
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.ebcc import EBCC
 from majorant.estimate.fit import Estimator, Fit
-from majorant.estimate.given_map import GivenMap
 from majorant.estimate.glad import GLAD
 from majorant.estimate.hierarchical import Hierarchical
 from majorant.estimate.iaa import IAA
 from majorant.estimate.ibcc import IBCC
-from majorant.estimate.kos import KOS
+from majorant.estimate.known_workers import AnchorMap, GivenMap, WeightedMajority
 from majorant.estimate.la import LaOnePass, LaTwoPass
 from majorant.estimate.mace import MACE
 from majorant.estimate.majority import Majority
 from majorant.estimate.one_coin import OneCoin
 from majorant.estimate.online import State, polish, update
 from majorant.estimate.shared import SharedConfusion
-from majorant.estimate.spectral import Spectral
 from majorant.estimate.spectral_em import SpectralEm
 from majorant.estimate.state_file import load_state, save_state
-from majorant.estimate.triplet import Triplet
-from majorant.estimate.weighted_majority import WeightedMajority
+from majorant.estimate.two_class import KOS, Spectral, Triplet
 from majorant.estimate.weighted_votes import IWMV, Wawa, ZeroBasedSkill
 
 METHODS: tuple[type[Estimator], ...] = (
