@@ -36,7 +36,14 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "two classes, a panel",
+        "three classes, a crowd",
+        pytest.param("three classes, a panel", marks=pytest.mark.long),
+    ],
+)
 def test_the_loss_of_every_claim_includes_ties(name):
     prior, confusion, n_votes, crowd = CASES[name]
     share, tied_lost, lost, right = exact(prior, confusion, n_votes)
