@@ -16,7 +16,7 @@ ADVICE = {
     "more votes": "It takes more votes; a better rule saves none of them.",
     "both": "The best rule saves votes.",
     "know who votes": "No more votes are needed: the best rule that knows who voted reaches it with those you have.",
-    "doubtful": "The data say otherwise, so expect less.",
+    "doubtful": "The data put that in doubt, so expect less.",
     "out of reach": "No number of votes up to this limit reaches it: better workers or instructions would.",
 }
 
