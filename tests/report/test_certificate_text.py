@@ -358,7 +358,7 @@ def test_notes_on_the_input_go_to_standard_error(run, arguments):
 def test_plan_command(run):
     code, text, err = run("plan", "--target", ".9", "--price", ".05")
     assert (code, err) == (0, "")
-    assert text.startswith("Being right on 90 % of the items takes ")
+    assert text.startswith("If votes are independent, being right on 90 % of the items takes ")
     assert "price per item" in text
     assert "Keep " in text
     code, printed, _ = run("plan", "--target", ".9", "--json")

@@ -53,10 +53,11 @@ def _sentence(plan: Plan) -> str:
         return f"more than {len(plan.points)} votes" if needed is None else count(needed, "vote")
 
     now = "" if plan.votes_now is None else f" You have {plan.votes_now:.3g}."
-    start, takes = ("Being", "takes") if not plan.doubts else (f"If {one_of(plan.doubts)}, being", "would take")
+    condition, takes = (one_of(plan.doubts), "would take") if plan.doubts else ("votes are independent", "takes")
     return (
-        f"{start} right on {100 * plan.target:g} % of the items {takes} {votes(plan.majority_votes)} per item by "
-        f"majority, {votes(plan.best_votes)} by the best rule that ignores who voted.{now} {ADVICE[plan.advice]}"
+        f"If {condition}, being right on {100 * plan.target:g} % of the items {takes} {votes(plan.majority_votes)} per "
+        f"item by majority, {votes(plan.best_votes)} by the best rule that ignores who voted.{now} "
+        f"{ADVICE[plan.advice]}"
     )
 
 
