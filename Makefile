@@ -57,9 +57,12 @@ fuzz: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python -m corpus.fuzz --state .fuzz-state.json --processes $$(getconf _NPROCESSORS_ONLN)
 
 # Chromium is taken from the machine; the two packages that drive it stay in .browser. Without them the test is skipped.
+# Debian's npm conflicts with the Node.js of others, which brings its own: only what is missing is installed.
 browser:
-	@command -v chromium || command -v chromium-browser || command -v google-chrome || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -q -y --no-install-recommends chromium nodejs npm; } || { echo "Install Chromium, or run make browser as root on Debian." >&2; exit 1; }
-	@command -v npm >/dev/null || { echo "npm is missing: install Node.js." >&2; exit 1; }
+	@missing=; \
+	command -v chromium || command -v chromium-browser || command -v google-chrome || missing=chromium; \
+	command -v npm || missing="$$missing nodejs npm"; \
+	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -q -y --no-install-recommends $$missing; } || { echo "Install $$missing, or run make browser as root on Debian." >&2; exit 1; }
 	npm install --prefix .browser --no-save --no-audit --no-fund playwright-core@1 axe-core@4
 
 # Without PySpark or Java the tests on Spark are skipped.
