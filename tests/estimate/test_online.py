@@ -14,7 +14,7 @@ from majorant.estimate import ESTIMATORS, load_state, polish, save_state, update
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.ibcc import IBCC
 from majorant.estimate.one_coin import OneCoin
-from majorant.estimate.state_file import state_bytes
+from majorant.estimate.online import state_bytes
 from majorant.merge import take_items
 from majorant.votes import Account, Votes
 
@@ -295,7 +295,7 @@ EMPTY = {
 
 
 def load_state_of(content):
-    from majorant.estimate.state_file import state_of
+    from majorant.estimate.online import state_of
 
     return state_of(content, "here")
 

@@ -7,10 +7,18 @@ import pytest
 
 from crowds import random_votes
 from majorant.errors import ConfigError
-from majorant.estimate.batched import em_step, vote_matrix, weighting
 from majorant.estimate.dawid_skene import DawidSkene
-from majorant.estimate.newton import _as_shares, _packed, _unpacked, newton_method
-from majorant.estimate.resampled import _params, refit_dawid_skene
+from majorant.estimate.resampled import (
+    _as_shares,
+    _packed,
+    _params,
+    _unpacked,
+    em_step,
+    newton_method,
+    refit_dawid_skene,
+    vote_matrix,
+    weighting,
+)
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin
@@ -34,7 +42,7 @@ def crowd(n_classes, n_items=400):
 @pytest.mark.parametrize("newton", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_each_fit_is_the_estimators(n_classes, newton, monkeypatch):
-    monkeypatch.setattr("majorant.estimate.newton.CLOSE", 1e-6)
+    monkeypatch.setattr("majorant.estimate.resampled.CLOSE", 1e-6)
     for many in ("", "_OF_MANY"):
         monkeypatch.setattr(f"majorant.estimate.resampled.PRECISION{many}", 1e-6)
         monkeypatch.setattr(f"majorant.estimate.resampled.MAX_ITER{many}", 3_000)
@@ -96,10 +104,10 @@ def test_the_bootstrap_is_that_of_fits_run_to_the_end(n_workers, n_items):
 def test_single_precision_is_close_enough(monkeypatch):
     votes = simulate([0.4, 0.6], one_coin_crew(np.linspace(0.6, 0.9, 30)), 6_000, 3, rng=1).votes
     fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(6_000), 40)
-    monkeypatch.setattr("majorant.estimate.newton.CLOSE", 1e-9)
+    monkeypatch.setattr("majorant.estimate.resampled.CLOSE", 1e-9)
     exact = refit_dawid_skene(votes, weight_bi, fit)
     monkeypatch.undo()
-    monkeypatch.setattr("majorant.estimate.batched.MANY", 0)
+    monkeypatch.setattr("majorant.estimate.resampled.MANY", 0)
     found = refit_dawid_skene(votes, weight_bi, fit)
     for a, b in ((found.confusion, exact.confusion), (found.prior_bk, exact.prior_bk)):
         assert not np.array_equal(a, b)
@@ -142,7 +150,7 @@ def test_chunks_of_weightings_change_nothing(monkeypatch):
     fit, weights = DawidSkene().fit(votes), resampled(votes, np.ones(400), 5)
     together = refit_dawid_skene(votes, weights, fit)
     monkeypatch.setattr("majorant.estimate.resampled.AT_ONCE", 1)
-    monkeypatch.setattr("majorant.estimate.batched.ITEMS_PER_BLOCK", 7)
+    monkeypatch.setattr("majorant.estimate.resampled.ITEMS_PER_BLOCK", 7)
     apart = refit_dawid_skene(votes, weights, fit)
     np.testing.assert_allclose(together.confusion, apart.confusion, atol=1e-9)
 

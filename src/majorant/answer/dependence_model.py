@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from majorant.blocks import vote_columns
-from majorant.estimate.confusion import vote_rows
 from majorant.estimate.hierarchical import Hierarchical, tilt
-from majorant.estimate.tables import by_worker
+from majorant.estimate.tables import by_worker, vote_rows
 from majorant.kernels import FloatArray, shares, softmax_rows
 from majorant.votes import IntArray, Votes
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from majorant.answer.calibrate import Calibration, as_calibrated
 from majorant.answer.labels import DIGITS, two_best
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
-from majorant.estimate.confusion import coin_confusions
 from majorant.estimate.fit import NO_LABEL, Fit, leaders
 from majorant.estimate.majority import Majority
+from majorant.estimate.tables import coin_confusions
 from majorant.frozen import lock
 from majorant.kernels import FloatArray, shares
 from majorant.merge import take_items

@@ -143,9 +143,9 @@ def _aggregate_more(
 
 def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:
     """The votes that were labelled, their fit, and the new content of the state file."""
-    from majorant.estimate import online, state_file
+    from majorant.estimate import online
 
-    fit = online.fit_online(votes, method, state_file.load_state(path) if path.exists() else None)
+    fit = online.fit_online(votes, method, online.load_state(path) if path.exists() else None)
     after = fit.state()
     if polish:
         fit = online.polish(after)
@@ -153,7 +153,7 @@ def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Vote
         votes = online.remembered_votes(after)
     elif after.items:
         votes = online.votes_of_items(after, votes.items)
-    return votes, fit, state_file.state_bytes(after)
+    return votes, fit, online.state_bytes(after)
 
 
 def _write(

@@ -20,10 +20,9 @@ from majorant.estimate.la import LaOnePass, LaTwoPass
 from majorant.estimate.mace import MACE
 from majorant.estimate.majority import Majority
 from majorant.estimate.one_coin import OneCoin
-from majorant.estimate.online import State, polish, update
+from majorant.estimate.online import State, load_state, polish, save_state, update
 from majorant.estimate.shared import SharedConfusion
 from majorant.estimate.spectral_em import SpectralEm
-from majorant.estimate.state_file import load_state, save_state
 from majorant.estimate.two_class import KOS, Spectral, Triplet
 from majorant.estimate.weighted_votes import IWMV, Wawa, ZeroBasedSkill
 

@@ -8,8 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from majorant.estimate.base import EmModel
-from majorant.estimate.confusion import learned_of
+from majorant.estimate.base import EmModel, learned_of
 from majorant.estimate.em import Prepared, Progress, climb
 from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.tables import Totals, vote_shares

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from majorant.estimate.confusion import ConfusionModel, ConfusionParams, params_of
+from majorant.estimate.base import ConfusionModel, ConfusionParams, params_of
 from majorant.estimate.em import Prepared
 from majorant.estimate.fit import Fit
-from majorant.estimate.incremental import OnlineModel
+from majorant.estimate.online import OnlineModel
 from majorant.votes import Votes
 
 

@@ -9,11 +9,21 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.estimate.base import DrawnEmModel
-from majorant.estimate.confusion import divergence, expected_log, learned_of, start_counts, vote_rows
+from majorant.estimate.base import DrawnEmModel, learned_of, start_counts
 from majorant.estimate.em import Prepared, Progress, most_promising, run_starts, thinned
 from majorant.estimate.fit import Fit, fit_of
-from majorant.estimate.tables import ExpectedCounts, Tables, by_worker, expect, live_columns, posterior, share_counts
+from majorant.estimate.tables import (
+    ExpectedCounts,
+    Tables,
+    by_worker,
+    divergence,
+    expect,
+    expected_log,
+    live_columns,
+    posterior,
+    share_counts,
+    vote_rows,
+)
 from majorant.kernels import Block, FloatArray, shares
 from majorant.theory.checks import safe_log
 from majorant.votes import Votes

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine, add_up
-from majorant.estimate.base import EmModel
-from majorant.estimate.confusion import learned_of
+from majorant.estimate.base import EmModel, learned_of
 from majorant.estimate.em import Prepared, Progress, climb, prepare
 from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.tables import sum_of_logs

@@ -7,11 +7,19 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from majorant.estimate.base import EmModel
-from majorant.estimate.confusion import confusion_tables, divergence, expected_log, learned_of, start_counts, vote_rows
+from majorant.estimate.base import EmModel, learned_of, start_counts
 from majorant.estimate.em import Prepared, Progress, Solution, Steps, run_em, table_fit
 from majorant.estimate.fit import Fit
-from majorant.estimate.tables import ExpectedCounts, Tables, by_worker, posterior
+from majorant.estimate.tables import (
+    ExpectedCounts,
+    Tables,
+    by_worker,
+    confusion_tables,
+    divergence,
+    expected_log,
+    posterior,
+    vote_rows,
+)
 from majorant.kernels import Block, FloatArray, scatter, shares
 from majorant.votes import Votes
 

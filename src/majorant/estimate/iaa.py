@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate.confusion import map_fit
+from majorant.estimate.base import map_fit
 from majorant.estimate.em import Prepared, prepare
 from majorant.estimate.fit import Estimator, Fit
 from majorant.kernels import Block, FloatArray, gather, shares, weighted_sum

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from majorant.estimate.confusion import divergence, expected_log, learned_of, start_counts, vote_rows
+from majorant.estimate.base import learned_of, start_counts
 from majorant.estimate.em import Prepared
 from majorant.estimate.fit import Fit
-from majorant.estimate.incremental import OnlineModel
-from majorant.estimate.tables import ExpectedCounts, Tables, by_worker
+from majorant.estimate.online import OnlineModel
+from majorant.estimate.tables import ExpectedCounts, Tables, by_worker, divergence, expected_log, vote_rows
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
 

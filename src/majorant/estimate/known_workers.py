@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
 from majorant.errors import ConfigError
-from majorant.estimate.confusion import coin_confusions, confusion_tables, map_fit
+from majorant.estimate.base import class_prior, item_rows, map_fit
 from majorant.estimate.em import Prepared, prepare
 from majorant.estimate.fit import Estimator, Fit, fit_of
-from majorant.estimate.tables import ExpectedCounts, Tables, posterior
-from majorant.estimate.weighted import class_prior, item_rows
+from majorant.estimate.tables import ExpectedCounts, Tables, coin_confusions, confusion_tables, posterior
 from majorant.kernels import Block, FloatArray, gather, scatter, shares, softmax_rows, weighted_sum
 from majorant.theory.checks import as_confusion, as_crew, safe_log
 from majorant.votes import IntArray, Votes

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
+from majorant.estimate.base import class_shares, item_weights, linear_posterior
 from majorant.estimate.em import prepare
 from majorant.estimate.fit import TIE_TOLERANCE, Estimator, Fit, fit_of
 from majorant.estimate.online import State, joined, kept
-from majorant.estimate.weighted import class_shares, item_weights, linear_posterior
 from majorant.kernels import FloatArray, shares
 from majorant.votes import IntArray, Votes
 

@@ -7,11 +7,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from majorant.estimate.base import DrawnEmModel
-from majorant.estimate.confusion import confusion_tables, divergence, expected_log, learned_of, start_counts
+from majorant.estimate.base import DrawnEmModel, learned_of, start_counts
 from majorant.estimate.em import Prepared, Progress, Solution, run_em, run_starts, table_fit
 from majorant.estimate.fit import Fit
-from majorant.estimate.tables import ExpectedCounts, Tables, expect
+from majorant.estimate.tables import ExpectedCounts, Tables, confusion_tables, divergence, expect, expected_log
 from majorant.kernels import FloatArray, shares
 from majorant.votes import Votes
 

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from majorant.estimate.confusion import coin_confusions, confusion_tables
-from majorant.estimate.incremental import OnlineModel
-from majorant.estimate.tables import ExpectedCounts, Tables
+from majorant.estimate.online import OnlineModel
+from majorant.estimate.tables import ExpectedCounts, Tables, coin_confusions, confusion_tables
 from majorant.kernels import FloatArray, shares
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine, MemoryEngine
-from majorant.estimate.base import EmModel
-from majorant.estimate.confusion import ConfusionModel, ConfusionParams, params_of
+from majorant.estimate.base import ConfusionModel, ConfusionParams, EmModel, params_of
 from majorant.estimate.em import Prepared, Progress, prepare, run_em, table_fit
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import count_totals

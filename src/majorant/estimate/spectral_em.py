@@ -9,8 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate.base import DrawnEmModel
-from majorant.estimate.confusion import ConfusionModel, ConfusionParams, params_of
+from majorant.estimate.base import ConfusionModel, ConfusionParams, DrawnEmModel, params_of
 from majorant.estimate.em import Prepared, Progress, run_em, table_fit
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import expect

@@ -3,7 +3,8 @@
 The table holds log P(label | class) for each (worker, label), a row each, and latent class, a column each.  Latent
 classes are the user's classes, or finer ones (G = classes * subtypes, subtypes of one class side by side).  With two
 of them the pass works in log-odds: one column, one exponential per item, one array in which all happens, and the sums
-of the first class follow by subtraction from the totals.
+of the first class follow by subtraction from the totals.  What confusion matrices, or Dirichlet distributions of them,
+say in such tables stands at the end.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from majorant.blocks import Engine
 from majorant.kernels import Block, FloatArray, gather, scatter, shares, softmax_rows, weighted_sum
+from majorant.theory.checks import safe_log
 from majorant.votes import IntArray
 
 MANY_VOTES = 64  # on an item; beyond, it is not asked which subtypes can matter
@@ -249,3 +251,51 @@ def _with_first_class(sums: PassSums, totals: Totals, evidence: float) -> Expect
     votes_jgl[:, 1] = sums.votes_cg.reshape(shape)
     items = float(sums.items_g)
     return ExpectedCounts(votes_jgl, np.array([max(totals.items - items, 0.0), items]), evidence)
+
+
+def confusion_tables(confusion_jkl: FloatArray, prior_k: FloatArray) -> Tables:
+    """Log-probabilities of each vote under each class, and of the classes."""
+    return Tables(vote_rows(safe_log(confusion_jkl)), safe_log(prior_k))
+
+
+def vote_rows(value_jgl: FloatArray) -> FloatArray:
+    """An array by worker, latent class and label as a table: a row for each (worker, label), a column a class."""
+    n_workers, n_latent, n_labels = value_jgl.shape
+    return value_jgl.transpose(0, 2, 1).reshape(n_workers * n_labels, n_latent)
+
+
+def coin_confusions(accuracy_j: FloatArray, n_classes: int) -> FloatArray:
+    """The confusion matrices, (J, K, K), of workers right with accuracy_j and else giving any wrong label alike."""
+    if n_classes == 1:
+        return np.ones((len(accuracy_j), 1, 1))
+    wrong_j = (1 - accuracy_j) / (n_classes - 1)
+    return wrong_j[:, None, None] + (accuracy_j - wrong_j)[:, None, None] * np.eye(n_classes)
+
+
+def expected_log(alpha: FloatArray) -> FloatArray:
+    """E log p for p drawn from Dirichlet(alpha).
+
+    >>> expected_log(np.array([1.0, 1.0])).tolist()
+    [-1.0, -1.0]
+    """
+    from scipy.special import digamma
+
+    total = alpha @ np.ones(alpha.shape[-1])
+    return np.asarray(digamma(alpha) - digamma(total)[..., None])
+
+
+def divergence(alpha: FloatArray, base: FloatArray, log_alpha: FloatArray | None = None) -> float:
+    """The sum over rows of KL(Dirichlet(alpha) || Dirichlet(base)); `base` may have fewer rows and is repeated.
+
+    `log_alpha` is `expected_log(alpha)`, where it is known already.
+
+    >>> round(divergence(np.array([[2.0, 1.0], [1.0, 1.0]]), np.array([1.0, 1.0])), 6)  # log 2 - 1/2, and nothing
+    0.193147
+    """
+    from scipy.special import gammaln
+
+    ones_l = np.ones(alpha.shape[-1])
+    rows = gammaln(alpha @ ones_l) - gammaln(alpha) @ ones_l
+    rows = rows - (gammaln(base @ ones_l) - gammaln(base) @ ones_l)
+    log_alpha = expected_log(alpha) if log_alpha is None else log_alpha
+    return float(rows.sum() + ((alpha - base) * log_alpha).sum())

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate.confusion import coin_confusions, confusion_tables
+from majorant.estimate.base import class_shares, item_rows, item_weights
 from majorant.estimate.em import prepare
 from majorant.estimate.fit import Estimator, Fit, fit_of
-from majorant.estimate.tables import posterior
-from majorant.estimate.weighted import class_shares, item_rows, item_weights
+from majorant.estimate.tables import coin_confusions, confusion_tables, posterior
 from majorant.kernels import FloatArray, shares
 from majorant.randomness import as_generator
 from majorant.votes import IntArray, Votes

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine
-from majorant.estimate.base import Iterative
-from majorant.estimate.confusion import coin_confusions
+from majorant.errors import ConfigError
+from majorant.estimate.base import Iterative, item_rows, linear_posterior, weight_table
 from majorant.estimate.em import Prepared, Progress, Solution, prepare
-from majorant.estimate.fit import Estimator, Fit, fit_of
-from majorant.estimate.weighted import agreements, linear_posterior, ratio, skill_of, voted_shares, worker_totals
-from majorant.kernels import FloatArray
+from majorant.estimate.fit import TIE_TOLERANCE, Estimator, Fit, fit_of
+from majorant.estimate.tables import coin_confusions
+from majorant.kernels import FloatArray, gather, scatter, shares
 from majorant.votes import Votes
 
 
@@ -147,3 +147,44 @@ def _agreement(prepared: Prepared, weight_j: FloatArray) -> tuple[FloatArray, fl
     """The share of each worker's votes that win the weighted vote (chance where there are none), and that of all."""
     right_j, votes_j = agreements(prepared, weight_j), worker_totals(prepared)
     return ratio(right_j, votes_j, 1 / prepared.totals.n_labels), float(right_j.sum() / max(votes_j.sum(), 1.0))
+
+
+def voted_shares(prepared: Prepared, weight_j: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Each label's share of an item's votes, where worker j counts weight_j >= 0 times; and the class shares."""
+    table = weight_table(weight_j, prepared.totals.n_labels)
+    return item_rows(prepared, lambda block: shares(gather(block, table)))
+
+
+def agreements(prepared: Prepared, weight_j: FloatArray) -> FloatArray:
+    """How many votes of each worker are for the label that wins the weighted vote; a tie credits each best evenly."""
+    n_classes = prepared.totals.n_labels
+    largest = np.abs(weight_j).max(initial=0.0)
+    table = weight_table(weight_j / largest if largest > 0 else weight_j, n_classes)
+    credit_cl = prepared.engine.map_sum(lambda block: scatter(block, winners(gather(block, table))))
+    return np.asarray(np.einsum("jkk->j", credit_cl.reshape(-1, n_classes, n_classes)))
+
+
+def winners(score_ik: FloatArray) -> FloatArray:
+    """1 for the best class of each row, split evenly where several are best."""
+    top_i = score_ik[:, 0].copy()
+    for k in range(1, score_ik.shape[1]):
+        np.maximum(top_i, score_ik[:, k], out=top_i)
+    return shares((score_ik >= (top_i - TIE_TOLERANCE)[:, None]).astype(float))
+
+
+def worker_totals(prepared: Prepared) -> FloatArray:
+    """How many votes each worker gave, items counted as often as they weigh."""
+    totals = prepared.totals
+    return np.asarray(totals.votes_c.reshape(totals.n_workers, totals.n_labels).sum(axis=1))
+
+
+def ratio(part_j: FloatArray, whole_j: FloatArray, otherwise: float) -> FloatArray:
+    """part / whole, and `otherwise` where the whole is 0."""
+    return np.asarray(np.divide(part_j, whole_j, out=np.full(len(part_j), otherwise), where=whole_j > 0))
+
+
+def skill_of(start: Fit, votes: Votes) -> FloatArray:
+    """The skills of an earlier fit to the same workers, to start from."""
+    if start.skill is None or len(start.skill) != len(votes.workers):
+        raise ConfigError(f"start: a {start.method} fit has no skills for these {len(votes.workers)} workers.")
+    return start.skill

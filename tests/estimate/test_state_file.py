@@ -3,8 +3,7 @@
 import pytest
 
 from majorant.errors import DataError
-from majorant.estimate.online import State
-from majorant.estimate.state_file import state_bytes, state_of
+from majorant.estimate.online import State, state_bytes, state_of
 
 STATE = State(method="la-one-pass", workers=("w",), labels=("n", "y"), arrays={"right": [1.0], "given": [2.0]})
 
