@@ -15,7 +15,7 @@ from majorant.certify.named.bootstrap import Case
 from majorant.certify.named.claim import named_claim
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
-from majorant.merge import merge_equal_items
+from majorant.items import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.votes import Votes

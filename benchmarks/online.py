@@ -15,7 +15,7 @@ from majorant.datasets import REGISTRY, load, local_path
 from majorant.estimate import ESTIMATORS, polish, update
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.online import state_bytes, state_of
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.votes import Votes
 from tally import simulated
 

@@ -20,7 +20,7 @@ from majorant.certify.universal_inference.e_values import with_e_values
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
-from majorant.merge import merge_equal_items
+from majorant.items import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.votes import Votes

@@ -24,7 +24,7 @@ from majorant.backend import MemoryBackend
 from majorant.certify.certificate import Claim
 from majorant.certify.gold.claim import claim_from_cells
 from majorant.claims import gather
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.pipeline import Result
 from majorant.votes import Votes
 from majorant.wording import signed

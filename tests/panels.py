@@ -10,7 +10,7 @@ from majorant.certify.named.by_gold import GoldItems
 from majorant.certify.named.scores import label_matrix
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.votes import Votes
 
 

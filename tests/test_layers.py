@@ -12,27 +12,21 @@ import majorant
 ROOT = Path(majorant.__file__).parent
 EVERYONE = (
     "database",
-    "defaults",
     "errors",
-    "frozen",
-    "interval",
     "limits",
-    "randomness",
-    "spreadsheet",
     "tabular",
     "threads",
+    "values",
     "wording",
     "__version__",
 )  # import nothing
 BELOW_PIPELINE = (
-    "theory votes kernels blocks merge io datasets tally agreement simulate estimate "
-    "certify claims slices gold answer plan backend atomic output hash_sampling"
+    "theory votes kernels blocks items io datasets tally agreement simulate estimate "
+    "certify claims slices gold answer plan backend atomic output"
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(
-        ("defaults", "frozen", "tabular", "interval", "limits", "spreadsheet", "randomness", "threads", "wording"), ""
-    ),
+    **dict.fromkeys(("tabular", "limits", "threads", "values", "wording"), ""),
     "database": "",
     "atomic": "",
     "output": "atomic votes",
@@ -40,21 +34,20 @@ MAY_IMPORT = {
     "votes": "",
     "kernels": "votes",
     "blocks": "votes kernels",
-    "merge": "votes kernels blocks",
+    "items": "votes kernels blocks",
     "io": "votes",
     "datasets": "io votes",
-    "tally": "votes kernels blocks merge",
+    "tally": "votes kernels blocks items",
     "agreement": "io tally votes",
     "simulate": "votes theory",
-    "estimate": "theory io votes tally blocks kernels merge atomic",
-    "certify": "theory tally estimate.fit estimate.squarem votes merge",
-    "gold": "blocks io kernels hash_sampling merge output backend tally estimate votes",
-    "hash_sampling": "votes",
-    "answer": "certify gold estimate io hash_sampling tally votes theory kernels blocks merge backend",
+    "estimate": "theory io votes tally blocks kernels items atomic",
+    "certify": "theory tally estimate.fit estimate.squarem votes items",
+    "gold": "blocks io kernels items output backend tally estimate votes",
+    "answer": "certify gold estimate io items tally votes theory kernels blocks backend",
     "plan": "theory certify estimate io votes",
-    "claims": "backend certify estimate io kernels merge tally votes",
-    "slices": "backend certify claims merge tally votes",
-    "backend": "atomic blocks estimate io kernels hash_sampling merge output tally votes",
+    "claims": "backend certify estimate io kernels items tally votes",
+    "slices": "backend certify claims items tally votes",
+    "backend": "atomic blocks estimate io kernels items output tally votes",
     "spark": "answer backend certify claims estimate tally votes",  # a frame in place of votes
     "pipeline": BELOW_PIPELINE,
     "ask": f"pipeline {BELOW_PIPELINE}",  # the loop back

@@ -10,18 +10,16 @@ import numpy as np
 from majorant.answer.answer import FIRST_BATCH
 from majorant.answer.combine import COMBINATION
 from majorant.backend import Backend, as_backend
-from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.gold.accuracy import AIM
 from majorant.gold.correct import MEMBERS
 from majorant.gold.design import Design
 from majorant.gold.draw import draw_accuracy, draw_close_calls, draw_rules
 from majorant.gold.draw_correction import draw_correction
-from majorant.interval import as_level
 from majorant.io import Reading
 from majorant.io.tasks import ExpertAnswer
 from majorant.pipeline import AUTO, member_fits, rule_fit
-from majorant.randomness import as_seed
+from majorant.values import LEVEL, TOLERANCE, as_level, as_seed
 
 BETWEEN = ("majority", AUTO)
 RACE = ("majority", AUTO, "dawid-skene", "one-coin")

@@ -25,17 +25,15 @@ from majorant.certify.named.homogeneity import workers_differ
 from majorant.certify.named.multiclass import align, multiclass_claim
 from majorant.certify.named.panel import panel_claim
 from majorant.certify.universal_inference.e_values import with_e_values
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
-from majorant.interval import as_level
 from majorant.io import Reading
-from majorant.merge import merge_equal_items, take_items
-from majorant.randomness import as_generator
+from majorant.items import merge_equal_items, take_items
 from majorant.tally import Patterns, two_class_histograms
+from majorant.values import LEVEL, as_generator, as_level
 from majorant.votes import IntArray, Votes
 from majorant.wording import ONE_LABEL, at_level, of_a_sample, void_sentence
 

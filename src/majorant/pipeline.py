@@ -41,7 +41,6 @@ from majorant.claims import (
     sample_codes,
     votes_of_items,
 )
-from majorant.defaults import LEVEL, TARGET, TOLERANCE, WORKER_METHOD
 from majorant.errors import DataError
 from majorant.estimate import Fit, estimator_named, method_named
 from majorant.gold.corrected import CORRECTED, CorrectedRule, corrected_fit
@@ -49,16 +48,25 @@ from majorant.gold.design import Design, Recognised, recognise
 from majorant.gold.draw import WHOLE_ORDER, item_names, planned_labels, votes_digest
 from majorant.gold.question import Outcome
 from majorant.gold.race import Race
-from majorant.interval import Estimate, FloatArray, as_level
 from majorant.io import Reading
 from majorant.limits import refuse_size
 from majorant.plan import Plan
 from majorant.plan import plan as make_plan
-from majorant.randomness import as_generator, as_seed
 from majorant.slices import Slice, certify_slices, refuse_slices
 from majorant.tabular import Records
 from majorant.tally import Tally, two_class_histograms
 from majorant.tally import tally as count
+from majorant.values import (
+    LEVEL,
+    TARGET,
+    TOLERANCE,
+    WORKER_METHOD,
+    Estimate,
+    FloatArray,
+    as_generator,
+    as_level,
+    as_seed,
+)
 from majorant.votes import IntArray, Votes
 from majorant.wording import NO_ACCURACY
 

@@ -14,14 +14,13 @@ from majorant.certify.certificate import ALIKE, Certificate
 from majorant.certify.gold.claim import gold_claim, model_gold
 from majorant.certify.gold.loss import gold_cells
 from majorant.certify.plug_in import shared_model
-from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS, Fit
-from majorant.interval import Estimate, FloatArray, as_level, clopper_pearson
 from majorant.io import Reading, as_votes
 from majorant.theory import crew_accuracy, majority_accuracy, map_accuracy
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.checks import as_crew, as_prior
+from majorant.values import LEVEL, MAX_VOTES, TARGET, Estimate, FloatArray, as_level, clopper_pearson
 from majorant.votes import Votes
 from majorant.wording import TOO_FEW_VOTES
 

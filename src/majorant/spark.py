@@ -25,11 +25,11 @@ from majorant.backend.spark.session import spark_session
 from majorant.backend.spark.votes import SparkVotes
 from majorant.certify.certificate import Certificate
 from majorant.claims import certification, sample_codes, votes_of_items
-from majorant.defaults import LEVEL, WORKER_METHOD
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator, Fit
 from majorant.estimate.fit import Ties
 from majorant.tally import Patterns, two_class_histograms
+from majorant.values import LEVEL, WORKER_METHOD
 from majorant.votes import IntArray
 
 __all__ = [

@@ -92,7 +92,7 @@ def under(conditions: Sequence[str], sentence: str) -> str:
 def loss_points(loss: Any) -> str:
     """A loss of accuracy with its interval.
 
-    >>> from majorant.interval import Estimate
+    >>> from majorant.values import Estimate
     >>> loss_points(Estimate(.029, .0243, .0341))
     '2.9 points [2.4, 3.4]'
     """
@@ -104,7 +104,7 @@ def loss_points(loss: Any) -> str:
 def ties_cost(tied_share: float, tie_loss: Any) -> str:
     """What a fair draw on ties loses, as the end of a sentence; empty if no votes are tied.
 
-    >>> from majorant.interval import Estimate
+    >>> from majorant.values import Estimate
     >>> ties_cost(.15, Estimate(.03, .02, .04))
     '; 15.0 % of the items are tied, and a fair draw on them loses 3.0 points [2.0, 4.0]'
     """

@@ -17,9 +17,9 @@ from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.majority import Majority
 from majorant.gold.draw import Planned
-from majorant.interval import Estimate
 from majorant.report.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
+from majorant.values import Estimate
 from majorant.votes import Votes
 from majorant.wording import gain_line
 

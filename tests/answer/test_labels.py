@@ -5,7 +5,7 @@ import numpy as np
 from majorant.answer.gold import gold_accuracy
 from majorant.answer.labels import label_table
 from majorant.estimate.majority import Majority
-from majorant.interval import clopper_pearson
+from majorant.values import clopper_pearson
 from majorant.votes import Votes
 
 

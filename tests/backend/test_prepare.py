@@ -12,7 +12,7 @@ from majorant.backend import sorting
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError, DataError
 from majorant.io.options import ReadOptions
-from majorant.merge import take_items
+from majorant.items import take_items
 
 MEMORY = 1_000_000_000
 

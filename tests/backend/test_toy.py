@@ -10,7 +10,7 @@ import majorant as mj
 from majorant.backend import Backend, Part
 from majorant.blocks import in_memory
 from majorant.cli.backend import ENGINES
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.output import votes_table, write_table
 from majorant.report.files import write_result
 from majorant.report.summary import result_summary

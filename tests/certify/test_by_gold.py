@@ -16,7 +16,7 @@ from majorant.certify.named.by_gold import (
     worth_by_gold,
 )
 from majorant.certify.named.scores import NO_VOTE, label_matrix
-from majorant.merge import merge_equal_items
+from majorant.items import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from panels import gold_of

@@ -16,7 +16,7 @@ from majorant.claims import certification, certify, claim_inputs, sampled_share
 from majorant.cli import main
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.output import votes_table, write_table
 from majorant.pipeline import check
 from majorant.report.certificate_summary import certificate_summary

@@ -25,7 +25,7 @@ from majorant.certify.named.verdicts import lower_limit
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Refits
-from majorant.merge import merge_equal_items
+from majorant.items import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_accuracy, crew_margin

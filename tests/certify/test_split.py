@@ -29,7 +29,7 @@ from majorant.certify.universal_inference.e_values import (
     with_e_values,
 )
 from majorant.certify.universal_inference.search import climb, em_step, likeliest, not_optimal
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin, majority_margin
 from majorant.votes import Votes

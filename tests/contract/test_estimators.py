@@ -9,7 +9,7 @@ from crowds import coins, informed_votes, random_votes, votes_of
 from majorant.blocks import in_memory
 from majorant.errors import NotIdentified
 from majorant.estimate import ESTIMATORS
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.votes import Votes
 from sizes import many
 

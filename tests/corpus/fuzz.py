@@ -42,7 +42,7 @@ import numpy as np
 
 from corpus import CASES, FOUND, READERS, TABLE, reader_of
 from majorant.errors import MajorantError
-from majorant.spreadsheet import unguarded
+from majorant.tabular import unguarded
 
 PIECES = (
     b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b'"', b"'", b"\\", b",", b";", b"\t", b"\n", b"\r", b"{", b"}", b"[",

@@ -9,7 +9,7 @@ from crowds import random_votes
 from majorant.blocks import in_memory
 from majorant.errors import ConfigError
 from majorant.estimate.known_workers import AnchorMap
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.simulate import simulate
 
 

@@ -8,7 +8,7 @@ from crowds import informed_votes, random_votes
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, load_state, save_state, update
 from majorant.estimate.la import LaOnePass, LaTwoPass
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 

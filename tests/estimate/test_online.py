@@ -15,7 +15,7 @@ from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.ibcc import IBCC
 from majorant.estimate.one_coin import OneCoin
 from majorant.estimate.online import state_bytes
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.votes import Account, Votes
 
 COUNTED = pytest.mark.parametrize("model", [DawidSkene(), OneCoin(), IBCC()], ids=lambda model: model.name)

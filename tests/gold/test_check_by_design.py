@@ -12,7 +12,7 @@ from majorant.backend import MemoryBackend
 from majorant.gold.design import Design
 from majorant.gold.draw import Planned, draw_rules
 from majorant.gold.question import Outcome
-from majorant.interval import Estimate
+from majorant.values import Estimate
 
 
 def simulated():

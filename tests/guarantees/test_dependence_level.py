@@ -9,7 +9,7 @@ from guarantees.levels import lowest_rate
 from majorant.certify.named.dependence import dependence, find_copying
 from majorant.certify.named.homogeneity import workers_differ
 from majorant.certify.named.scores import label_matrix
-from majorant.merge import merge_equal_items
+from majorant.items import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from panels import all_patterns, fit_panel, pattern_joint, seen

@@ -8,7 +8,7 @@ from majorant.certify.named.bootstrap import bootstrap
 from majorant.certify.named.claim import set_margins
 from majorant.certify.named.design import WorkerSets, worker_sets
 from majorant.certify.named.panel import PanelModels, count_cells, panel_claim
-from majorant.merge import merge_equal_items
+from majorant.items import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin

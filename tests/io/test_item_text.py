@@ -12,7 +12,7 @@ from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
 from majorant.io.mask import mask
-from majorant.merge import take_items
+from majorant.items import take_items
 
 HERE = Path(__file__).parent / "fixtures"
 TABLE = {

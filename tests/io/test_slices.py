@@ -5,7 +5,7 @@ import pytest
 
 from majorant.errors import ConfigError, DataError
 from majorant.io import read
-from majorant.merge import take_items
+from majorant.items import take_items
 
 TABLE = {
     "item": list("aabbc"),

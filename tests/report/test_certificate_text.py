@@ -14,12 +14,12 @@ from majorant.certify.certificate import ALIKE, AssumptionTest, Certificate, Cla
 from majorant.certify.plug_in import plug_in
 from majorant.cli import main
 from majorant.estimate import ESTIMATORS
-from majorant.interval import Estimate
 from majorant.report.certificate_summary import certificate_summary, plug_in_summary
 from majorant.report.certificate_text import certificate_text, dependence_sentence
 from majorant.report.decision_summary import dependence_summary
 from majorant.report.text import to_json
 from majorant.simulate import simulate
+from majorant.values import Estimate
 from majorant.wording import certificate_sentence
 
 INDEPENDENT = AssumptionTest(name="independent votes", passed=True, p_value=0.31, text="The counts fit.")

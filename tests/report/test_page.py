@@ -11,10 +11,10 @@ import pytest
 
 import majorant as mj
 from majorant.errors import ConfigError
-from majorant.interval import Estimate
 from majorant.report.figures import FIGURES, panels_of
 from majorant.report.html import FORMS, lookup, render
 from majorant.report.text import to_json
+from majorant.values import Estimate
 from majorant.wording import labels_line
 from report.samples import HOSTILE, SAMPLES, result, summary
 

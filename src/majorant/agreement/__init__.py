@@ -2,6 +2,6 @@
 
 from majorant.agreement.measure import agreement
 from majorant.agreement.result import Agreement, PairKappas
-from majorant.interval import Estimate
+from majorant.values import Estimate
 
 __all__ = ["Agreement", "Estimate", "PairKappas", "agreement"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.interval import Estimate
 from majorant.tally import Patterns
+from majorant.values import Estimate
 from majorant.votes import IntArray
 
 FloatArray = NDArray[np.float64]

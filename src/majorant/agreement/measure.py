@@ -25,12 +25,10 @@ from majorant.agreement.coefficients import (
 )
 from majorant.agreement.cohen import pair_kappas, resampled_mean, too_many_pairs
 from majorant.agreement.result import Agreement, PairKappas
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.interval import Estimate, as_level
 from majorant.io import Reading, as_votes
-from majorant.randomness import as_generator
 from majorant.tally import Patterns, counts, distinct_counts
+from majorant.values import LEVEL, Estimate, as_generator, as_level
 from majorant.votes import IntArray, Votes
 
 NO_RNG = "no interval: give rng to draw resamples"

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.frozen import lock
-from majorant.interval import Estimate
+from majorant.values import Estimate, lock
 from majorant.votes import IntArray
 
 

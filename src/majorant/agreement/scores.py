@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.agreement.coefficients import with_interval
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.frozen import lock
-from majorant.interval import Estimate, as_level
 from majorant.io import Reading, as_votes
-from majorant.randomness import as_generator
+from majorant.values import LEVEL, Estimate, as_generator, as_level, lock
 from majorant.votes import Votes
 
 FloatArray = NDArray[np.float64]

@@ -22,7 +22,7 @@ from majorant.certify.certificate import ALIKE, Certificate, Claim
 from majorant.errors import ConfigError
 from majorant.gold.draw import Planned
 from majorant.gold.question import Outcome
-from majorant.interval import Estimate
+from majorant.values import Estimate
 
 Action = Literal["keep", "switch", "ask"]
 Grade = Literal["exact", "model", "none"]

@@ -20,11 +20,10 @@ from majorant.answer.labels import changes, label_columns
 from majorant.answer.simplex import least
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
-from majorant.hash_sampling import lots
+from majorant.items import draw_items, lots, take_items
 from majorant.kernels import FloatArray, softmax_rows
-from majorant.merge import draw_items, take_items
-from majorant.randomness import as_generator
 from majorant.tabular import Tabular
+from majorant.values import as_generator
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes

@@ -14,11 +14,9 @@ import numpy as np
 from majorant.answer.candidates import fit_method, n_gold
 from majorant.answer.combine import COMBINATION, Combination, combination
 from majorant.answer.gold import gold_accuracy, right_share
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, TIE_TOLERANCE, Fit
-from majorant.interval import Estimate, FloatArray, as_level
-from majorant.randomness import as_generator
+from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level
 from majorant.votes import Votes
 
 MAJORITY = "majority"

@@ -9,14 +9,12 @@ import numpy as np
 from majorant.answer.candidates import fit_method, unsuited
 from majorant.answer.choice import Alternative, alternative
 from majorant.answer.combine import COMBINATION, Combination, combination
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.estimate.known_workers import AnchorMap
-from majorant.interval import as_level
-from majorant.randomness import as_generator
 from majorant.tabular import Records
+from majorant.values import LEVEL, as_generator, as_level
 from majorant.votes import Votes
 
 

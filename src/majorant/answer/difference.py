@@ -15,8 +15,8 @@ from majorant.backend import Backend, Part, rows_alone
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
 from majorant.estimate.majority import Majority
 from majorant.gold.betting import bounds
-from majorant.hash_sampling import Keys, lots
-from majorant.interval import Estimate, FloatArray
+from majorant.items import Keys, lots
+from majorant.values import Estimate, FloatArray
 
 ORDER_SEED = 2**32 + 1  # of the order in which gold labels are looked at: any will do that no label has decided
 

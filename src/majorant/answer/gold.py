@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
-from majorant.interval import FloatArray, clopper_pearson
+from majorant.values import FloatArray, clopper_pearson
 from majorant.votes import IntArray, Votes
 
 

@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from majorant import wording
 from majorant.certify.named.by_gold import ENOUGH_GOLD, gold_items, worth_by_gold
 from majorant.certify.named.scores import label_matrix
-from majorant.defaults import LEVEL
-from majorant.frozen import lock
-from majorant.interval import Estimate, as_level, clopper_pearson
 from majorant.io import Reading, as_votes
 from majorant.io.positions import find_position, is_tie, read_shown
 from majorant.tally import counts
+from majorant.values import LEVEL, Estimate, as_level, clopper_pearson, lock
 from majorant.votes import Votes
 
 BAR = 0.9

@@ -15,11 +15,11 @@ from majorant.certify.anonymous.search import suprema
 from majorant.certify.plug_in import shared_model
 from majorant.estimate.fit import Fit
 from majorant.estimate.resampled import refit_dawid_skene
+from majorant.items import merge_equal_items
 from majorant.kernels import FloatArray
-from majorant.merge import merge_equal_items
-from majorant.randomness import as_generator
 from majorant.tally import histograms
 from majorant.theory import majority_margin
+from majorant.values import as_generator
 from majorant.votes import Votes
 
 POINTS = 160  # along each edge of the optimal region

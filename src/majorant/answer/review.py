@@ -19,10 +19,10 @@ from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.estimate.fit import NO_LABEL, Fit, leaders
 from majorant.estimate.majority import Majority
 from majorant.estimate.tables import coin_confusions
-from majorant.frozen import lock
+from majorant.items import take_items
 from majorant.kernels import FloatArray, shares
-from majorant.merge import take_items
 from majorant.tabular import Tabular
+from majorant.values import lock
 from majorant.votes import IntArray, Votes
 
 ITEMS_AT_ONCE = 1 << 16

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from majorant.answer.calibrate import Refit
 from majorant.answer.flags import WorkerRecord, find_flags, redundancy_flags
 from majorant.backend import Part, as_backend, fit_of_items, rows_alone
-from majorant.defaults import LEVEL
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
-from majorant.frozen import lock
 from majorant.kernels import FloatArray
 from majorant.tabular import Tabular
 from majorant.tally import counts, votes_by_worker
+from majorant.values import LEVEL, lock
 from majorant.votes import IntArray, Votes
 
 MOST_CONFUSION_COLUMNS = 100

@@ -21,7 +21,7 @@ from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator
 from majorant.estimate.em import Progress
 from majorant.estimate.fit import Fit
-from majorant.hash_sampling import AT_ONCE, drawn
+from majorant.items import AT_ONCE, drawn
 from majorant.kernels import Block, FloatArray
 from majorant.output import Columns, Content
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
@@ -122,7 +122,7 @@ class Countable(Protocol):
         """The votes of the items with these codes, which rise, in memory."""
 
     def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of items drawn by their names, in the order of their lots: `majorant.hash_sampling`."""
+        """The codes of items drawn by their names, in the order of their lots: `majorant.items`."""
 
 
 class Backend(ABC):
@@ -179,7 +179,7 @@ class Backend(ABC):
         return self.sum(_votes_by_worker, doing="counting")
 
     def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of items drawn by their names, in the order of their lots: `majorant.hash_sampling`."""
+        """The codes of items drawn by their names, in the order of their lots: `majorant.items`."""
         items = self.votes.items
         starts = range(0, len(items), AT_ONCE)
         return drawn(((start, items[start : start + AT_ONCE]) for start in starts), share, seed)

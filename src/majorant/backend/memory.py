@@ -10,7 +10,7 @@ from majorant.backend.base import Backend, Part, Table
 from majorant.blocks import Engine, in_memory
 from majorant.estimate import ESTIMATORS, estimator_named
 from majorant.estimate.fit import Fit
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.output import Columns
 from majorant.votes import IntArray, Votes
 

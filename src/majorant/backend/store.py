@@ -21,7 +21,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.io.mask import mask_account
 from majorant.io.table import arrow_view, numpy_view
 from majorant.io.values import decode
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.votes import Account, IntArray, ItemTexts, Note, Votes
 
 PER_GROUP = 1 << 16

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from majorant.certify.named.design import VotingDesign
-from majorant.frozen import lock
-from majorant.interval import Estimate
+from majorant.values import Estimate, lock
 
 Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
 ClaimKind = Literal["anonymous", "named", "gold"]

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from majorant.certify.gold.loss import difference_bounds, gold_cells, gold_loss
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
-from majorant.interval import Estimate, as_level, clopper_pearson
-from majorant.merge import take_items
+from majorant.items import take_items
 from majorant.tally import counts, tied
+from majorant.values import LEVEL, Estimate, as_level, clopper_pearson
 from majorant.votes import IntArray, Votes
 
 GOLD_NUMBERS = ("accuracy", "over_majority", "loss")

@@ -11,11 +11,10 @@ import numpy as np
 from majorant.certify.gold.loss import LEAST_SHARE
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
-from majorant.interval import FloatArray
-from majorant.merge import take_items
-from majorant.randomness import as_generator
+from majorant.items import take_items
 from majorant.tally import counts
 from majorant.theory import Description, describe
+from majorant.values import FloatArray, as_generator
 from majorant.votes import Votes
 
 Refit = Callable[[Votes], Fit]

@@ -161,7 +161,7 @@ def _write(
 ) -> None:
     """The labels and the state, both or neither."""
     from majorant.output import print_table, write_files
-    from majorant.spreadsheet import guarded_columns
+    from majorant.tabular import guarded_columns
 
     if spreadsheet:
         table = guarded_columns(table) if isinstance(table, Mapping) else map(guarded_columns, table)

@@ -16,7 +16,7 @@ from majorant.cli.options import (
 )
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options
-from majorant.defaults import WORKER_METHOD
+from majorant.values import WORKER_METHOD
 
 
 @click.command(cls=Grouped)
@@ -55,7 +55,7 @@ def workers(
         with at_work(method, quiet=quiet or backend.whole is None):
             fit = aggregate(backend, method, rng=seed)
         found = judge_workers(backend, fit, level=level, seed=seed)
-        from majorant.spreadsheet import guarded_columns
+        from majorant.tabular import guarded_columns
 
     table = worker_table(backend.votes.workers, fit, found)
     table = guarded_columns(table) if spreadsheet else table

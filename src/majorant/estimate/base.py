@@ -27,8 +27,8 @@ from majorant.estimate.tables import (
     sum_of_logs,
 )
 from majorant.kernels import Block, FloatArray, shares, weighted_sum
-from majorant.randomness import as_generator
 from majorant.theory.checks import as_prior
+from majorant.values import as_generator
 from majorant.votes import Votes
 
 

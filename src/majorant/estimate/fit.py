@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
-from majorant.frozen import lock
 from majorant.io import as_votes
 from majorant.kernels import FloatArray
-from majorant.randomness import as_generator
 from majorant.tabular import Named, Names, Tabular, some_names
+from majorant.values import as_generator, lock
 from majorant.votes import IntArray, Votes, names_of
 
 if TYPE_CHECKING:

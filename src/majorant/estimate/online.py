@@ -36,8 +36,8 @@ from majorant.estimate.em import Prepared, Progress, Solution, TableModel, prepa
 from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import ExpectedCounts, Tables, count_totals, share_counts
 from majorant.io import Reading, as_votes
+from majorant.items import take_items
 from majorant.kernels import Block, FloatArray, scatter, weighted_sum
-from majorant.merge import take_items
 from majorant.votes import IntArray, Votes
 
 # The axes of every array that a state may hold; item, worker and label are the codes of the votes remembered.

@@ -19,7 +19,7 @@ from majorant.estimate.em import prepare
 from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.estimate.tables import coin_confusions, confusion_tables, posterior
 from majorant.kernels import FloatArray, shares
-from majorant.randomness import as_generator
+from majorant.values import as_generator
 from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.interval import Estimate, as_level
+from majorant.values import LEVEL, Estimate, as_level
 
 AIM = 0.03  # half the width of the interval that is wanted
 SHIFTS = (0.7, 1.5, 4.0)  # how far the rivals of a candidate lie from it, in multiples of the aim

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.frozen import lock
+from majorant.values import lock
 
 FloatArray = NDArray[np.float64]
 

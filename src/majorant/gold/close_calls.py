@@ -23,12 +23,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError
-from majorant.frozen import lock
 from majorant.gold.betting import Betting, bounds
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome, n_answers
-from majorant.interval import Estimate
+from majorant.values import LEVEL, TOLERANCE, Estimate, lock
 
 FloatArray = NDArray[np.float64]
 ANY_LEADER = -1

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.frozen import lock
+from majorant.values import lock
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
-from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
 from majorant.gold.accuracy import AIM, NOTHING, Known
@@ -24,9 +23,10 @@ from majorant.gold.design import Design
 from majorant.gold.question import SKIPPED, UNASKED, Codes
 from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
-from majorant.hash_sampling import lots, mixed
 from majorant.io.tasks import ExpertAnswer
+from majorant.items import lots, mixed
 from majorant.tally import counts
+from majorant.values import LEVEL, TOLERANCE
 from majorant.votes import Votes
 
 FloatArray = NDArray[np.float64]

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from majorant.backend import Backend, fit_of_items
-from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import Fit
 from majorant.gold.correct import learn
@@ -18,6 +17,7 @@ from majorant.gold.question import UNASKED
 from majorant.gold.race import Race
 from majorant.gold.written import WrittenLabels
 from majorant.io.tasks import ExpertAnswer
+from majorant.values import LEVEL, TOLERANCE
 
 AFRESH = 0x6C65_6172  # the order is drawn apart from that of the items learned from
 

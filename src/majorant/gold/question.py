@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.frozen import lock
-from majorant.interval import Estimate
 from majorant.io.answers import SKIPPED, UNASKED
+from majorant.values import Estimate, lock
 
 __all__ = ["OPEN", "SKIPPED", "UNASKED", "Codes", "Outcome", "Question", "n_answers"]
 

@@ -19,11 +19,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.defaults import LEVEL, TOLERANCE
-from majorant.frozen import lock
 from majorant.gold.betting import bounds, evidence_above
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome, n_answers
-from majorant.interval import Estimate
+from majorant.values import LEVEL, TOLERANCE, Estimate, lock
 
 FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]

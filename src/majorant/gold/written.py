@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from majorant.defaults import LEVEL
-from majorant.frozen import lock
 from majorant.gold.accuracy import AIM, CANNOT_TELL, NOTHING, Known, bound_accuracy, planned_labels
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome
+from majorant.values import LEVEL, lock
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -23,7 +23,7 @@ from majorant.io.opening import open_table
 from majorant.io.options import MAX_CLASSES, ReadOptions
 from majorant.io.table import Table
 from majorant.io.values import decode, is_empty, is_vote, numbers_if_all
-from majorant.spreadsheet import unguarded
+from majorant.tabular import unguarded
 from majorant.votes import Note, Votes
 
 

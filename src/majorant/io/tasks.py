@@ -18,7 +18,7 @@ from majorant.io.formats.base import Context
 from majorant.io.formats.layout import votes_in
 from majorant.io.json_values import loads
 from majorant.io.values import whole_number
-from majorant.spreadsheet import guarded, unguarded
+from majorant.tabular import guarded, unguarded
 from majorant.wording import NOT_A_SAMPLE
 
 DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"

@@ -18,7 +18,7 @@ from majorant.output import Columns, Content, write_files
 from majorant.pipeline import Result
 from majorant.report.html import render
 from majorant.report.text import to_json
-from majorant.spreadsheet import guarded_columns
+from majorant.tabular import guarded_columns
 from majorant.votes import Votes
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from majorant.agreement.scores import RULES, Scores
-from majorant.interval import Estimate
 from majorant.output import Columns
+from majorant.values import Estimate
 from majorant.wording import nearer_sentence
 
 NAMES = {

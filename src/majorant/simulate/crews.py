@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.randomness import as_generator
 from majorant.theory.checks import FloatArray, as_confusion, as_crew
+from majorant.values import as_generator
 
 
 def one_coin_crew(skill: ArrayLike, n_classes: int = 2) -> FloatArray:

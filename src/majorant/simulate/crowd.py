@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.randomness import as_generator
 from majorant.simulate.crews import numbers, whole_numbers
 from majorant.theory.checks import FloatArray, as_confusion, as_crew, as_prior
+from majorant.values import as_generator
 from majorant.votes import Account, Votes
 
 BLOCK_VOTES = 1 << 16  # the temporary arrays of a block stay in the cache

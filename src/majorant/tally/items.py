@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
-from majorant.frozen import lock
+from majorant.values import lock
 from majorant.votes import IntArray, Votes
 
 VOTES_PER_BLOCK = 1 << 18  # a block of votes and its counts stay in the processor's cache

@@ -12,13 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.interval import as_level
-from majorant.randomness import as_generator
 from majorant.theory.accuracy import scaled_crew, scaled_shared
 from majorant.theory.checks import Bracket, FloatArray, Ties, as_ties, as_vote_count, safe_log
 from majorant.theory.patterns import IntArray, deficits, log_kernel, most_votes, shares
+from majorant.values import LEVEL, as_generator, as_level
 
 BLOCK = 2**16  # items drawn at a time
 Rng = int | np.random.Generator

@@ -18,7 +18,7 @@ from majorant.backend.spark.pack import PACKED, Places, blocks_of, brought, mapp
 from majorant.backend.spark.votes import SparkEngine, SparkVotes, ship
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
-from majorant.hash_sampling import drawn_of_part
+from majorant.items import drawn_of_part
 from majorant.kernels import Block
 from majorant.limits import limit
 from majorant.output import Columns

@@ -27,12 +27,10 @@ from majorant.certify.anonymous.gates import (
 from majorant.certify.anonymous.independent import Finding, find_independent, main_sizes
 from majorant.certify.anonymous.likelihood import Histograms, flatten
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim, Verdict
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.interval import as_level
 from majorant.limits import sizes_within
-from majorant.randomness import as_generator
 from majorant.theory.checks import FloatArray
+from majorant.values import LEVEL, as_generator, as_level
 from majorant.wording import (
     NO_VOTES,
     TOO_FEW_VOTES,

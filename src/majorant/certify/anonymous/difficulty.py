@@ -32,8 +32,8 @@ from majorant.certify.anonymous.independent import (
 from majorant.certify.anonymous.likelihood import HistogramCells, Histograms, Sides, flatten, sides
 from majorant.certify.anonymous.loss import ConfidenceRegion, Loss, count_accuracy, count_loss, loss_intervals
 from majorant.certify.certificate import AssumptionTest, Verdict
-from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
+from majorant.values import Estimate
 
 STARTS = (0.0, 1.5, 3.0)  # log concentrations from which to climb
 MOST_CELLS = 1000  # beyond, the search would take minutes

@@ -33,8 +33,8 @@ from majorant.certify.anonymous.loss import binomial_loss, binomial_region, coun
 from majorant.certify.anonymous.search import suprema
 from majorant.certify.anonymous.tailored.invert import Proof, is_proved, prove
 from majorant.certify.certificate import Verdict
-from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
+from majorant.values import Estimate
 
 MAIN_SHARE = 0.01  # of the items: a number of votes held by fewer has no say in the verdict on the data set
 MOST_ITEMS = 1e9  # beyond this the answer to how many items would decide is: no number in reach

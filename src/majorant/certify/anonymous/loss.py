@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from majorant.certify.anonymous.likelihood import HistogramCells, class_logs, log_likelihood, theta_derivatives
-from majorant.interval import Estimate
 from majorant.theory.checks import FloatArray
+from majorant.values import Estimate
 
 BoolArray = NDArray[np.bool_]
 

@@ -18,10 +18,9 @@ from majorant.certify.gold.loss import (
     not_optimal_p_value,
     worse_p_values,
 )
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
-from majorant.interval import FloatArray, as_level
 from majorant.theory.patterns import shared_patterns
+from majorant.values import LEVEL, FloatArray, as_level
 from majorant.votes import Votes
 from majorant.wording import gold_count, gold_sentence, no_gold, ties_cost
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.interval import Estimate, FloatArray, binomial_bounds
 from majorant.tally import Patterns, counts, distinct_counts
+from majorant.values import Estimate, FloatArray, binomial_bounds
 from majorant.votes import IntArray, Votes
 
 LEAST_SHARE = 0.01  # a number of votes that fewer items hold does not enter the verdict on a data set

@@ -14,8 +14,7 @@ from majorant.certify.named.design import FloatArray, as_copies, leaders
 from majorant.certify.named.odds import majority_losses, majority_right
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit, Refits
-from majorant.interval import Estimate, as_level
-from majorant.randomness import as_generator
+from majorant.values import Estimate, as_generator, as_level
 from majorant.votes import IntArray, Votes
 from majorant.wording import NO_THREE_VOTES
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from majorant.certify.named.design import FloatArray
 from majorant.certify.named.scores import NO_VOTE, Pairs
-from majorant.interval import Estimate
+from majorant.values import Estimate
 from majorant.votes import IntArray
 
 ENOUGH_GOLD = 50  # items, with two votes or more

@@ -27,8 +27,8 @@ from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, lea
 from majorant.certify.named.odds import least_deserving, vote_odds
 from majorant.certify.named.verdicts import RARE_SHARE, clearly_negative, deviation, fresh_to_tell_margin, lower_limit
 from majorant.estimate.fit import Fit
-from majorant.interval import Estimate
 from majorant.theory.crew import ballot_work, crew_margins
+from majorant.values import Estimate
 from majorant.votes import IntArray, Votes
 from majorant.wording import named_sentence, ties_cost, workers_too_thin
 

@@ -25,11 +25,9 @@ from majorant.certify.named.scores import (
     label_matrix,
     scores,
 )
-from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
-from majorant.interval import Estimate
-from majorant.randomness import as_generator
+from majorant.values import LEVEL, Estimate, as_generator
 from majorant.votes import IntArray, Votes
 
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from majorant.certify.certificate import ALIKE, AssumptionTest
 from majorant.certify.named.design import FloatArray
-from majorant.defaults import LEVEL
-from majorant.merge import draw_items, take_items
-from majorant.randomness import as_generator
+from majorant.items import draw_items, take_items
 from majorant.tally import counts
+from majorant.values import LEVEL, as_generator
 from majorant.votes import IntArray, Votes
 
 N_PERMUTATIONS = 499

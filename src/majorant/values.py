@@ -1,14 +1,22 @@
-"""A number with its interval, or the reason why there is none; and the exact interval of a proportion."""
+"""The small values that every room shares: defaults, a number with its interval, a level, a seed, locked arrays."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
 
+LEVEL = 0.95  # of every interval, test and verdict
+TOLERANCE = 0.01  # a difference in accuracy that nobody would pay a model for
+TARGET = 0.95  # the accuracy to buy votes for
+MAX_VOTES = 25  # on an item, that a plan looks at
+WORKER_METHOD = "hierarchical"  # by which workers are judged, unless the caller names another that knows each
 FloatArray = NDArray[np.float64]
 LEAST_LEVEL = 0.5
 
@@ -57,3 +65,33 @@ def as_level(level: float) -> float:
     if not isinstance(level, (int, float, np.integer, np.floating)) or not LEAST_LEVEL < level < 1:
         raise ConfigError(f"level must lie between .5 and 1, not {level!r}.")
     return float(level)
+
+
+def as_generator(rng: int | np.random.Generator) -> np.random.Generator:
+    """The generator itself, or one from a seed; a missing seed is refused, so that every result can be repeated."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise ConfigError(f"rng must be a whole number of at least 0 or a numpy Generator, not {rng!r}.")
+    return np.random.default_rng(rng)
+
+
+def as_seed(rng: int | np.random.Generator) -> int:
+    """One seed for several steps that each start anew: the given one, or one drawn from the generator."""
+    generator = as_generator(rng)
+    return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(2**32))
+
+
+def lock(value: Any) -> None:
+    """Make every array and mapping of a frozen dataclass read-only; call it in __post_init__.
+
+    The caller's own array stays writable: the value keeps a read-only view of it.
+    """
+    for field in fields(value):
+        content = getattr(value, field.name)
+        if isinstance(content, np.ndarray):
+            content = content.view()
+            content.flags.writeable = False
+            object.__setattr__(value, field.name, content)
+        elif isinstance(content, Mapping):
+            object.__setattr__(value, field.name, MappingProxyType(dict(content)))
