@@ -10,7 +10,7 @@ import majorant as mj
 from majorant.errors import ConfigError, DataError
 from sizes import many
 
-FIXTURES = Path(__file__).parent / "io" / "fixtures"
+FIXTURES = Path(__file__).parents[1] / "io" / "fixtures"
 
 
 def panel(accuracy, n_items, rng):
