@@ -3,6 +3,7 @@
 All is asked through public names, so that the same lines run on an old commit and on a new one.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse, special
 
 import majorant as mj
 from majorant.errors import ConfigError, NotIdentified
@@ -20,8 +22,24 @@ from .designs import DESIGNS, SETS, is_here, votes_of
 
 DIGITS = 12
 NUMBERS = Path(__file__).parent / "numbers"
+ARITHMETIC = NUMBERS / "arithmetic.txt"
 CLAIMS = ("anonymous", "named", "gold")
 COEFFICIENTS = ("percent", "cohen", "fleiss", "krippendorff", "krippendorff_ordinal", "gwet")
+
+
+def arithmetic() -> str:
+    """A mark of how this machine rounds, which its vector units and the libraries' code for them decide."""
+    x = np.linspace(0.01, 3, 1003)
+    square = np.outer(x, x[::-1])
+    parts = [np.exp(x), np.log(x), np.log1p(x), special.digamma(x), special.gammaln(x), special.expit(x)]
+    parts += [sparse.csr_array(np.tri(97, 1003)) @ square[:, :3], square.sum(axis=1), special.betainc(x, 2, 0.3)]
+    parts += [x[:50] @ square[:50, :50]]  # so small that it takes one thread
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:16]
+
+
+def as_recorded() -> bool:
+    """Whether this machine rounds as the one that the numbers were recorded on."""
+    return ARITHMETIC.read_text(encoding="utf-8").strip() == arithmetic()
 
 
 def plain(value: Any) -> Any:

@@ -10,19 +10,14 @@ from majorant.errors import ConfigError
 from majorant.output import votes_table, write_table
 from needs import NO_DATA
 from recorded.designs import DESIGNS, SETS, is_here, votes_of
-from recorded.stages import recorded, result, stages
+from recorded.stages import as_recorded, recorded, result, stages
 
 TOLERANCE = 1e-9
-# Sought by iteration: another processor's arithmetic moves these further (seen with NPY_DISABLE_CPU_FEATURES=X86_V3 and
-# OPENBLAS_CORETYPE=Nehalem), the designs by up to 1e-7, the public sets by up to 2e-5; three by more, or by a step.
-SOUGHT = ("claims/anonymous", "fits/hierarchical")
+# A machine that rounds otherwise sends what is sought by iteration another way to its end, and may stop a step earlier.
+# Between two makes of processors designs moved by up to 6e-7, public sets by 2e-4; three by more, or by a step.
+SOUGHT = ("claims", "fits")
+ELSEWHERE = {**dict.fromkeys(DESIGNS, 1e-5), **dict.fromkeys(SETS, 1e-3)}
 UNSURE = {("fits/spectral", "SP"), ("fits/spectral", "SP_amt"), ("fits/hierarchical", "CF")}
-
-
-def tolerance(stage, name):
-    if stage not in SOUGHT:
-        return TOLERANCE
-    return 1e-4 if name in SETS else 1e-6
 
 
 def differences(found, expected, within=TOLERANCE, where=""):
@@ -32,10 +27,19 @@ def differences(found, expected, within=TOLERANCE, where=""):
     if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
         pairs = enumerate(zip(found, expected, strict=True))
         return [line for n, (one, other) in pairs for line in differences(one, other, within, f"{where}/{n}")]
-    if isinstance(found, float) and isinstance(expected, float):
+    if is_number(found) and is_number(expected):
         same = math.isclose(found, expected, rel_tol=within, abs_tol=within)
         return [] if same else [f"{where}: {found!r}, was {expected!r}"]
     return [] if found == expected else [f"{where}: {found!r}, was {expected!r}"]
+
+
+def is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def without_steps(numbers, within):
+    """The numbers of a fit without how many steps they took, where machines may stop at another one."""
+    return numbers if within == TOLERANCE or not numbers else {**numbers, "steps": None}
 
 
 # All methods on these, and all claims: crowds and panels, two classes and more, even and mixed votes, gold and none.
@@ -67,9 +71,15 @@ CASES = [
 def test_numbers_are_those_recorded(room, name):
     if not is_here(name):
         pytest.skip(NO_DATA)
-    of_room = [stage for stage in stages() if stage.partition("/")[0] == room and (stage, name) not in UNSURE]
+    of_room = [stage for stage in stages() if stage.partition("/")[0] == room]
+    within = TOLERANCE if as_recorded() or room not in SOUGHT else ELSEWHERE[name]
+    if within > TOLERANCE:
+        of_room = [stage for stage in of_room if (stage, name) not in UNSURE]
     changed = {
-        stage: differences(result(stage, name), recorded(stage).get(name), tolerance(stage, name)) for stage in of_room
+        stage: differences(
+            without_steps(result(stage, name), within), without_steps(recorded(stage).get(name), within), within
+        )
+        for stage in of_room
     }
     changed = {stage: lines for stage, lines in changed.items() if lines}
     assert not changed, f"if that is on purpose: python -m tests.recorded {' '.join(changed)}"
