@@ -15,10 +15,10 @@ from scipy.special import log_ndtr, ndtri
 from scipy.stats import binom
 
 import board
-from majorant.certify.anonymous.counts import certify_counts
-from majorant.certify.anonymous.evidence import items_needed, ratio_cut, weigh
-from majorant.certify.anonymous.likelihood import flatten
-from majorant.certify.anonymous.tailored.invert import is_proved
+from majorant.certify.anonymous import certify_counts
+from majorant.certify.count_models import flatten
+from majorant.certify.independent import items_needed, ratio_cut, weigh
+from majorant.certify.tailored_inversion import is_proved
 
 REPEATS = 5
 LEVEL = 0.95

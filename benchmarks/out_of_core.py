@@ -38,7 +38,7 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
     from majorant.backend.files import FileBackend
     from majorant.backend.prepare import prepare
     from majorant.backend.store import open_store
-    from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
+    from majorant.certify.anonymous import anonymous_claim, as_histograms
     from majorant.output import write_table
     from majorant.tally import two_class_histograms
 

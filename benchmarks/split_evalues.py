@@ -13,10 +13,10 @@ from time import process_time
 import numpy as np
 
 from majorant.certify.certificate import Claim
-from majorant.certify.named.claim import named_claim
-from majorant.certify.named.multiclass import multiclass_claim
-from majorant.certify.named.panel import panel_claim
-from majorant.certify.universal_inference.e_values import with_e_values
+from majorant.certify.multiclass import multiclass_claim
+from majorant.certify.named import named_claim
+from majorant.certify.panel import panel_claim
+from majorant.certify.universal_inference import with_e_values
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion

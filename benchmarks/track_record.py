@@ -22,7 +22,7 @@ from majorant.answer.answer import Answer
 from majorant.answer.difference import compare_fits, gold_lead
 from majorant.backend import MemoryBackend
 from majorant.certify.certificate import Claim
-from majorant.certify.gold.claim import claim_from_cells
+from majorant.certify.gold import claim_from_cells
 from majorant.claims import gather
 from majorant.items import take_items
 from majorant.pipeline import Result

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from majorant.answer.gold import gold_accuracy
-from majorant.certify.named.design import worker_sets
+from majorant.certify.design import worker_sets
 from majorant.estimate import Fit
 from majorant.estimate.known_workers import AnchorMap
 from majorant.estimate.majority import Majority

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from majorant.certify.anonymous.evidence import ratio_cut, weigh
-from majorant.certify.anonymous.likelihood import flatten
+from majorant.certify.count_models import flatten
+from majorant.certify.independent import ratio_cut, weigh
 from majorant.certify.plug_in import shared_model
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.ebcc import EBCC

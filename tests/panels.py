@@ -5,9 +5,8 @@ from itertools import product
 
 import numpy as np
 
-from majorant.certify.named.bootstrap import Case
-from majorant.certify.named.by_gold import GoldItems
-from majorant.certify.named.scores import label_matrix
+from majorant.certify.bootstrap import Case
+from majorant.certify.dependence import GoldItems, label_matrix
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.items import take_items

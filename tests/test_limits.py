@@ -17,10 +17,10 @@ import pytest
 
 import majorant as mj
 from corpus import READERS
-from majorant.certify.anonymous.counts import certify_counts
-from majorant.certify.named.bootstrap import Case
-from majorant.certify.named.homogeneity import _places, _shuffled
-from majorant.certify.named.multiclass import multiclass_claim
+from majorant.certify.anonymous import certify_counts
+from majorant.certify.bootstrap import Case
+from majorant.certify.homogeneity import _places, _shuffled
+from majorant.certify.multiclass import multiclass_claim
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.shared import SharedConfusion
 from majorant.io.files import identify

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
-from majorant.certify.gold.claim import gold_needed
-from majorant.certify.gold.loss import GoldCells, best_p_values, simes, worse_p_values
+from majorant.certify.gold import GoldCells, best_p_values, gold_needed, simes, worse_p_values
 from majorant.certify.plug_in import plug_in, shared_model
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS

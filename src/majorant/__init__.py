@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from majorant.agreement.scores import scores as scores
     from majorant.answer.judges import judges as judges
     from majorant.ask import ask as ask
-    from majorant.certify.anonymous.counts import certify_counts as certify_counts
+    from majorant.certify.anonymous import certify_counts as certify_counts
     from majorant.claims import certify as certify
     from majorant.errors import ConfigError as ConfigError
     from majorant.errors import DataError as DataError
@@ -53,7 +53,7 @@ _HOME = {
     "agreement": "agreement",
     "ask": "ask",
     "certify": "claims",
-    "certify_counts": "certify.anonymous.counts",
+    "certify_counts": "certify.anonymous",
     "check": "pipeline",
     "figure": "report.notebook",
     "from_matrix": "io",

@@ -11,20 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend import Countable, MemoryBackend, as_backend
-from majorant.certify.anonymous.counts import anonymous_claim, as_histograms, weakened
-from majorant.certify.anonymous.gates import DRAWN_ANEW
+from majorant.certify.anonymous import anonymous_claim, as_histograms, weakened
+from majorant.certify.bootstrap import Case, bootstrap
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
-from majorant.certify.gold.claim import claim_from_cells
-from majorant.certify.gold.loss import GoldCells, cells_of, gold_rows
-from majorant.certify.named.bootstrap import Case, bootstrap
-from majorant.certify.named.claim import MODEL, VOTES_PER_CLASS, named_claim, typical
-from majorant.certify.named.count_gate import count_gate
-from majorant.certify.named.dependence import dependence
-from majorant.certify.named.design import VotingDesign, design
-from majorant.certify.named.homogeneity import workers_differ
-from majorant.certify.named.multiclass import align, multiclass_claim
-from majorant.certify.named.panel import panel_claim
-from majorant.certify.universal_inference.e_values import with_e_values
+from majorant.certify.count_tests import DRAWN_ANEW, count_gate
+from majorant.certify.dependence import dependence
+from majorant.certify.design import VotingDesign, design
+from majorant.certify.gold import GoldCells, cells_of, claim_from_cells, gold_rows
+from majorant.certify.homogeneity import workers_differ
+from majorant.certify.multiclass import align, multiclass_claim
+from majorant.certify.named import MODEL, VOTES_PER_CLASS, named_claim, typical
+from majorant.certify.panel import panel_claim
+from majorant.certify.universal_inference import with_e_values
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit

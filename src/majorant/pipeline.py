@@ -29,7 +29,7 @@ from majorant.answer.path import Path, decision_path
 from majorant.answer.review import Review, Reviewed, crowd_confusion, review, review_all
 from majorant.answer.workers import Removal, Workers, assess_workers, removal
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
-from majorant.certify.anonymous.counts import anonymous_claim, as_histograms
+from majorant.certify.anonymous import anonymous_claim, as_histograms
 from majorant.certify.certificate import Certificate, Claim
 from majorant.claims import (
     Certification,

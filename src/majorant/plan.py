@@ -9,10 +9,9 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.anonymous.gates import NAME as SIZES_ALIKE
 from majorant.certify.certificate import ALIKE, Certificate
-from majorant.certify.gold.claim import gold_claim, model_gold
-from majorant.certify.gold.loss import gold_cells
+from majorant.certify.count_tests import SIZES_ALIKE
+from majorant.certify.gold import gold_cells, gold_claim, model_gold
 from majorant.certify.plug_in import shared_model
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS, Fit

@@ -7,8 +7,8 @@ from scipy.special import logit
 from scipy.stats import chi2
 
 from majorant.answer.map import _noise_limit, _optimal_accuracies, _optimal_noise, data_map
-from majorant.certify.anonymous.likelihood import flatten, log_likelihood
-from majorant.certify.anonymous.profile import accuracies_model, noise_model, outline
+from majorant.certify.count_models import flatten, log_likelihood
+from majorant.certify.likelihood_region import accuracies_model, noise_model, outline
 from majorant.claims import certification
 from majorant.simulate import one_coin_crew, simulate
 from majorant.tally import histograms

@@ -16,7 +16,7 @@ from majorant.backend import MemoryBackend, fit_of_items
 from majorant.backend.files import FileBackend
 from majorant.backend.prepare import prepare
 from majorant.backend.store import mask_stored
-from majorant.certify.gold.loss import gold_rows
+from majorant.certify.gold import gold_rows
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.majority import Majority
 from majorant.io.options import ReadOptions

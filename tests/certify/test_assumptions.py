@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import real
-from majorant.certify.anonymous.counts import certify_counts
-from majorant.certify.anonymous.gates import sizes_gate
+from majorant.certify.anonymous import certify_counts
 from majorant.certify.certificate import ALIKE
+from majorant.certify.count_tests import sizes_gate
 from majorant.claims import certify
 from majorant.votes import Votes
 from oracles.histograms import Crowd, HardItems, boundary_nu

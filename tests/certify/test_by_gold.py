@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom, norm, t
 
-from majorant.certify.named.by_gold import (
+from majorant.certify.dependence import (
+    NO_VOTE,
     GoldItems,
     agreement_moments,
     gold_items,
+    label_matrix,
     normal_score,
     pair_tests,
     squared_errors,
     worth_by_gold,
 )
-from majorant.certify.named.scores import NO_VOTE, label_matrix
 from majorant.items import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate

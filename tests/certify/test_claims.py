@@ -11,7 +11,7 @@ from crowds import coins
 from majorant import claims
 from majorant.agreement import agreement
 from majorant.backend import MemoryBackend
-from majorant.certify.named.dependence import dependence
+from majorant.certify.dependence import dependence
 from majorant.claims import certification, certify, claim_inputs, sampled_share
 from majorant.cli import main
 from majorant.errors import ConfigError

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from majorant.certify.anonymous.counts import certify_counts
-from majorant.certify.anonymous.evidence import contradictions, ratio_cut, split
-from majorant.certify.anonymous.gates import independence_gate
-from majorant.certify.anonymous.likelihood import flatten, log_likelihood, sides
-from majorant.certify.anonymous.loss import binomial_loss, binomial_region, loss_interval
-from majorant.certify.anonymous.search import suprema
+from majorant.certify.anonymous import certify_counts
+from majorant.certify.count_models import flatten, log_likelihood, sides, suprema
+from majorant.certify.count_tests import independence_gate
+from majorant.certify.independent import contradictions, ratio_cut, split
+from majorant.certify.likelihood_region import binomial_loss, binomial_region, loss_interval
 from majorant.errors import ConfigError
 from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy
 from majorant.theory.margin import majority_margin

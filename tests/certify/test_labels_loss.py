@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from majorant.certify.labels_loss import labels_loss
+from majorant.certify.gold import labels_loss
 from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
 from majorant.io.gold import read_labels

@@ -7,17 +7,19 @@ import pytest
 from scipy.optimize import differential_evolution
 from scipy.stats import betabinom
 
-from majorant.certify.anonymous.beta_binomial import _gradients, beta_class_logs, beta_climb
-from majorant.certify.anonymous.likelihood import (
+from majorant.certify.count_models import (
+    _gradients,
+    beta_class_logs,
+    beta_climb,
     climb,
     flatten,
     log_cells,
     log_likelihood,
     log_odds,
     sides,
+    suprema,
     theta_derivatives,
 )
-from majorant.certify.anonymous.search import suprema
 from oracles.histograms import Crowd
 
 

@@ -6,22 +6,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from majorant.certify.named import odds
-from majorant.certify.named.bootstrap import (
+from majorant.certify import bootstrap as bootstrap_module
+from majorant.certify.bootstrap import (
     N_REPLICATES,
     affordable_replicates,
     as_likely_passed,
     bootstrap,
     drawn_items,
+    lower_limit,
+    majority_losses,
+    majority_right,
+    vote_odds,
 )
-from majorant.certify.named.claim import named_claim, set_margins
-from majorant.certify.named.dependence import dependence
-from majorant.certify.named.design import design, leaders, worker_sets
-from majorant.certify.named.homogeneity import _places, _shuffled, workers_differ
-from majorant.certify.named.multiclass import align, multiclass_claim
-from majorant.certify.named.odds import majority_losses, majority_right, vote_odds
-from majorant.certify.named.panel import panel_claim
-from majorant.certify.named.verdicts import lower_limit
+from majorant.certify.dependence import dependence
+from majorant.certify.design import design, leaders, worker_sets
+from majorant.certify.homogeneity import _places, _shuffled, workers_differ
+from majorant.certify.multiclass import align, multiclass_claim
+from majorant.certify.named import named_claim, set_margins
+from majorant.certify.panel import panel_claim
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Refits
@@ -237,7 +239,7 @@ def test_loss_without_votes_is_not_a_number():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("shared", [False, True])
 def test_losses_are_those_of_the_posteriors_item_by_item(n_classes, shared, monkeypatch):
-    monkeypatch.setattr(odds, "ENTRIES_AT_ONCE", 100)
+    monkeypatch.setattr(bootstrap_module, "SCORES_AT_ONCE", 100)
     rng = np.random.default_rng(n_classes)
     prior, crew = rng.dirichlet(np.ones(n_classes), size=4), rng.dirichlet(np.ones(n_classes), size=(4, 6, n_classes))
     votes = simulate(prior[0], one_coin_crew(np.full(6, 0.6), n_classes), 80, ([1, 2, 4], [1, 1, 1]), rng=rng).votes

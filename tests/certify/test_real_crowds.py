@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from majorant.certify.named.claim import named_claim
-from majorant.certify.named.design import design
-from majorant.certify.named.homogeneity import workers_differ
+from majorant.certify.design import design
+from majorant.certify.homogeneity import workers_differ
+from majorant.certify.named import named_claim
 from majorant.datasets import load
 from majorant.estimate.dawid_skene import DawidSkene
 from needs import NO_DATA

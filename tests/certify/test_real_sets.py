@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from majorant import datasets
-from majorant.certify.anonymous.counts import certify_counts
+from majorant.certify.anonymous import certify_counts
 from majorant.tally import histograms
 from needs import NO_DATA
 

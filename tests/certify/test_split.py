@@ -5,30 +5,33 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from majorant.certify.anonymous.evidence import contradictions, opposite
-from majorant.certify.anonymous.likelihood import flatten
-from majorant.certify.anonymous.search import suprema
+from majorant.certify import constrained_likelihood as search
+from majorant.certify import universal_inference as e_values
 from majorant.certify.certificate import Claim
-from majorant.certify.named.design import WorkerSets
-from majorant.certify.universal_inference import e_values, search
-from majorant.certify.universal_inference.comparison import (
+from majorant.certify.constrained_likelihood import (
     LogModels,
     ballot_comparisons,
     class_logs,
+    climb,
     count_comparisons,
+    em_step,
+    likeliest,
     log_likelihood,
     margins,
+    not_optimal,
     odds,
+    optimal,
     panel_comparisons,
 )
-from majorant.certify.universal_inference.e_values import (
+from majorant.certify.count_models import flatten, suprema
+from majorant.certify.design import WorkerSets
+from majorant.certify.independent import contradictions, opposite
+from majorant.certify.universal_inference import (
     ASSUMPTION,
-    optimal,
     vote_table,
     weigh_comparisons,
     with_e_values,
 )
-from majorant.certify.universal_inference.search import climb, em_step, likeliest, not_optimal
 from majorant.items import take_items
 from majorant.simulate.crowd import simulate
 from majorant.theory import crew_margin, majority_margin

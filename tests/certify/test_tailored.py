@@ -7,11 +7,10 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
-from majorant.certify.anonymous.likelihood import flatten
-from majorant.certify.anonymous.search import suprema
-from majorant.certify.anonymous.tailored import invert, rejection
-from majorant.certify.anonymous.tailored import null as null_models
-from majorant.certify.anonymous.tailored.invert import (
+from majorant.certify import tailored_inversion as invert
+from majorant.certify import tailored_rejection as rejection
+from majorant.certify.count_models import flatten, suprema
+from majorant.certify.tailored_inversion import (
     FEWEST,
     Proof,
     beyond_face,
@@ -20,25 +19,23 @@ from majorant.certify.anonymous.tailored.invert import (
     prove,
     within,
 )
-from majorant.certify.anonymous.tailored.null import (
+from majorant.certify.tailored_rejection import (
     WIDEST,
+    Run,
     divergence_cut,
+    divergence_floor,
     hull_divergence,
+    least_on_cube,
     local,
+    log_chernoff,
     mirrored,
     null_side,
-    sides_of_square,
-    squares_of,
-    tailored_weights,
-)
-from majorant.certify.anonymous.tailored.rejection import (
-    Run,
-    divergence_floor,
-    least_on_cube,
-    log_chernoff,
     reach,
     run_from,
     run_probability,
+    sides_of_square,
+    squares_of,
+    tailored_weights,
 )
 from oracles.histograms import Crowd
 from oracles.lattice import all_histograms, law_of_sum, multinomial, tail_of_sum
@@ -187,8 +184,8 @@ def test_no_model_is_nearer_than_the_hull_of_its_box(null):
 
 
 def test_the_check_of_the_hull_can_fail(monkeypatch):
-    right = null_models._largest
-    monkeypatch.setattr(null_models, "_largest", lambda *arguments: 0.9 * right(*arguments))
+    right = rejection._largest
+    monkeypatch.setattr(rejection, "_largest", lambda *arguments: 0.9 * right(*arguments))
     assert (hull_gaps(NULLS[0], (0.02, 0.2)) < 0).any()
 
 
@@ -198,7 +195,7 @@ def test_bernstein_coefficients_hold_the_polynomial_between_them():
     for null in NULLS:
         pull_bc = rng.exponential(1, (40, len(null.items_c)))
         ends = np.sort(rng.uniform(0, 1, (40, 2, 2)), axis=2)
-        most_b2 = null_models._largest(null, pull_bc, ends)
+        most_b2 = rejection._largest(null, pull_bc, ends)
         chance = ends[..., :1] + np.linspace(0, 1, 101) * (ends[..., 1:] - ends[..., :1])
         votes, zeros, orders = null.cells.votes_c, null.cells.zeros_c, np.exp(null.log_orders_c)
         law = orders * chance[..., None] ** zeros * (1 - chance[..., None]) ** (votes - zeros)

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from majorant.certify.gold.claim import gold_claim
+from majorant.certify.gold import gold_claim
 from majorant.claims import certify
 from majorant.simulate import simulate
 

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
-from majorant.certify.anonymous.counts import certify_counts
-from majorant.certify.anonymous.evidence import contradictions, ratio_cut, weigh
-from majorant.certify.anonymous.gates import independence_gate
-from majorant.certify.anonymous.independent import main_sizes, verdict_by_evidence_against
-from majorant.certify.anonymous.likelihood import HistogramCells, flatten
-from majorant.certify.anonymous.loss import binomial_loss, binomial_region, loss_interval
-from majorant.certify.anonymous.search import suprema
+from majorant.certify.anonymous import certify_counts
+from majorant.certify.count_models import HistogramCells, flatten, suprema
+from majorant.certify.count_tests import independence_gate
+from majorant.certify.independent import contradictions, main_sizes, ratio_cut, verdict_by_evidence_against, weigh
+from majorant.certify.likelihood_region import binomial_loss, binomial_region, loss_interval
 from oracles.histograms import (
     Crowd,
     HardItems,

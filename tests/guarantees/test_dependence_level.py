@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from guarantees.levels import lowest_rate
-from majorant.certify.named.dependence import dependence, find_copying
-from majorant.certify.named.homogeneity import workers_differ
-from majorant.certify.named.scores import label_matrix
+from majorant.certify.dependence import dependence, find_copying, label_matrix
+from majorant.certify.homogeneity import workers_differ
 from majorant.items import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate

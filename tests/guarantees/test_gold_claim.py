@@ -20,14 +20,15 @@ import pytest
 from scipy.stats import beta, binom
 
 from crowds import random_votes
-from majorant.certify.gold.claim import gold_claim, more_gold
-from majorant.certify.gold.loss import (
+from majorant.certify.gold import (
     GoldCells,
     best_p_values,
     certified,
     difference_bounds,
     gold_cells,
+    gold_claim,
     gold_loss,
+    more_gold,
     simes,
     worse_p_values,
 )

@@ -7,13 +7,13 @@ import pytest
 from scipy.stats import chi2
 
 from guarantees.levels import ALPHA, lowest_rate
-from majorant.certify.named.by_gold import (
+from majorant.certify.dependence import (
+    dependence,
     gold_items,
+    label_matrix,
     pair_tests,
     worth_by_gold,
 )
-from majorant.certify.named.dependence import dependence
-from majorant.certify.named.scores import label_matrix
 from majorant.claims import certify
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate

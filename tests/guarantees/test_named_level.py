@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from guarantees.levels import ALPHA, assert_loss_covered, assert_rarely_decided, claims, verdict_counts
-from majorant.certify.named.bootstrap import bootstrap
-from majorant.certify.named.claim import set_margins
-from majorant.certify.named.design import WorkerSets, worker_sets
-from majorant.certify.named.panel import PanelModels, count_cells, panel_claim
+from majorant.certify.bootstrap import bootstrap
+from majorant.certify.design import WorkerSets, worker_sets
+from majorant.certify.named import set_margins
+from majorant.certify.panel import PanelModels, count_cells, panel_claim
 from majorant.items import merge_equal_items
 from majorant.simulate.crews import one_coin_crew
 from majorant.simulate.crowd import simulate

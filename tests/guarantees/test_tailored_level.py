@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from majorant.certify.anonymous.evidence import contradictions, ratio_cut
-from majorant.certify.anonymous.independent import SPLITS_SHARE
-from majorant.certify.anonymous.likelihood import flatten
-from majorant.certify.anonymous.search import suprema
-from majorant.certify.anonymous.tailored.invert import is_proved
+from majorant.certify.count_models import flatten, suprema
+from majorant.certify.independent import SPLITS_SHARE, contradictions, ratio_cut
+from majorant.certify.tailored_inversion import is_proved
 from oracles.histograms import Crowd, boundary_nu, clopper_pearson, further_crowds, level_crowds, power_rows
 from sizes import many
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from majorant.certify.anonymous.counts import certify_counts
+from majorant.certify.anonymous import certify_counts
 from majorant.certify.plug_in import shared_model
 from majorant.estimate import ESTIMATORS
 from majorant.simulate import simulate

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant import wording
-from majorant.certify.named.by_gold import ENOUGH_GOLD, gold_items, worth_by_gold
-from majorant.certify.named.scores import label_matrix
+from majorant.certify.dependence import ENOUGH_GOLD, gold_items, label_matrix, worth_by_gold
 from majorant.io import Reading, as_votes
 from majorant.io.positions import find_position, is_tie, read_shown
 from majorant.tally import counts

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, gammaincinv, logit
 
-from majorant.certify.anonymous.counts import as_histograms
-from majorant.certify.anonymous.likelihood import held_cells
-from majorant.certify.anonymous.profile import Model, accuracies_model, noise_model, outline
-from majorant.certify.anonymous.search import suprema
+from majorant.certify.anonymous import as_histograms
+from majorant.certify.count_models import held_cells, suprema
+from majorant.certify.likelihood_region import Model, accuracies_model, noise_model, outline
 from majorant.certify.plug_in import shared_model
 from majorant.estimate.fit import Fit
 from majorant.estimate.resampled import refit_dawid_skene

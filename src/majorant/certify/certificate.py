@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from majorant.certify.named.design import VotingDesign
+from majorant.certify.design import VotingDesign
 from majorant.values import Estimate, lock
 
 Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]

@@ -8,13 +8,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from majorant.certify.gold.loss import LEAST_SHARE
+from majorant.certify.gold import LEAST_SHARE
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.items import take_items
 from majorant.tally import counts
 from majorant.theory import Description, describe
-from majorant.values import FloatArray, as_generator
+from majorant.theory.checks import FloatArray
+from majorant.values import as_generator
 from majorant.votes import Votes
 
 Refit = Callable[[Votes], Fit]

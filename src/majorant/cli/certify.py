@@ -105,7 +105,7 @@ def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: 
 
 
 def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
-    from majorant.certify.labels_loss import labels_loss
+    from majorant.certify.gold import labels_loss
     from majorant.io.gold import read_labels
     from majorant.pipeline import aggregate
     from majorant.report.certificate_summary import labels_loss_summary

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from majorant.certify.certificate import Certificate, Claim
-from majorant.certify.labels_loss import LabelsLoss
+from majorant.certify.gold import LabelsLoss
 from majorant.certify.plug_in import PlugIn
 from majorant.report.theory import finite
 from majorant.wording import breakdown_text, certificate_sentence, not_tested_sentence, plug_in_sentence, whose

@@ -7,32 +7,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
-from majorant.certify.named.bootstrap import (
+from majorant.certify.bootstrap import (
+    RARE_SHARE,
     Case,
     Replicates,
     cannot_tell,
-    fitted_accuracy,
-    fitted_loss,
-    identified,
-    loss_estimate,
-    replicates_of,
-    unidentified,
-)
-from majorant.certify.named.design import FloatArray, as_copies
-from majorant.certify.named.verdicts import (
-    RARE_SHARE,
     clearly_negative,
     deviation,
+    fitted_accuracy,
+    fitted_loss,
     fresh_to_tell_margin,
+    identified,
+    loss_estimate,
     lower_limit,
+    replicates_of,
     supported_together,
+    unidentified,
     weakest_verdict,
 )
+from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
+from majorant.certify.design import as_copies
 from majorant.estimate.fit import Fit
 from majorant.limits import sizes_within, too_many_classes
 from majorant.tally import Patterns, by_votes, counts, distinct_counts, tied
-from majorant.theory.checks import safe_log
+from majorant.theory.checks import FloatArray, safe_log
 from majorant.theory.margin import majority_margins
 from majorant.votes import IntArray
 from majorant.wording import anonymous_by_bootstrap, ties_cost, too_few_items, too_many_votes

@@ -1,48 +1,38 @@
-"""From votes to e-values beside a claim that rests on a bootstrap: evidence that needs no large numbers of items.
+"""Split e-values for and against majority vote being optimal, any number of classes, voters alike or named.
 
-What training makes of its items: the likeliest model, and simpler ones on the way to voters or labels all alike.
-
-A numerator of an e-value may be any density that training can name, so also the mean of several: it costs at most the
-logarithm of their number, and where voters are much alike, or errors spread evenly, it saves what many parameters
-learnt from few items lose.
-
-The largest likelihood among models in which majority vote is optimal, under every comparison at once: a search.
-
-Split e-values for and against majority vote being optimal, any number of classes, voters alike or named.
-
-Valid at every number of items if the searches find the largest likelihoods: docs/theory/split.md.
+They stand beside a claim that rests on a bootstrap: evidence that needs no large numbers of items, valid at every
+number if the searches find the largest likelihoods (docs/theory/split.md).  A numerator of an e-value may be any
+density that training can name, so also the mean of several, the likeliest model and simpler ones on the way to voters
+or labels all alike: it costs at most the logarithm of their number, and where voters are much alike, or errors spread
+evenly, it saves what many parameters learnt from few items lose.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.certify.anonymous.evidence import SPLITS, TRAIN_SHARE
+from majorant.certify.bootstrap import RARE_SHARE
 from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.named.design import WorkerSets, as_copies, worker_sets
-from majorant.certify.named.verdicts import RARE_SHARE
-from majorant.certify.universal_inference.comparison import (
-    LOG_ZERO,
+from majorant.certify.constrained_likelihood import (
     Comparisons,
     LogModels,
     VoteTable,
     ballot_comparisons,
-    class_logs,
-    class_scores,
+    best_named,
     count_comparisons,
+    likeliest,
     log_likelihood,
-    log_sum,
-    logarithm,
     margins,
-    odds,
+    not_optimal,
+    optimal,
     panel_comparisons,
 )
-from majorant.certify.universal_inference.search import likeliest, not_optimal
+from majorant.certify.design import WorkerSets, as_copies, worker_sets
+from majorant.certify.independent import SPLITS, TRAIN_SHARE
 from majorant.tally import counts
 from majorant.theory.checks import FloatArray
 from majorant.votes import Votes
@@ -50,6 +40,17 @@ from majorant.wording import anonymous_by_bootstrap, named_refuted
 
 PSEUDO = 0.5  # votes of each label and items of each class that training adds: no test item is ruled out
 SIMPLER = (0.0, 0.5, 1.0)  # shares of the way to the simpler model
+TOWARDS_SAFE = (0.0, 0.5, 1.0)
+MOST_CLASSES = 4
+MOST_WAYS = 5_000  # in which votes can fall, before those that do not count are left out
+MOST_WORK = 4_500  # comparisons times distinct patterns (or labels of all voters): about a second
+MOST_SUMMED = (
+    25_000  # comparisons times ballots in each times labels of all voters, where ballots are summed: 3 seconds
+)
+MOST_CELLS = 75  # of the confusion matrices of all voters: beyond, climbs are long however few the comparisons
+REFUTING = 50.0  # times 1/alpha, 1,000 at 95 %: an e-value against so large refutes what the bootstrap leaves open
+LARGEST_LOG = 700.0  # whose exponential is a number
+ASSUMPTION = "for the e-values: a search over models found the likeliest of each kind"
 
 
 def learnt(table: VoteTable, items_bp: FloatArray) -> list[LogModels]:
@@ -57,18 +58,6 @@ def learnt(table: VoteTable, items_bp: FloatArray) -> list[LogModels]:
     full = best_named(_smoothed(likeliest(table, items_bp)[0], table, items_bp), table)
     full_bkf, simple_bkf = np.exp(full.log_table_bkf), _simple(full, table)
     return [LogModels(full.log_prior_bk, np.log((1 - share) * full_bkf + share * simple_bkf)) for share in SIMPLER]
-
-
-def best_named(models: LogModels, table: VoteTable) -> LogModels:
-    """The models with their classes named so that voters are right most often."""
-    n_classes, label = table.n_classes, np.arange(table.n_classes)
-    own_bkl = np.exp(models.log_table_bkf).reshape(-1, n_classes, table.n_voters, n_classes).sum(axis=2)
-    order_sk = np.array(list(permutations(range(n_classes))))
-    order_bk = order_sk[own_bkl[:, order_sk, label].sum(axis=2).argmax(axis=1)]
-    return LogModels(
-        np.take_along_axis(models.log_prior_bk, order_bk, axis=1),
-        np.take_along_axis(models.log_table_bkf, order_bk[:, :, None], axis=1),
-    )
 
 
 def _simple(models: LogModels, table: VoteTable) -> FloatArray:
@@ -94,110 +83,6 @@ def _smoothed(models: LogModels, table: VoteTable, items_bp: FloatArray) -> LogM
     items_bk = prior_bk * items_bp.sum(axis=1, keepdims=True) + PSEUDO
     log_prior_bk = np.log(items_bk / items_bk.sum(axis=1, keepdims=True))
     return LogModels(log_prior_bk, np.log(table_bkhl).reshape(models.log_table_bkf.shape))
-
-
-FARTHEST = 30.0  # logits: probabilities from 1e-13, which cost 1e6 votes less than a millionth of a nat
-SAFE_SKILL = 0.4  # over chance: the symmetric model that climbs may start from
-TOWARDS_SAFE = (0.0, 0.5, 1.0)
-SLACK = 1e-6  # nats by which odds may miss 0
-MAX_STEPS = 300
-
-
-class _ModelPoint(NamedTuple):
-    """A model and the derivatives of what is asked of it, by logarithms of probabilities."""
-
-    models: LogModels
-    shape: tuple[int, int, int]  # classes, voters, labels
-
-    def through(self, by_prior_k: FloatArray, by_table_kf: FloatArray) -> FloatArray:
-        """Derivatives by the logits, (..., K + K * F)."""
-        n_classes, n_voters, n_labels = self.shape
-        prior_k = np.exp(self.models.log_prior_bk[0])
-        table_khl = np.exp(self.models.log_table_bkf[0]).reshape(self.shape)
-        lead = by_prior_k.shape[:-1]
-        by_table = by_table_kf.reshape(*lead, n_classes, n_voters, n_labels)
-        by_prior_k = by_prior_k - by_prior_k.sum(axis=-1, keepdims=True) * prior_k
-        by_table = by_table - by_table.sum(axis=-1, keepdims=True) * table_khl
-        return np.concatenate([by_prior_k, by_table.reshape(*lead, -1)], axis=-1)
-
-
-def optimal(table: VoteTable, items_p: FloatArray, comparisons: Comparisons, top: LogModels, share: float) -> float:
-    """The largest log-likelihood found among models with odds of at least 0 in every comparison; -inf where none was.
-
-    `top` is the likeliest of all models; the climb (sequential quadratic programming) starts `share` of the way from
-    it to a symmetric model in which majority is optimal.
-    """
-    if margins(comparisons, top)[0] >= 0:
-        return float(log_likelihood(table, items_p[None], top)[0])
-    return _climb(table, items_p, comparisons, _mixed(best_named(top, table), share, table))
-
-
-def _climb(table: VoteTable, items_p: FloatArray, comparisons: Comparisons, start: LogModels) -> float:
-    from scipy.optimize import NonlinearConstraint, minimize
-
-    shape = (table.n_classes, table.n_voters, table.n_classes)
-    total = float(items_p.sum())
-
-    def loss(logit: FloatArray) -> tuple[float, FloatArray]:
-        point = _ModelPoint(_model(logit, shape), shape)
-        score_kp = class_scores(table, point.models)[0]
-        log_p = log_sum(score_kp, axis=0)
-        weight_kp = items_p * np.exp(score_kp - log_p)
-        slope = point.through(weight_kp.sum(axis=1), weight_kp @ table.votes_pf)
-        return -float(items_p @ log_p) / total, -slope / total
-
-    def won(logit: FloatArray) -> FloatArray:
-        return np.asarray(np.maximum(odds(comparisons, class_logs(comparisons, _model(logit, shape)))[0], LOG_ZERO))
-
-    def won_slope(logit: FloatArray) -> FloatArray:
-        point = _ModelPoint(_model(logit, shape), shape)
-        return point.through(*_odds_slopes(comparisons, point.models))
-
-    start_logit = np.clip(np.concatenate([start.log_prior_bk[0], start.log_table_bkf[0].ravel()]), -FARTHEST, 0)
-    found = minimize(
-        loss,
-        start_logit,
-        jac=True,
-        method="SLSQP",
-        bounds=[(-FARTHEST, FARTHEST)] * len(start_logit),
-        constraints=NonlinearConstraint(won, 0, np.inf, jac=won_slope),
-        options={"maxiter": MAX_STEPS, "ftol": 1e-11},
-    )
-    return -float(found.fun) * total if won(found.x).min() >= -SLACK else -np.inf
-
-
-def _model(logit: FloatArray, shape: tuple[int, int, int]) -> LogModels:
-    n_classes = shape[0]
-    table_khl = logit[n_classes:].reshape(shape)
-    table_khl = table_khl - log_sum(table_khl, axis=2)[..., None]
-    return LogModels(
-        (logit[:n_classes] - log_sum(logit[:n_classes], axis=0))[None], table_khl.reshape(1, n_classes, -1)
-    )
-
-
-def _odds_slopes(comparisons: Comparisons, models: LogModels) -> tuple[FloatArray, FloatArray]:
-    """Derivatives of the odds by log prior, (Q, K), and by log table, (Q, K, F)."""
-    n_comparisons, n_classes = len(comparisons), models.log_prior_bk.shape[1]
-    q = np.arange(n_comparisons)
-    by_prior_qk = np.zeros((n_comparisons, n_classes))
-    by_table_qkf = np.zeros((n_comparisons, n_classes, comparisons.ballot_qrf.shape[2]))
-    for k, sign in ((comparisons.winner_q, 1.0), (comparisons.rival_q, -1.0)):
-        score_qr = (
-            np.einsum("qf,qrf->qr", models.log_table_bkf[0, k], comparisons.ballot_qrf) + comparisons.log_share_qr
-        )
-        share_qr = np.exp(score_qr - log_sum(score_qr, axis=1)[:, None])
-        by_prior_qk[q, k] = sign
-        by_table_qkf[q, k] = sign * np.einsum("qr,qrf->qf", share_qr, comparisons.ballot_qrf)
-    return by_prior_qk, by_table_qkf
-
-
-def _mixed(models: LogModels, share: float, table: VoteTable) -> LogModels:
-    """So far on the way to the symmetric model."""
-    n_classes = table.n_classes
-    safe_kl = SAFE_SKILL * np.eye(n_classes) + (1 - SAFE_SKILL) / n_classes
-    safe_kf = np.tile(safe_kl, table.n_voters)
-    prior = (1 - share) * np.exp(models.log_prior_bk) + share / n_classes
-    return LogModels(logarithm(prior), logarithm((1 - share) * np.exp(models.log_table_bkf) + share * safe_kf))
 
 
 class Weight(NamedTuple):
@@ -246,18 +131,6 @@ def _log_against(table: VoteTable, test_sp: FloatArray, comparisons: Comparisons
 
 def _log_mean(log_s: FloatArray) -> float:
     return float(np.logaddexp.reduce(log_s) - np.log(len(log_s)))
-
-
-MOST_CLASSES = 4
-MOST_WAYS = 5_000  # in which votes can fall, before those that do not count are left out
-MOST_WORK = 4_500  # comparisons times distinct patterns (or labels of all voters): about a second
-MOST_SUMMED = (
-    25_000  # comparisons times ballots in each times labels of all voters, where ballots are summed: 3 seconds
-)
-MOST_CELLS = 75  # of the confusion matrices of all voters: beyond, climbs are long however few the comparisons
-REFUTING = 50.0  # times 1/alpha, 1,000 at 95 %: an e-value against so large refutes what the bootstrap leaves open
-LARGEST_LOG = 700.0  # whose exponential is a number
-ASSUMPTION = "for the e-values: a search over models found the likeliest of each kind"
 
 
 def with_e_values(

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
 from majorant.tally import counts
+from majorant.theory.checks import FloatArray
 from majorant.votes import IntArray, Votes
 
-FloatArray = NDArray[np.float64]
 PANEL_SETS = 20  # a panel: so many worker sets at most ...
 PANEL_SHARE = 0.8  # ... hold this share of the items ...
 PANEL_ITEMS = 10  # ... and so many items each, on average

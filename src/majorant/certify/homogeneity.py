@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.certify.certificate import ALIKE, AssumptionTest
-from majorant.certify.named.design import FloatArray
 from majorant.items import draw_items, take_items
 from majorant.tally import counts
+from majorant.theory.checks import FloatArray
 from majorant.values import LEVEL, as_generator
 from majorant.votes import IntArray, Votes
 

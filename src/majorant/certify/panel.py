@@ -8,22 +8,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.certificate import Claim, Verdict
-from majorant.certify.named.bootstrap import Case, Replicates, identified, loss_estimate, replicates_of, unidentified
-from majorant.certify.named.claim import ASSUMPTIONS, MODEL, NOT_TESTED
-from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, leaders, worker_sets
-from majorant.certify.named.verdicts import (
+from majorant.certify.bootstrap import (
     RARE_SHARE,
+    Case,
+    Replicates,
     clearly_negative,
     clearly_positive,
     deviation,
     fresh_to_tell_margin,
+    identified,
+    loss_estimate,
     lower_limit,
+    replicates_of,
     supported_together,
+    unidentified,
     weakest_verdict,
 )
+from majorant.certify.certificate import Claim, Verdict
+from majorant.certify.design import WorkerSets, as_copies, leaders, worker_sets
+from majorant.certify.named import ASSUMPTIONS, MODEL, NOT_TESTED
 from majorant.errors import ConfigError
-from majorant.theory.checks import safe_log
+from majorant.theory.checks import FloatArray, safe_log
 from majorant.theory.crew import count_distribution
 from majorant.votes import IntArray
 from majorant.wording import anonymous_by_bootstrap, ties_cost

@@ -1,14 +1,10 @@
-"""The proof by inversion: every null model is rejected, those far away at once and the others box by box.
+"""Tailored linear inversion: every model in which majority is not optimal meets a linear statistic made for it.
 
-Models too far out for the fine search: voters beyond certainty, or next to no items of class 0.
-
-Beyond a logit of WIDEST a model hardly differs from one at WIDEST with the same share of class 0, which the fine search
-covers; what has no such neighbour among the null models must be excluded by its likelihood alone.  Where that fails,
-nothing is certified.
-
-Is every model of a side rejected?  Branch and bound over boxes of models.
-
-What tailored linear inversion proves about a number of votes: from which majority on the best rule agrees.
+Branch and bound over boxes of models: is every null model rejected, those far away at once and the others box by box?
+`prove` says from which majority on the best rule agrees.  Some models are too far out for the fine search: voters
+beyond certainty, or next to no items of class 0.  Beyond a logit of WIDEST a model hardly differs from one at WIDEST
+with the same share of class 0, which the fine search covers; what has no such neighbour among the null models must be
+excluded by its likelihood alone.  Where that fails, nothing is certified.  Proofs: docs/theory/tailored.md.
 """
 
 from __future__ import annotations
@@ -19,26 +15,23 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import expit, logit
 
-from majorant.certify.anonymous.likelihood import Histograms, IntArray, held_cells, log_cells, log_odds, sides
-from majorant.certify.anonymous.search import suprema
-from majorant.certify.anonymous.tailored.null import (
+from majorant.certify.count_models import Histograms, IntArray, held_cells, log_cells, log_odds, sides, suprema
+from majorant.certify.tailored_rejection import (
     WIDEST,
-    Null,
-    edge_part,
-    hull_divergence,
-    local,
-    mirrored,
-    null_side,
-    sides_of_square,
-)
-from majorant.certify.anonymous.tailored.rejection import (
     Boxes,
     Flags,
     Levels,
+    Null,
     around,
+    edge_part,
     far_out,
+    hull_divergence,
+    local,
+    mirrored,
     most_dangerous,
+    null_side,
     rejected,
+    sides_of_square,
     stand,
     too_far,
 )
@@ -48,6 +41,18 @@ FEWEST = float(np.exp(-29.9))  # share of class 0 that is next to none
 NARROWEST = 1e-4
 MOST_BOXES = 20_000
 NU_SCALE = 16.0  # a share of class 0 is worth this many logits when a box is to be cut
+MOST_WORK = 1_600_000  # boxes, each counted by its cells; after so much nothing is certified: this can only refuse
+CELLS_OF_A_BOX = 16  # what a box costs besides its cells
+BATCH_WORK = 1 << 17
+FIRST_SIDE = 4.0
+HOPELESS = 3.0  # standard deviations: with a margin statistic so far out, no neighbour of the suspect will stand
+ANGLES = np.arange(8) * np.pi / 4
+RING = np.concatenate([size * np.stack([np.cos(ANGLES), np.sin(ANGLES)]) for size in (1.5, 3.0)], axis=1)  # in errors
+LARGE = 8.0  # standard errors across, roughly: a box too large for its derivatives to place it well
+MANY = 64  # open boxes that make a search for a model that stands worth its price
+WIDE = 4.5  # slope of a box too large for its derivatives to tell anything
+DEPTH_SCALE = np.array([1.0, 1.0, 0.15])  # how much less depth moves a large box than logits do
+SHARE_OF_WORK = 4  # the part of the most work that may go into a majority other than the narrowest: one in so many
 
 
 def deepest(null: Null) -> float:
@@ -123,19 +128,6 @@ def halves(box_bie: FloatArray, axis_b: IntArray) -> FloatArray:
     low_bie, high_bie, at = box_bie.copy(), box_bie.copy(), np.arange(len(box_bie))
     low_bie[at, axis_b, 1] = high_bie[at, axis_b, 0] = box_bie[at, axis_b].mean(axis=1)
     return np.concatenate([low_bie, high_bie])
-
-
-MOST_WORK = 1_600_000  # boxes, each counted by its cells; after so much nothing is certified: this can only refuse
-CELLS_OF_A_BOX = 16  # what a box costs besides its cells
-BATCH_WORK = 1 << 17
-FIRST_SIDE = 4.0
-HOPELESS = 3.0  # standard deviations: with a margin statistic so far out, no neighbour of the suspect will stand
-ANGLES = np.arange(8) * np.pi / 4
-RING = np.concatenate([size * np.stack([np.cos(ANGLES), np.sin(ANGLES)]) for size in (1.5, 3.0)], axis=1)  # in errors
-LARGE = 8.0  # standard errors across, roughly: a box too large for its derivatives to place it well
-MANY = 64  # open boxes that make a search for a model that stands worth its price
-WIDE = 4.5  # slope of a box too large for its derivatives to tell anything
-DEPTH_SCALE = np.array([1.0, 1.0, 0.15])  # how much less depth moves a large box than logits do
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +273,6 @@ def _longest(null: Null, boxes: Boxes) -> IntArray:
     info_bi = (boxes.here.score_bic**2 @ (null.total_c * boxes.here.cell_bc)[..., None])[..., 0]
     length_bi = boxes.half_bi * (np.sqrt(info_bi) + 0.1 * np.sqrt(null.n_items))
     return np.asarray(length_bi.argmax(axis=1))
-
-
-SHARE_OF_WORK = 4  # the part of the most work that may go into a majority other than the narrowest: one in so many
 
 
 @dataclass(frozen=True, slots=True)

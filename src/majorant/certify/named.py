@@ -12,21 +12,27 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
-from majorant.certify.named.bootstrap import (
+from majorant.certify.bootstrap import (
+    RARE_SHARE,
     Case,
     Replicates,
+    clearly_negative,
+    deviation,
     fitted_accuracy,
     fitted_loss,
+    fresh_to_tell_margin,
     identified,
+    least_deserving,
     loss_estimate,
+    lower_limit,
     replicates_of,
     unidentified,
+    vote_odds,
 )
-from majorant.certify.named.design import FloatArray, WorkerSets, as_copies, leaders, worker_sets
-from majorant.certify.named.odds import least_deserving, vote_odds
-from majorant.certify.named.verdicts import RARE_SHARE, clearly_negative, deviation, fresh_to_tell_margin, lower_limit
+from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
+from majorant.certify.design import WorkerSets, as_copies, leaders, worker_sets
 from majorant.estimate.fit import Fit
+from majorant.theory.checks import FloatArray
 from majorant.theory.crew import ballot_work, crew_margins
 from majorant.values import Estimate
 from majorant.votes import IntArray, Votes

@@ -1,1 +1,0 @@
-"""The claim about rules that ignore who voted, for two classes, from histograms of votes."""

@@ -1,0 +1,552 @@
+"""The likelihood of count histograms, its local maxima and its suprema, for many data sets at once.
+
+Two binomials: an item of class 0 draws each vote for class 0 with probability a, an item of class 1 with probability
+r <= a, and the share of class 0 is nu.  A model is `theta = (logit a, logit r, logit nu)`: nothing is clipped, and all
+sums are of logarithms, so a model within 1e-15 of certainty is as good as any other.  `climb` goes uphill; `suprema`
+are global, over all models or over one side of a boundary: a fixed grid finds the best few peaks and `climb` goes to
+the top of each.  The grid is the same for all data sets, so all of them meet it in one matrix product.
+
+Two beta-binomials: items differ in difficulty.  Every item of class 0 has its own chance of a vote for class 0, beta
+distributed with mean a and some concentration, and every item of class 1 one with mean r <= a.  A model is `psi =
+(logit a, logit r, log concentration of class 0, of class 1, logit nu)`; a large concentration gives back independent
+votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma, expit, gammaln, log_expit
+
+from majorant.theory.checks import FloatArray
+
+Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... votes for class 0
+IntArray = NDArray[np.int64]
+MAX_STEPS = 60
+FIRST_RADIUS, LAST_RADIUS, WIDEST_RADIUS = 1.0, 1e-7, 6.0
+GAIN = 1e-7  # nats: an ascent that promises less has arrived
+FLATTEST = 1e-13  # of the largest curvature
+Value = Callable[[FloatArray, IntArray], FloatArray]  # points (P, U) of the problems at these places -> (P,)
+Slopes = Callable[[FloatArray, IntArray], tuple[FloatArray, FloatArray]]  # -> slope (P, U) and curvature (P, U, U)
+_TAIL = np.array([5, 6, 7.5, 9.5, 12, 15, 19, 24, 30, 38.0])
+AXIS = np.concatenate([-_TAIL[::-1], np.arange(-4, 4.25, 0.5), _TAIL])  # logit a and logit r
+_HALF = np.array([0.7, 1.5, 2.5, 4, 6, 9, 14, 25])
+DEPTH = np.concatenate([-_HALF[::-1], [0], _HALF])  # logit nu
+PEAKS = 4  # of the grid, from which to climb
+RARE = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class
+GRID_ENTRIES = 1 << 22  # floats of grid times cells, or grid times data sets, held at once
+KEPT_ENTRIES = 1 << 20  # floats of grid times cells that are kept for the next data set
+BETA_PARAMETERS = 5
+LOGIT_BOUND, LEAST_CONCENTRATION, MOST_CONCENTRATION = 30.0, -4.0, 9.0  # the last two are logarithms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HistogramCells:
+    """The cells of histograms laid end to end: items with `votes_c` votes, `zeros_c` of them for class 0."""
+
+    votes_c: FloatArray
+    zeros_c: FloatArray
+
+    @property
+    def log_orders_c(self) -> FloatArray:
+        """In how many orders such votes can come, as a logarithm."""
+        ones_c = self.votes_c - self.zeros_c
+        return np.asarray(gammaln(self.votes_c + 1) - gammaln(self.zeros_c + 1) - gammaln(ones_c + 1))
+
+
+def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
+    """The cells of `{H: [n_0 .. n_H]}`, empty ones included, and the items in each.
+
+    >>> cells, items_c = flatten({1: [4, 5], 2: [1, 2, 3]})
+    >>> cells.votes_c.tolist(), cells.zeros_c.tolist(), items_c.tolist()
+    ([1.0, 1.0, 2.0, 2.0, 2.0], [0.0, 1.0, 0.0, 1.0, 2.0], [4.0, 5.0, 1.0, 2.0, 3.0])
+    """
+    sizes = list(histograms)
+    votes_c = np.concatenate([np.full(h + 1, float(h)) for h in sizes])
+    zeros_c = np.concatenate([np.arange(h + 1.0) for h in sizes])
+    return HistogramCells(votes_c, zeros_c), np.concatenate([np.asarray(histograms[h], float) for h in sizes])
+
+
+def held_cells(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
+    """The cells that hold items, and how many: the others do not touch the likelihood.
+
+    >>> held_cells({2: [1, 0, 3]})[1].tolist()
+    [1.0, 3.0]
+    """
+    cells, items_c = flatten(histograms)
+    held_c = items_c > 0
+    return HistogramCells(cells.votes_c[held_c], cells.zeros_c[held_c]), items_c[held_c]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """Half of the models each: those with `sign * L >= 0`, L the log-odds of class 0 after `zeros` of `votes` votes.
+
+    A sign of 0 stands for all models.  One entry per problem to be solved.
+    """
+
+    votes_p: FloatArray
+    zeros_p: FloatArray
+    sign_p: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.sign_p)
+
+    def take(self, index: IntArray) -> Sides:
+        """The sides at these places."""
+        return Sides(self.votes_p[index], self.zeros_p[index], self.sign_p[index])
+
+
+def sides(rows: list[tuple[int, int, int]]) -> Sides:
+    """Sides from rows (votes, zeros, sign)."""
+    table = np.array(rows, dtype=float).reshape(-1, 3)
+    return Sides(table[:, 0], table[:, 1], table[:, 2])
+
+
+EVERYWHERE = sides([(0, 0, 0)])
+
+
+def vote_log_odds(theta: FloatArray, votes: ArrayLike, zeros: ArrayLike) -> FloatArray:
+    """What the votes alone add to the log-odds of class 0; with logit nu, it is L."""
+    votes, zeros = np.asarray(votes, float), np.asarray(zeros, float)
+    a, r = theta[..., 0], theta[..., 1]
+    return np.asarray(zeros * (log_expit(a) - log_expit(r)) + (votes - zeros) * (log_expit(-a) - log_expit(-r)))
+
+
+def log_odds(theta: FloatArray, votes: ArrayLike, zeros: ArrayLike) -> FloatArray:
+    """L: the log-odds of class 0 after `zeros` of `votes` votes for it; broadcasts.
+
+    >>> round(float(log_odds(np.array([np.log(4), -np.log(4), 0.]), 3, 2)), 3)
+    1.386
+    """
+    return np.asarray(theta[..., 2] + vote_log_odds(theta, votes, zeros))
+
+
+def class_logs(cells: HistogramCells, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """log P(class, one order of the votes) for class 0 and class 1: each (..., cells)."""
+    zeros_c, ones_c = cells.zeros_c, cells.votes_c - cells.zeros_c
+    sure, unsure = log_expit(theta), log_expit(-theta)  # of a, r and nu
+    given0, given1 = (sure[..., u, None] * zeros_c + unsure[..., u, None] * ones_c for u in (0, 1))
+    return sure[..., 2, None] + given0, unsure[..., 2, None] + given1
+
+
+def log_cells(cells: HistogramCells, theta: FloatArray) -> FloatArray:
+    """log P(one order of the votes), (..., cells); add `log_orders_c` for the probability of the cell."""
+    return np.asarray(np.logaddexp(*class_logs(cells, theta)))
+
+
+def log_likelihood(cells: HistogramCells, items: FloatArray, theta: FloatArray) -> FloatArray:
+    """Of items (..., cells) under theta (..., 3), without the constant of the orders of votes."""
+    return np.asarray((items * log_cells(cells, theta)).sum(axis=-1))
+
+
+def climb(
+    cells: HistogramCells, items_pc: FloatArray, side: Sides, start_p3: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """A local maximum of each likelihood within its side and a >= r, uphill from `start_p3`: theta and the value.
+
+    The ascent is in (logit r, logit a - logit r, depth within the side), where both bounds are coordinates.
+    """
+
+    def value(point: FloatArray, at: IntArray) -> FloatArray:
+        return log_likelihood(cells, items_pc[at], _outward(point, side.take(at)))
+
+    def slopes(point: FloatArray, at: IntArray) -> tuple[FloatArray, FloatArray]:
+        some = side.take(at)
+        return _derivatives(cells, items_pc[at], _outward(point, some), some)
+
+    low_pu = np.full(start_p3.shape, -np.inf)
+    low_pu[:, 1] = 0
+    low_pu[side.sign_p != 0, 2] = 0
+    point_pu, value_p = ascend(value, slopes, _inward(start_p3, side), low_pu, np.full(start_p3.shape, np.inf))
+    return _outward(point_pu, side), value_p
+
+
+def _boundary(theta_p3: FloatArray, side: Sides) -> FloatArray:
+    """logit nu at which L = 0, where there is a side."""
+    return np.where(side.sign_p == 0, 0, -vote_log_odds(theta_p3, side.votes_p, side.zeros_p))
+
+
+def _inward(theta_p3: FloatArray, side: Sides) -> FloatArray:
+    """theta -> (logit r, logit a - logit r, depth), moved into the side if outside."""
+    away = theta_p3[:, 2] - _boundary(theta_p3, side)
+    depth = np.where(side.sign_p == 0, away, np.maximum(side.sign_p * away, 0))
+    return np.stack([theta_p3[:, 1], np.maximum(theta_p3[:, 0] - theta_p3[:, 1], 0), depth], axis=1)
+
+
+def _outward(point_pu: FloatArray, side: Sides) -> FloatArray:
+    theta_p3 = np.stack([point_pu[:, 0] + point_pu[:, 1], point_pu[:, 0], np.zeros(len(side))], axis=1)
+    theta_p3[:, 2] = _boundary(theta_p3, side) + np.where(side.sign_p == 0, 1, side.sign_p) * point_pu[:, 2]
+    return theta_p3
+
+
+def _derivatives(
+    cells: HistogramCells, items_pc: FloatArray, theta_p3: FloatArray, side: Sides
+) -> tuple[FloatArray, FloatArray]:
+    """Slope and curvature of the log-likelihood in (logit r, logit a - logit r, depth)."""
+    slope_p3, bend_p33 = theta_derivatives(cells, items_pc, theta_p3)
+    a_p, r_p = expit(theta_p3[:, 0]), expit(theta_p3[:, 1])
+    bound = side.sign_p != 0
+    by_a = np.where(bound, side.votes_p * a_p - side.zeros_p, 0)  # slopes of the boundary's logit nu
+    by_r = np.where(bound, side.zeros_p - side.votes_p * r_p, 0)
+    turn_p3u = np.zeros((len(side), 3, 3))
+    turn_p3u[:, 0, :2] = turn_p3u[:, 1, 0] = 1
+    turn_p3u[:, 2] = np.stack([by_a + by_r, by_a, np.where(bound, side.sign_p, 1)], axis=1)
+    bend_puu = turn_p3u.transpose(0, 2, 1) @ bend_p33 @ turn_p3u
+    bow_a = np.where(bound, side.votes_p * a_p * expit(-theta_p3[:, 0]), 0) * slope_p3[:, 2]
+    bow_r = np.where(bound, side.votes_p * r_p * expit(-theta_p3[:, 1]), 0) * slope_p3[:, 2]
+    bend_puu[:, 0, 0] += bow_a - bow_r
+    for u, v in ((0, 1), (1, 0), (1, 1)):
+        bend_puu[:, u, v] += bow_a
+    return np.einsum("piu,pi->pu", turn_p3u, slope_p3), bend_puu
+
+
+def theta_derivatives(
+    cells: HistogramCells, items_pc: FloatArray, theta_p3: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Slope and curvature in theta: those of each class's own logarithm, mixed, plus the spread between the classes."""
+    log0, log1 = class_logs(cells, theta_p3)
+    weight_pc = expit(log0 - log1)
+    in0_pc, in1_pc = items_pc * weight_pc, items_pc * expit(log1 - log0)
+    a_p, r_p, nu_p = expit(theta_p3).T
+    by_a = cells.zeros_c - cells.votes_c * a_p[:, None]
+    by_r = cells.zeros_c - cells.votes_c * r_p[:, None]
+    total0, total1 = in0_pc.sum(axis=1), in1_pc.sum(axis=1)
+    other_p3 = expit(-theta_p3).T
+    slope_p3 = np.stack(
+        [(in0_pc * by_a).sum(axis=1), (in1_pc * by_r).sum(axis=1), total0 * other_p3[2] - total1 * nu_p], axis=1
+    )
+    spread_pc = in0_pc * expit(log1 - log0)
+    bend = np.empty((len(theta_p3), 3, 3))
+    bend[:, 0, 0] = (spread_pc * by_a**2).sum(axis=1) - (in0_pc @ cells.votes_c) * a_p * other_p3[0]
+    bend[:, 1, 1] = (spread_pc * by_r**2).sum(axis=1) - (in1_pc @ cells.votes_c) * r_p * other_p3[1]
+    bend[:, 2, 2] = spread_pc.sum(axis=1) - (total0 + total1) * nu_p * other_p3[2]
+    bend[:, 0, 1] = bend[:, 1, 0] = -(spread_pc * by_a * by_r).sum(axis=1)
+    bend[:, 0, 2] = bend[:, 2, 0] = (spread_pc * by_a).sum(axis=1)
+    bend[:, 1, 2] = bend[:, 2, 1] = -(spread_pc * by_r).sum(axis=1)
+    return slope_p3, bend
+
+
+def ascend(
+    value: Value, slopes: Slopes, start_pu: FloatArray, low_pu: FloatArray, high_pu: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """A local maximum of each problem within its bounds: the point and the value.
+
+    Newton's method with the curvature taken positive in every direction, each step within a radius that shrinks where
+    the step does not pay; the bounds are kept by projection.
+
+    >>> low, high = np.array([[-9., 1.]]), np.array([[9., 9.]])
+    >>> def value(point, _):
+    ...     return -(point**2).sum(axis=1)
+    >>> def slopes(point, _):
+    ...     return -2 * point, np.tile(-2 * np.eye(2), (len(point), 1, 1))
+    >>> point, top = ascend(value, slopes, np.array([[3., 4.]]), low, high)
+    >>> point.tolist(), top.tolist()
+    ([[0.0, 1.0]], [-1.0])
+    """
+    point_pu = np.clip(start_pu, low_pu, high_pu)
+    going = np.arange(len(point_pu))
+    value_p, radius_p = value(point_pu, going), np.full(len(point_pu), FIRST_RADIUS)
+    for _ in range(MAX_STEPS):
+        point, low, high = point_pu[going], low_pu[going], high_pu[going]
+        slope, bend = slopes(point, going)
+        fixed = ((slope <= 0) & (point <= low)) | ((slope >= 0) & (point >= high))
+        step = _step(np.where(fixed, 0, slope), bend, fixed, radius_p[going])
+        promise = np.where(fixed, 0, slope * step).sum(axis=1)
+        tried = np.clip(point + step, low, high)
+        found = value(tried, going)
+        better = found > value_p[going]
+        won = going[better]
+        point_pu[won], value_p[won] = tried[better], found[better]
+        radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], WIDEST_RADIUS), radius_p[going] / 4)
+        going = going[(promise > GAIN) & (radius_p[going] > LAST_RADIUS)]
+        if not len(going):
+            break
+    return point_pu, value_p
+
+
+def _step(slope_pu: FloatArray, bend_puu: FloatArray, fixed_pu: NDArray[np.bool_], radius_p: FloatArray) -> FloatArray:
+    """Newton's step with every curvature taken for a hill's, not longer than the radius in any coordinate."""
+    bend_puu = np.where(fixed_pu[:, :, None] | fixed_pu[:, None, :], 0, bend_puu)
+    curve_pu, axis_puu = np.linalg.eigh(bend_puu)
+    size_pu = np.abs(curve_pu)
+    size_pu = np.maximum(size_pu, FLATTEST * size_pu.max(axis=1, keepdims=True) + 1e-30)
+    along_pu = np.einsum("pij,pi->pj", axis_puu, slope_pu) / size_pu
+    step_pu = np.where(fixed_pu, 0, np.einsum("pij,pj->pi", axis_puu, along_pu))
+    length_p = np.abs(step_pu).max(axis=1)
+    return np.asarray(step_pu * np.minimum(1, radius_p / np.maximum(length_p, 1e-300))[:, None])
+
+
+@cache
+def grid() -> FloatArray:
+    """All models tried, (pairs a > r, depths, 3); at a = r the slope vanishes, so no climb starts there."""
+    row, column = np.triu_indices(len(AXIS), 1)
+    theta = np.empty((len(row), len(DEPTH), 3))
+    theta[..., 0], theta[..., 1], theta[..., 2] = AXIS[column][:, None], AXIS[row][:, None], DEPTH
+    theta.flags.writeable = False
+    return theta
+
+
+@lru_cache(maxsize=4)
+def _grid_logs(votes: tuple[float, ...], zeros: tuple[float, ...]) -> FloatArray:
+    """`log_cells` over the grid, (grid points, cells): the same for all data sets with these cells."""
+    logs = log_cells(HistogramCells(np.array(votes), np.array(zeros)), grid().reshape(-1, 3))
+    logs.flags.writeable = False
+    return logs
+
+
+def suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tuple[FloatArray, FloatArray]:
+    """The largest log-likelihood of each data set within each side, and the model there: (B, S) and (B, S, 3).
+
+    >>> from majorant.certify.count_models import flatten, sides
+    >>> cells, items_c = flatten({3: [260, 240, 240, 260]})
+    >>> value, theta = suprema(cells, items_c[None], sides([(0, 0, 0), (3, 2, -1), (3, 2, 1)]))
+    >>> (value[0, 0] - value[0]).round(2).tolist()
+    [0.0, 7.31, 0.0]
+    """
+    size = max(1, GRID_ENTRIES // (len(AXIS) ** 2 * len(DEPTH)))
+    parts = [_chunk_suprema(cells, items_bc[at : at + size], side) for at in range(0, len(items_bc), size)]
+    return np.concatenate([value for value, _ in parts]), np.concatenate([theta for _, theta in parts])
+
+
+def _chunk_suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides) -> tuple[FloatArray, FloatArray]:
+    theta_gd3, n_sets = grid(), len(items_bc)
+    value_bgd = _grid_values(cells, items_bc, theta_gd3)
+    starts = np.concatenate([_peaks(value_bgd, theta_gd3), _impure(cells, items_bc, EVERYWHERE)], axis=1)
+    anywhere = EVERYWHERE.take(np.zeros(n_sets, dtype=np.int64))
+    best_b, theta_b3 = _best_of(cells, items_bc, anywhere, starts)
+    value_bs, theta_bs3 = np.repeat(best_b[:, None], len(side), 1), np.repeat(theta_b3[:, None], len(side), 1)
+    odds_bs = log_odds(theta_bs3, side.votes_p, side.zeros_p)
+    # Where the best of all models lies within the side, there is nothing to search.
+    outside_bs = side.sign_p * odds_bs < 0
+    if not outside_bs.any():
+        return value_bs, theta_bs3
+    begin = []
+    for s in np.flatnonzero(outside_bs.any(axis=0)):
+        one, some = side.take(np.array([s])), outside_bs[:, s]
+        within = _starts_within(cells, items_bc[some], one, theta_gd3, value_bgd[some])
+        begin.append(np.concatenate([within, _impure(cells, items_bc[some], one), theta_b3[some][:, None]], axis=1))
+    s_p, b_p = outside_bs.T.nonzero()  # side by side, as the starts are
+    value_p, theta_p3 = _best_of(cells, items_bc[b_p], side.take(s_p), np.concatenate(begin))
+    value_bs[b_p, s_p], theta_bs3[b_p, s_p] = value_p, theta_p3
+    return value_bs, theta_bs3
+
+
+def _starts_within(
+    cells: HistogramCells, items_bc: FloatArray, one: Sides, theta_gd3: FloatArray, value_bgd: FloatArray
+) -> FloatArray:
+    """Peaks among the grid points within one side and the points of its boundary, which the grid may straddle."""
+    edge_gd3 = theta_gd3[:, :1].copy()
+    edge_gd3[..., 2] = -vote_log_odds(edge_gd3, one.votes_p, one.zeros_p)
+    within_gd = one.sign_p * log_odds(theta_gd3, one.votes_p, one.zeros_p) >= 0
+    value_bgd = np.where(within_gd, value_bgd, -np.inf)
+    edge_bgd = _grid_values(cells, items_bc, edge_gd3)
+    return _peaks(np.concatenate([value_bgd, edge_bgd], axis=2), np.concatenate([theta_gd3, edge_gd3], axis=1))
+
+
+def _grid_values(cells: HistogramCells, items_bc: FloatArray, theta_gd3: FloatArray) -> FloatArray:
+    """The log-likelihood of every data set at every point of a grid, (B, pairs, depths)."""
+    if theta_gd3 is grid() and theta_gd3.size // 3 * len(cells.votes_c) <= KEPT_ENTRIES:
+        logs = _grid_logs(tuple(cells.votes_c.tolist()), tuple(cells.zeros_c.tolist()))
+        return np.asarray(items_bc @ logs.T).reshape(len(items_bc), *theta_gd3.shape[:2])
+    size = max(1, GRID_ENTRIES // (theta_gd3.shape[1] * len(cells.votes_c)))
+    value_bgd = np.empty((len(items_bc), *theta_gd3.shape[:2]))
+    for at in range(0, len(theta_gd3), size):
+        log_gdc = log_cells(cells, theta_gd3[at : at + size])
+        flat = items_bc @ log_gdc.reshape(-1, log_gdc.shape[-1]).T
+        value_bgd[:, at : at + size] = flat.reshape(len(items_bc), -1, theta_gd3.shape[1])
+    return value_bgd
+
+
+def _peaks(value_bgd: FloatArray, theta_gd3: FloatArray) -> FloatArray:
+    """The models at the highest local maxima over the (a, r) grid, (B, PEAKS, 3)."""
+    value_bg, depth_bg = value_bgd.max(axis=2), value_bgd.argmax(axis=2)
+    n_axis = len(AXIS)
+    row, column = np.triu_indices(n_axis, 1)
+    map_brc = np.full((len(value_bg), n_axis + 2, n_axis + 2), -np.inf)
+    map_brc[:, row + 1, column + 1] = value_bg
+    peak_bg = np.ones(value_bg.shape, dtype=bool)
+    for down, right in ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)):
+        peak_bg &= value_bg >= map_brc[:, row + 1 + down, column + 1 + right]
+    ranked = np.where(peak_bg, value_bg, value_bg - 1e6 * (1 + np.abs(value_bg)))
+    pick_bp: NDArray[np.int64] = np.argpartition(-ranked, PEAKS, axis=1)[:, :PEAKS]
+    depth_bp = np.take_along_axis(depth_bg, pick_bp, axis=1)
+    return np.asarray(theta_gd3[pick_bp, depth_bp])
+
+
+def _impure(cells: HistogramCells, items_bc: FloatArray, one: Sides) -> FloatArray:
+    """The best model of one class with a few items of another, (B, 1, 3): peaks too narrow for the grid to see."""
+    zeros_b, ones_b = items_bc @ cells.zeros_c, items_bc @ (cells.votes_c - cells.zeros_c)
+    common_b = np.log(np.maximum(zeros_b, 1e-9)) - np.log(np.maximum(ones_b, 1e-9))
+    theta = np.empty((len(items_bc), len(AXIS), len(RARE), 3))
+    above = AXIS[:, None] > common_b[:, None, None]
+    theta[..., 0] = np.where(above, AXIS[:, None], common_b[:, None, None])
+    theta[..., 1] = np.where(above, common_b[:, None, None], AXIS[:, None])
+    theta[..., 2] = np.where(above, -RARE, RARE)
+    flat = theta.reshape(len(items_bc), -1, 3)
+    within = one.sign_p * log_odds(flat, one.votes_p, one.zeros_p) >= 0
+    value = np.where(within, log_likelihood(cells, items_bc[:, None], flat), -np.inf)
+    return np.asarray(flat[np.arange(len(flat)), value.argmax(axis=1)][:, None])
+
+
+def _best_of(
+    cells: HistogramCells, items_bc: FloatArray, side: Sides, start_bp3: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Climb from every start; keep the best."""
+    n_sets, n_starts = start_bp3.shape[:2]
+    which = np.repeat(np.arange(n_sets), n_starts)
+    theta, value = climb(cells, items_bc[which], side.take(which), start_bp3.reshape(-1, 3))
+    value_bp = value.reshape(n_sets, n_starts)
+    best_b = value_bp.argmax(axis=1)
+    return value_bp[np.arange(n_sets), best_b], theta.reshape(n_sets, n_starts, 3)[np.arange(n_sets), best_b]
+
+
+def beta_class_logs(cells: HistogramCells, psi: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """log P(class, one order of the votes) for class 0 and class 1: each (..., cells)."""
+    x, y, c0, c1, z = (psi[..., i, None] for i in range(BETA_PARAMETERS))
+    return log_expit(z) + _log_beta(cells, x, c0), log_expit(-z) + _log_beta(cells, y, c1)
+
+
+def beta_log_likelihood(cells: HistogramCells, items: FloatArray, psi: FloatArray) -> FloatArray:
+    """Of items (..., cells) under psi (..., 5), without the constant of the orders of votes."""
+    return np.asarray((items * np.logaddexp(*beta_class_logs(cells, psi))).sum(axis=-1))
+
+
+def beta_log_odds(psi: FloatArray, votes: FloatArray, zeros: FloatArray) -> FloatArray:
+    """L: the log-odds of class 0 after `zeros` of `votes` votes for it, (..., patterns)."""
+    log0, log1 = beta_class_logs(HistogramCells(np.atleast_1d(votes), np.atleast_1d(zeros)), psi)
+    return log0 - log1
+
+
+def beta_information(cells: HistogramCells, total_c: FloatArray, psi_p5: FloatArray) -> FloatArray:
+    """Expected curvature of the log-likelihood where `total_c` items have the number of votes of cell c, (P, 5, 5)."""
+    gradient_pc5, log_pc = _gradients(cells, psi_p5)
+    weight_pc = total_c * np.exp(log_pc + cells.log_orders_c)
+    return np.asarray(np.einsum("pc,pci,pcj->pij", weight_pc, gradient_pc5, gradient_pc5, optimize=True))
+
+
+def beta_climb(
+    cells: HistogramCells, items_pc: FloatArray, side: Sides, start_p5: FloatArray, fixed: float | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """A local maximum of each likelihood within its side and a >= r, uphill from the start: psi and the value.
+
+    `cells` must hold the empty cells too: the curvature is the expected one, which is never that of a valley.  `fixed`
+    is the logarithm of the concentration where that is given for both classes.
+    """
+    total_pc = np.zeros_like(items_pc)
+    for h in np.unique(cells.votes_c):
+        at = cells.votes_c == h
+        total_pc[:, at] = items_pc[:, at].sum(axis=1, keepdims=True)
+
+    def value(point: FloatArray, at: IntArray) -> FloatArray:
+        return beta_log_likelihood(cells, items_pc[at], _beta_outward(point, side.take(at)))
+
+    def slopes(point: FloatArray, at: IntArray) -> tuple[FloatArray, FloatArray]:
+        some = side.take(at)
+        psi = _beta_outward(point, some)
+        gradient_pc5, log_pc = _gradients(cells, psi)
+        gradient_pcu = np.einsum("pci,piu->pcu", gradient_pc5, _turn(psi, some))
+        weight_pc = total_pc[at] * np.exp(log_pc + cells.log_orders_c)
+        bend = np.einsum("pc,pcu,pcv->puv", weight_pc, gradient_pcu, gradient_pcu, optimize=True)
+        return np.einsum("pc,pcu->pu", items_pc[at], gradient_pcu), -bend
+
+    low_pu, high_pu = _bounds(side)
+    if fixed is not None:
+        low_pu[:, 2:4] = high_pu[:, 2:4] = fixed
+    point_pu, value_p = ascend(value, slopes, _beta_inward(start_p5, side), low_pu, high_pu)
+    return _beta_outward(point_pu, side), value_p
+
+
+def _log_beta(cells: HistogramCells, mean: FloatArray, concentration: FloatArray) -> FloatArray:
+    total = np.exp(concentration)
+    alpha, beta = total * expit(mean), total * expit(-mean)
+    ones_c = cells.votes_c - cells.zeros_c
+    rise = _above(gammaln, alpha, cells.zeros_c) - gammaln(alpha) + _above(gammaln, beta, ones_c) - gammaln(beta)
+    return np.asarray(rise - _above(gammaln, total, cells.votes_c) + gammaln(total))
+
+
+def _above(function: Callable[[FloatArray], FloatArray], base: FloatArray, count_c: FloatArray) -> FloatArray:
+    """The function of base + count for each cell, (..., cells); many cells share their few counts."""
+    n_counts = int(count_c.max(initial=0)) + 1
+    if count_c.ndim != 1 or base.shape[-1:] != (1,) or 2 * n_counts > len(count_c):
+        return function(base + count_c)
+    return np.asarray(function(base + np.arange(float(n_counts)))[..., count_c.astype(np.intp)])
+
+
+def _beta_slopes(cells: HistogramCells, mean: FloatArray, concentration: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Slopes of `_log_beta` in the logit of the mean and the log of the concentration."""
+    total = np.exp(concentration)
+    alpha, beta = total * expit(mean), total * expit(-mean)
+    by_alpha = _above(digamma, alpha, cells.zeros_c) - digamma(alpha)
+    ones_c = cells.votes_c - cells.zeros_c
+    by_beta = _above(digamma, beta, ones_c) - digamma(beta)  # a tiny beta must not be rounded off
+    by_total = digamma(total) - _above(digamma, total, cells.votes_c)
+    by_mean = (by_alpha - by_beta) * total * expit(mean) * expit(-mean)
+    return by_mean, alpha * by_alpha + beta * by_beta + total * by_total
+
+
+def _gradients(cells: HistogramCells, psi_p5: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Slopes of log P(one order) in psi (P, cells, 5), and the logarithm itself (P, cells)."""
+    log0, log1 = beta_class_logs(cells, psi_p5)
+    weight0, weight1 = expit(log0 - log1), expit(log1 - log0)
+    x, y, c0, c1, z = (psi_p5[:, i, None] for i in range(BETA_PARAMETERS))
+    mean0, wide0 = _beta_slopes(cells, x, c0)
+    mean1, wide1 = _beta_slopes(cells, y, c1)
+    by_prior = weight0 * expit(-z) - weight1 * expit(z)
+    parts = [weight0 * mean0, weight1 * mean1, weight0 * wide0, weight1 * wide1, by_prior]
+    return np.stack(parts, axis=-1), np.logaddexp(log0, log1)
+
+
+def edge(psi_p5: FloatArray, side: Sides) -> FloatArray:
+    """The models with the prior at which L = 0, all else alike."""
+    on_edge = psi_p5.copy()
+    on_edge[:, 4] = _beta_boundary(psi_p5, side)
+    return on_edge
+
+
+def _beta_boundary(psi_p5: FloatArray, side: Sides) -> FloatArray:
+    """logit nu at which L = 0, where there is a side."""
+    one = HistogramCells(side.votes_p[:, None], side.zeros_p[:, None])
+    x, y, c0, c1 = (psi_p5[:, i, None] for i in range(4))
+    return np.where(side.sign_p == 0, 0, (_log_beta(one, y, c1) - _log_beta(one, x, c0))[:, 0])
+
+
+def _turn(psi_p5: FloatArray, side: Sides) -> FloatArray:
+    """Slopes of psi in the coordinates of the ascent, (P, 5, 5)."""
+    one = HistogramCells(side.votes_p[:, None], side.zeros_p[:, None])
+    x, y, c0, c1 = (psi_p5[:, i, None] for i in range(4))
+    (mean0, wide0), (mean1, wide1) = _beta_slopes(one, x, c0), _beta_slopes(one, y, c1)
+    bound = (side.sign_p != 0).astype(float)
+    turn = np.zeros((len(side), BETA_PARAMETERS, BETA_PARAMETERS))
+    turn[:, 0, :2] = turn[:, 1, 0] = turn[:, 2, 2] = turn[:, 3, 3] = 1
+    by_x, by_y = -mean0[:, 0] * bound, mean1[:, 0] * bound
+    turn[:, 4] = np.stack(
+        [by_x + by_y, by_x, -wide0[:, 0] * bound, wide1[:, 0] * bound, np.where(bound > 0, side.sign_p, 1)], axis=1
+    )
+    return turn
+
+
+def _beta_inward(psi_p5: FloatArray, side: Sides) -> FloatArray:
+    """psi -> (logit r, logit a - logit r, both concentrations, depth), moved into the side if outside."""
+    away = psi_p5[:, 4] - _beta_boundary(psi_p5, side)
+    depth = np.where(side.sign_p == 0, away, np.maximum(side.sign_p * away, 0))
+    gap = np.maximum(psi_p5[:, 0] - psi_p5[:, 1], 0)
+    return np.stack([psi_p5[:, 1], gap, psi_p5[:, 2], psi_p5[:, 3], depth], axis=1)
+
+
+def _beta_outward(point_pu: FloatArray, side: Sides) -> FloatArray:
+    psi = np.stack([point_pu[:, 0] + point_pu[:, 1], *point_pu[:, [0, 2, 3, 4]].T], axis=1)
+    psi[:, 4] = _beta_boundary(psi, side) + np.where(side.sign_p == 0, 1, side.sign_p) * point_pu[:, 4]
+    return psi
+
+
+def _bounds(side: Sides) -> tuple[FloatArray, FloatArray]:
+    low = np.array([-LOGIT_BOUND, 0, LEAST_CONCENTRATION, LEAST_CONCENTRATION, -LOGIT_BOUND])
+    high = np.array([LOGIT_BOUND, 2 * LOGIT_BOUND, MOST_CONCENTRATION, MOST_CONCENTRATION, LOGIT_BOUND])
+    low_pu, high_pu = np.tile(low, (len(side), 1)), np.tile(high, (len(side), 1))
+    low_pu[side.sign_p != 0, 4] = 0
+    return low_pu, high_pu

@@ -1,0 +1,410 @@
+"""Do vote counts look like independent votes given the class, and could they show it if not?
+
+The gate before every verdict from counts: two binomials (or, with more classes or known workers, the fitted model)
+against the histograms.  How much votes on an item may depend on each other before the verdict turns: within a class
+votes are then beta-binomial with one intra-item correlation rho for both classes; items of a class differ, or workers
+err together, and two votes on an item correlate by rho given its class.  At a fixed rho the model has the three numbers
+of two binomials, and is tested as they are.  Argument: docs/theory/certificate.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import chdtrc, xlogy
+
+from majorant.certify.certificate import ITEMS_APART, AssumptionTest, Verdict
+from majorant.certify.count_models import (
+    BETA_PARAMETERS,
+    EVERYWHERE,
+    HistogramCells,
+    Histograms,
+    Sides,
+    beta_class_logs,
+    beta_climb,
+    beta_log_likelihood,
+    beta_log_odds,
+    climb,
+    edge,
+    flatten,
+    log_cells,
+    sides,
+    suprema,
+)
+from majorant.certify.design import as_copies
+from majorant.certify.independent import contradictions, main_sizes, opposite, ratio_cut, uneven_ties
+from majorant.errors import ConfigError
+from majorant.estimate.fit import Fit
+from majorant.tally import counts
+from majorant.theory.checks import FloatArray
+from majorant.votes import IntArray, Votes
+
+GATE_LEVEL = 0.05  # of all tests of a claim together
+SMALL_COUNT = 5.0  # expected items below which the chi-square law is not trusted
+CLEAR_PASS = 0.3  # a chi-square p-value above this passes even so, unless most cells are empty
+SPARSE = 0.2  # share of cells that expect less than one item
+REPLICATES = 199
+BINOMIAL_PARAMETERS = 3
+INDEPENDENCE = "independent votes"
+UNTESTABLE = "assumes independent votes, not testable with 3 votes on every item"
+Refit = Callable[
+    [FloatArray], FloatArray
+]  # items (B, cells) -> log probability of each cell at the best fit (B, cells)
+TWO_CLASSES = "two classes"
+DRAWN_ANEW = "every vote comes from a worker drawn anew: all share one confusion matrix, and no items share workers"
+GUESSING = "votes are better than guessing"
+SIZES = "the number of votes on an item depends neither on the item nor on the votes seen"
+SIZES_APART = "the number of votes on an item does not depend on the votes seen"
+INDEPENDENT = "votes on an item are independent given its class"
+APART, DIFFICULTY = "independent votes, each number of votes apart", "item difficulty"
+HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
+SIZES_ALIKE = "numbers of votes alike"
+SIZES_LEVEL = 0.01
+ENOUGH = 50  # items of a number of votes, for the normal law of their means
+CORRELATIONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)  # tried one after the other, until the verdict turns
+TYPICAL = 0.15  # by gold, votes of real crowds correlate by -.01 to .32 within a class: what a test should see
+MOST_CELLS = 1000  # beyond, the search would take minutes
+_LOGITS = np.array([-6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6.0])
+_PRIORS = np.array([-4, -2, -1, 0, 1, 2, 4.0])  # logits
+STARTS = 3  # of the grid and of the boundary each
+ENOUGH_POWER = 0.8  # with which a test must see what it is for, to have tested anything
+EXPECTED = 5.0  # items in a bin, for the chi-square law to hold
+
+
+def assumptions(model: str) -> tuple[str, ...]:
+    """What a verdict under this model takes for granted."""
+    sizes = SIZES_APART if model == APART else SIZES
+    independent = HARD_ITEMS if model == DIFFICULTY else INDEPENDENT
+    return (TWO_CLASSES, DRAWN_ANEW, ITEMS_APART, GUESSING, sizes, independent)
+
+
+def not_tested(model: str, blind: bool) -> tuple[str, ...]:
+    """Those of them that counts alone cannot test; `blind` if independence could not be tested either."""
+    tested = {TWO_CLASSES} if blind else {TWO_CLASSES, INDEPENDENT, HARD_ITEMS}
+    return tuple(text for text in assumptions(model) if text not in tested)
+
+
+def untestable(histograms: Histograms) -> str:
+    """The condition under which a claim holds where its votes cannot test whether they are independent."""
+    sizes = [h for h in histograms if h > 1]
+    votes = "3 votes per item" if set(sizes) == {3} else "so few items or votes"
+    return f"{INDEPENDENT}, which {votes} cannot test"
+
+
+def freedom(sizes: list[int], parameters: int = BINOMIAL_PARAMETERS) -> int:
+    """Degrees of freedom that the histograms leave after fitting.
+
+    >>> freedom([3]), freedom([3, 5])
+    (0, 5)
+    """
+    return sum(sizes) - parameters
+
+
+def misfit(items_bc: FloatArray, votes_c: FloatArray, log_cell_bc: FloatArray) -> FloatArray:
+    """G: twice the log-likelihood that the best model falls short of the histograms themselves."""
+    share_bc = items_bc / np.maximum(_totals(items_bc, votes_c), 1)
+    return np.asarray(2 * (xlogy(items_bc, share_bc) - items_bc * log_cell_bc).sum(axis=1))
+
+
+def misplaced(items_c: FloatArray, votes_c: FloatArray, log_cell_c: FloatArray) -> float:
+    """The share of items that would have to change their counts for the model to fit (index of dissimilarity).
+
+    >>> round(misplaced(np.array([30.0, 20, 50]), np.full(3, 2), np.log([0.25, 0.25, 0.5])), 3)
+    0.05
+    """
+    expected_c = _totals(items_c[None], votes_c)[0] * np.exp(log_cell_c)
+    return float(np.abs(items_c - expected_c).sum() / (2 * items_c.sum()))
+
+
+def _totals(items_bc: FloatArray, votes_c: FloatArray) -> FloatArray:
+    """For each cell the items with as many votes."""
+    total_bc = np.zeros_like(items_bc)
+    for h in np.unique(votes_c):
+        total_bc[:, votes_c == h] = items_bc[:, votes_c == h].sum(axis=1, keepdims=True)
+    return total_bc
+
+
+def binomial_log_cells(cells: HistogramCells, theta: FloatArray) -> FloatArray:
+    """log P(cell | number of votes) under two binomials."""
+    return log_cells(cells, theta) + cells.log_orders_c
+
+
+def binomial_refit(cells: HistogramCells, theta_3: FloatArray) -> Refit:
+    """The best fit to data drawn from `theta_3`: uphill from it, which is near enough."""
+
+    def refit(items_bc: FloatArray) -> FloatArray:
+        everywhere = sides([(0, 0, 0)] * len(items_bc))
+        theta, _ = climb(cells, items_bc, everywhere, np.repeat(theta_3[None], len(items_bc), axis=0))
+        return binomial_log_cells(cells, theta)
+
+    return refit
+
+
+def fit_p_value(
+    items_c: FloatArray,
+    votes_c: FloatArray,
+    log_cell_c: FloatArray,
+    df: int,
+    refit: Refit,
+    rng: np.random.Generator,
+) -> float:
+    """P(a misfit as large), by the chi-square law, or by refitted simulations where expected counts are small."""
+    observed = float(misfit(items_c[None], votes_c, log_cell_c[None])[0])
+    p_value = float(chdtrc(df, observed))
+    cell_c = np.exp(log_cell_c)
+    expected_c = _totals(items_c[None], votes_c)[0] * cell_c
+    sparse = (expected_c < 1).mean() > SPARSE  # then the misfit is far below its degrees of freedom, and hides
+    if expected_c.min() >= SMALL_COUNT or (p_value > CLEAR_PASS and not sparse):
+        return p_value
+    drawn = np.empty((REPLICATES, len(items_c)))
+    for h in np.unique(votes_c):
+        at = votes_c == h
+        drawn[:, at] = rng.multinomial(int(items_c[at].sum()), cell_c[at] / cell_c[at].sum(), size=REPLICATES)
+    again = misfit(drawn, votes_c, refit(drawn))
+    return float((1 + (again >= observed - 1e-9).sum()) / (1 + REPLICATES))
+
+
+def independence_gate(
+    cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, rng: np.random.Generator, level: float = GATE_LEVEL
+) -> AssumptionTest:
+    """Whether two binomials fit the histograms; three votes on every item fit always and tell nothing.
+
+    A crowd is assumed: every vote from a worker drawn anew.  The gate sees dependence that widens or bends the
+    histograms (hard items, shared errors), at the given level; an error that all workers share alike it cannot see.
+    """
+    sizes = [int(h) for h in np.unique(cells.votes_c)]
+    df = freedom(sizes)
+    if df <= 0:
+        return AssumptionTest(name=INDEPENDENCE, passed=None, p_value=None, text=UNTESTABLE)
+    log_cell_c = binomial_log_cells(cells, theta_3)
+    p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, binomial_refit(cells, theta_3), rng)
+    passed = p_value >= level
+    if passed:
+        text = f"the votes look independent given the class (p = {p_value:.2g})"
+    else:
+        text = (
+            f"the votes on an item are not independent given its class (p = {p_value:.2g}): hard items or shared errors"
+        )
+    return AssumptionTest(name=INDEPENDENCE, passed=passed, p_value=p_value, text=text)
+
+
+def weak_gate(gate: AssumptionTest, breakdown: Breakdown | None) -> AssumptionTest:
+    """The gate, which has tested nothing if it would hardly have seen votes as dependent as those of real crowds.
+
+    >>> gate = AssumptionTest(name=INDEPENDENCE, passed=True, p_value=.4, text="the votes look independent")
+    >>> weak_gate(gate, Breakdown(.1, .2, .1)).passed, weak_gate(gate, Breakdown(.1, .9, .1)).passed
+    (None, True)
+    """
+    if not gate.passed or breakdown is None or breakdown.power >= ENOUGH_POWER:
+        return gate
+    seen = f"a correlation of {TYPICAL} between votes would be seen in only {breakdown.power:.0%} of cases"
+    return replace(gate, passed=None, text=f"assumes independent votes: with so few items or votes, {seen}")
+
+
+def sizes_gate(histograms: Histograms) -> AssumptionTest | None:
+    """Whether the share of votes for class 0, and of pairs of them, are alike for all numbers of votes.
+
+    Both are unbiased whatever the number of votes, and however votes on an item depend on each other, if that number
+    has nothing to do with the item; so their means over items may differ by chance alone.  A Wald test (chi-square), in
+    the limit of many items.  None where there is one number of votes; not passed is what it means.
+
+    >>> sizes_gate({4: np.array([200, 50, 20, 50, 200]), 5: np.array([100, 60, 90, 90, 60, 100])}).passed
+    False
+    """
+    sizes = [h for h in main_sizes(histograms) if h >= 2 and histograms[h].sum() >= ENOUGH]
+    if len(sizes) < 2:
+        return None
+    means, weights = zip(*(_mean_and_precision(h, histograms[h]) for h in sizes), strict=True)
+    common = np.linalg.pinv(sum(weights)) @ sum(
+        (weight @ mean for mean, weight in zip(means, weights, strict=True)), start=np.zeros(2)
+    )
+    statistic = sum(
+        float((mean - common) @ weight @ (mean - common)) for mean, weight in zip(means, weights, strict=True)
+    )
+    from scipy.special import chdtrc
+
+    p_value = float(chdtrc(2 * (len(sizes) - 1), statistic))
+    passed = p_value >= SIZES_LEVEL
+    found = "items with few and with many votes look alike" if passed else "items with few and with many votes differ"
+    return AssumptionTest(name=SIZES_ALIKE, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g})")
+
+
+def _mean_and_precision(n_votes: int, items_k: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean share of votes and of pairs for class 0 over items, and the inverse of its covariance."""
+    k = np.arange(n_votes + 1.0)
+    value_2k = np.stack([k / n_votes, k * (k - 1) / (n_votes * (n_votes - 1))])
+    n_items = float(items_k.sum())
+    mean_2 = value_2k @ items_k / n_items
+    away_2k = value_2k - mean_2[:, None]
+    covariance = (away_2k * items_k) @ away_2k.T / n_items**2 + np.eye(2) / (n_items * (n_items + 1))
+    return mean_2, np.asarray(np.linalg.inv(covariance), dtype=float)
+
+
+class Breakdown(NamedTuple):
+    """The largest correlation tried up to which the verdict stands, and what the test of independent votes could see.
+
+    `power` is that of the test against a typical correlation, `power_to_turn` against the likeliest model with which
+    the verdict is wrong: that of the first correlation at which it does not stand, or of the last one tried.
+    """
+
+    correlation: float | None
+    power: float
+    power_to_turn: float
+
+
+def find_breakdown(
+    histograms: Histograms, sizes: Sequence[int], verdict: Verdict, theta_3: FloatArray, level: float, df: int
+) -> Breakdown | None:
+    """At which correlation the likelihood ratio no longer bears the verdict out; None where there are too many cells.
+
+    `theta_3` is the best pair of binomials, `df` the degrees of freedom of the test of independent votes.
+
+    >>> histograms = {3: np.array([260.0, 240.0, 240.0, 260.0])}
+    >>> find_breakdown(histograms, [3], "supported", np.array([1.386, -1.386, 0.0]), .95, df=0)
+    Breakdown(correlation=0.05, power=0.0, power_to_turn=0.0)
+    """
+    if sum(histograms) > MOST_CELLS:
+        return None
+    cells, items_c = flatten(histograms)
+    start_5 = np.insert(np.clip(theta_3, -6, 6), 2, [0.0, 0.0])
+    typical = _suprema(cells, items_c, EVERYWHERE, TYPICAL, start_5[None])[1][0]
+    power = power_against(cells, items_c, typical, df)
+    if verdict not in ("proved", "supported", "refuted"):
+        return Breakdown(None, power, power)
+    wrong, for_majority = contradictions(sizes), verdict != "refuted"
+    rows = _joined(EVERYWHERE, wrong if for_majority else _joined(opposite(wrong), uneven_ties(sizes)))
+    start_p5, stands = np.tile(start_5, (len(rows), 1)), 0.0
+    for correlation in CORRELATIONS:
+        value_p, start_p5 = _suprema(cells, items_c, rows, correlation, start_p5)
+        nearest = int(value_p[1:].argmax() if for_majority else value_p[1:].argmin())
+        if value_p[0] - value_p[1 + nearest] <= ratio_cut(level):
+            return Breakdown(stands, power, power_against(cells, items_c, start_p5[1 + nearest], df))
+        stands = correlation
+    return Breakdown(stands, power, power_against(cells, items_c, start_p5[0], df))
+
+
+def power_against(cells: HistogramCells, items_c: FloatArray, psi_5: FloatArray, df: int, error: float = 0.05) -> float:
+    """How often the misfit of two binomials would be seen at this error, were `psi_5` true: by its noncentral law."""
+    from scipy.special import chdtri, chndtr
+
+    if df <= 0:
+        return 0.0
+    items_h = np.bincount(cells.votes_c.astype(np.int64), weights=items_c).astype(float)
+    log_c = np.logaddexp(*beta_class_logs(cells, psi_5))
+    expected_c = items_h[cells.votes_c.astype(np.int64)] * np.exp(log_c + cells.log_orders_c)
+    misfit = 2 * (float(expected_c @ log_c) - float(suprema(cells, expected_c[None])[0][0, 0]))
+    return float(1 - chndtr(chdtri(df, error), df, max(misfit, 1e-12)))
+
+
+def _suprema(
+    cells: HistogramCells, items_c: FloatArray, rows: Sides, correlation: float, before_p5: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The largest log-likelihood within each side at this correlation, and the model there."""
+    concentration = float(np.log(1 / correlation - 1))
+    grid_g5, before_p5 = _grid(concentration), before_p5.copy()
+    before_p5[:, 2:4] = concentration
+    value_g = beta_log_likelihood(cells, items_c, grid_g5)
+    begin, which = [before_p5], [np.arange(len(rows))]
+    for p in range(len(rows)):
+        one = rows.take(np.full(len(grid_g5), p))
+        odds_g = beta_log_odds(grid_g5, rows.votes_p[p : p + 1], rows.zeros_p[p : p + 1])[:, 0]
+        within_g = np.where(one.sign_p * odds_g >= 0, value_g, -np.inf)
+        chosen = [grid_g5[np.argsort(-within_g)[:STARTS]]]
+        if rows.sign_p[p]:
+            edge_g5 = edge(grid_g5[:: len(_PRIORS)], one.take(np.arange(0, len(grid_g5), len(_PRIORS))))
+            chosen.append(edge_g5[np.argsort(-beta_log_likelihood(cells, items_c, edge_g5))[:STARTS]])
+        begin.append(np.concatenate(chosen))
+        which.append(np.full(len(begin[-1]), p))
+    start, row = np.concatenate(begin), np.concatenate(which)
+    psi, value = beta_climb(cells, np.tile(items_c, (len(start), 1)), rows.take(row), start, fixed=concentration)
+    best = [np.flatnonzero(row == p)[value[row == p].argmax()] for p in range(len(rows))]
+    return value[best], psi[best]
+
+
+@cache
+def _grid(concentration: float) -> FloatArray:
+    points = [(x, y, z) for x, y, z in product(_LOGITS, _LOGITS, _PRIORS) if x > y]
+    grid_g5 = np.insert(np.array(points), 2, [[concentration], [concentration]], axis=1)
+    assert grid_g5.shape[1] == BETA_PARAMETERS
+    grid_g5.flags.writeable = False
+    return grid_g5
+
+
+def _joined(one: Sides, other: Sides) -> Sides:
+    columns = zip((one.votes_p, one.zeros_p, one.sign_p), (other.votes_p, other.zeros_p, other.sign_p), strict=True)
+    return Sides(*(np.concatenate(pair) for pair in columns))
+
+
+def count_gate(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> AssumptionTest:
+    """Whether the number of votes for each label spreads as a mixture of binomials would, at one level for all labels.
+
+    `fit` holds one confusion matrix for all votes.  Under it the votes for label l on an item with H votes are binomial
+    given the class; hard items and shared errors spread them wider.  A chi-square test for each label and number of
+    votes, made good for their number (Bonferroni), with no degree of freedom taken off for what was fitted: the test is
+    conservative.  With so few items that no test has two bins, nothing can be told.
+
+    >>> from majorant.estimate.shared import SharedConfusion
+    >>> from majorant.simulate import simulate
+    >>> prior, confusion = [.5, .3, .2], [[.8, .1, .1], [.1, .8, .1], [.1, .1, .8]]
+    >>> votes, _ = simulate(prior, confusion, n_items=500, n_votes=7, rng=0)
+    >>> count_gate(votes, SharedConfusion().fit(votes)).passed
+    True
+    """
+    if fit.confusion is None or fit.confusion.ndim != 2:
+        raise ConfigError(f"the gate of counts needs one confusion matrix for all; a {fit.method} fit has none.")
+    weight_i, counts_il = as_copies(votes, copies), counts(votes)
+    p_values = []
+    for n_votes in np.unique(votes.votes_i[votes.votes_i > 1]):
+        here = votes.votes_i == n_votes
+        for l in range(len(votes.labels)):
+            seen_m = np.bincount(counts_il[here, l], weights=weight_i[here], minlength=n_votes + 1)
+            share_m = mixture(fit.prior, fit.confusion[:, l], int(n_votes))
+            p_values.append(_chi_square(seen_m, share_m * seen_m.sum()))
+    tested = [p_value for p_value in p_values if p_value is not None]
+    if not tested:
+        text = "Whether votes are independent given the class cannot be told from so few items."
+        return AssumptionTest(name=INDEPENDENCE, passed=None, p_value=None, text=text)
+    p_value = min(1.0, min(tested) * len(tested))
+    passed = p_value > GATE_LEVEL
+    found = "the votes look independent given the class" if passed else "votes on an item agree more than chance allows"
+    return AssumptionTest(name=INDEPENDENCE, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g})")
+
+
+def mixture(prior_k: FloatArray, chance_k: FloatArray, n_votes: int) -> FloatArray:
+    """P(m of n votes are for a label), m = 0 .. n, where each class gives it with a chance of its own.
+
+    >>> mixture(np.array([.5, .5]), np.array([1., 0.]), 2).tolist()
+    [0.5, 0.0, 0.5]
+    """
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    m, chance_k1 = np.arange(n_votes + 1), np.clip(chance_k, 0, 1)[:, None]
+    log_orders_m = gammaln(n_votes + 1) - gammaln(m + 1) - gammaln(n_votes - m + 1)
+    return np.asarray(prior_k @ np.exp(log_orders_m + xlogy(m, chance_k1) + xlog1py(n_votes - m, -chance_k1)))
+
+
+def _chi_square(seen_m: FloatArray | IntArray, expected_m: FloatArray) -> float | None:
+    """P(a misfit as large) with neighbouring counts joined until each bin expects enough; None with a single bin."""
+    from scipy.special import chdtrc
+
+    bins: list[list[float]] = [[0.0, 0.0]]
+    for seen, expected in zip(seen_m, expected_m, strict=True):
+        bins[-1][0] += seen
+        bins[-1][1] += expected
+        if bins[-1][1] >= EXPECTED:
+            bins.append([0.0, 0.0])
+    last = bins.pop()
+    if not bins:
+        return None
+    bins[-1][0] += last[0]
+    bins[-1][1] += last[1]
+    if len(bins) < 2:
+        return None
+    statistic = sum((seen - expected) ** 2 / expected for seen, expected in bins)
+    return float(chdtrc(len(bins) - 1, statistic))

@@ -1,1 +1,0 @@
-"""The claim from gold labels alone, without a model."""
