@@ -24,17 +24,16 @@ from pathlib import Path
 import numpy as np
 
 from advice_crowds import alike_crowds, crowds
-from majorant.answer.candidates import fit_method, unsuited
 from majorant.answer.choice import decide
-from majorant.answer.combine import combination
-from majorant.answer.gold import gold_accuracy
+from majorant.answer.combine import combination, fit_method, unsuited
+from majorant.answer.difference import gold_accuracy
 from majorant.backend import MemoryBackend
 from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.io import read
-from majorant.kernels import FloatArray
 from majorant.pipeline import AUTO, aggregate
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.simulate import simulate
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
-FloatArray = NDArray[np.float64]
 # items, workers, classes, votes an item; a few workers give most of the votes
 SHAPES = {
     "few items": (110, 39, 2, 39),

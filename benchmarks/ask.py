@@ -20,7 +20,7 @@ from ask_sets import BELIEF, MEAN, METHODS, Population, populations
 from majorant.answer.combine import COMBINATION
 from majorant.gold.accuracy import bound_accuracy, planned_labels
 from majorant.gold.close_calls import BEATEN, GOOD_ENOUGH, CloseCalls, close_calls
-from majorant.gold.correct import LABELS, MEMBERS, learn, relabel
+from majorant.gold.correction import LABELS, MEMBERS, learn, relabel
 from majorant.gold.draw import expected_leads
 from majorant.gold.question import OPEN, UNASKED
 from majorant.gold.race import Race

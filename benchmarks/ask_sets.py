@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advice import find, load
-from majorant.answer.candidates import fit_method
-from majorant.answer.combine import COMBINATION, combine, members_for
+from majorant.answer.combine import COMBINATION, combine, fit_method, members_for
 
 MEMBERS = ("one-coin", "hierarchical", "ebcc")
 METHODS = (*MEMBERS, "majority", "dawid-skene", "glad", "mace")

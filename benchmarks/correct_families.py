@@ -23,7 +23,7 @@ import ask
 from advice import find, load
 from ask_sets import NAMES, Population, populations
 from majorant.answer.combine import COMBINATION
-from majorant.gold.correct import LABELS, OFFSET_PENALTY, WEIGHT_PENALTY, Correction, learn, relabel, scores
+from majorant.gold.correction import LABELS, OFFSET_PENALTY, WEIGHT_PENALTY, Correction, learn, relabel, scores
 from majorant.gold.question import UNASKED
 from majorant.gold.race import Race
 from majorant.votes import Votes
@@ -70,13 +70,13 @@ def _gains(population: Population, learner: Learner, n: int, seed: int) -> tuple
 
 def _learn(posterior: Floats, truth: Ints, multiple: float) -> Correction:
     """`learn` with its penalties multiplied."""
-    from majorant.gold import correct
+    from majorant.gold import correction
 
-    correct.OFFSET_PENALTY, correct.WEIGHT_PENALTY = multiple * OFFSET_PENALTY, multiple * WEIGHT_PENALTY
+    correction.OFFSET_PENALTY, correction.WEIGHT_PENALTY = multiple * OFFSET_PENALTY, multiple * WEIGHT_PENALTY
     try:
         return learn(posterior, truth)
     finally:
-        correct.OFFSET_PENALTY, correct.WEIGHT_PENALTY = OFFSET_PENALTY, WEIGHT_PENALTY
+        correction.OFFSET_PENALTY, correction.WEIGHT_PENALTY = OFFSET_PENALTY, WEIGHT_PENALTY
 
 
 def _likelihood(posterior: Floats, truth: Ints, multiple: float) -> float:

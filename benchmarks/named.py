@@ -16,8 +16,7 @@ from majorant.certify.named import named_claim
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.items import merge_equal_items
-from majorant.simulate.crews import one_coin_crew
-from majorant.simulate.crowd import simulate
+from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
 

@@ -21,8 +21,7 @@ from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.estimate.shared import SharedConfusion
 from majorant.items import merge_equal_items
-from majorant.simulate.crews import one_coin_crew
-from majorant.simulate.crowd import simulate
+from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
 LEVEL = 0.95

@@ -8,8 +8,7 @@ import numpy as np
 
 from clock import best_seconds
 from majorant.theory.accuracy import crew_accuracy, gap, map_accuracy
-from majorant.theory.lattice import crew_accuracy_bracket
-from majorant.theory.monte_carlo import estimate_gap
+from majorant.theory.approximate import crew_accuracy_bracket, estimate_gap
 
 
 def crew(n_voters: int, n_classes: int) -> np.ndarray:

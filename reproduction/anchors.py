@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from majorant.kernels import FloatArray
+from majorant.values import FloatArray
 from majorant.votes import Votes
 from reproduction.item import Cell, Context, Item, Outcome, compare
 from reproduction.printed import printed

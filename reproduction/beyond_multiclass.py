@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from majorant.kernels import FloatArray
 from majorant.theory import gap, majority_accuracy, majority_witness, map_accuracy, verdict
+from majorant.values import FloatArray
 from majorant.votes import Votes
 from reproduction.item import Cell, Context, Item, Outcome, compare
 from reproduction.printed import printed

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from majorant.answer.gold import gold_accuracy
+from majorant.answer.difference import gold_accuracy
 from majorant.certify.design import worker_sets
 from majorant.estimate import Fit
 from majorant.estimate.known_workers import AnchorMap
 from majorant.estimate.majority import Majority
-from majorant.theory.crew import crew_margins
+from majorant.theory.panel import crew_margins
 from majorant.votes import Votes
 from reproduction.item import Cell, Context, Item, Outcome, compare
 from reproduction.sets import DATA, MULTICLASS, present

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from majorant.kernels import FloatArray
+from majorant.values import FloatArray
 from majorant.votes import Votes
 from reproduction import draw
 from reproduction.item import Cell, Context, Item, Outcome, Picture, compare

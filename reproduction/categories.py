@@ -12,7 +12,7 @@ from majorant.estimate.known_workers import GivenMap
 from majorant.estimate.majority import Majority
 from majorant.simulate import simulate
 from majorant.theory import crew_accuracy, crew_margin
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 from reproduction.item import Cell, Context, Item, Outcome, compare
 from reproduction.printed import printed
 from reproduction.spread import binomial_error, sampled

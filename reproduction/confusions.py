@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 from reproduction import draw
 from reproduction.item import Cell, Context, Item, Outcome, Picture, compare
 from reproduction.panel import Model

@@ -12,9 +12,9 @@ import numpy as np
 
 from majorant.estimate import Fit
 from majorant.estimate.known_workers import GivenMap
-from majorant.kernels import FloatArray
 from majorant.simulate import simulate
 from majorant.theory import majority_accuracy, majority_margin, map_accuracy
+from majorant.values import FloatArray
 from majorant.votes import Votes
 from reproduction.item import Cell, Context, Item, Outcome, compare
 from reproduction.methods import METHODS, Method

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.theory import majority_margins
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 from reproduction import draw
 from reproduction.item import Cell, Context, Item, Outcome, Picture, compare
 from reproduction.panel import (

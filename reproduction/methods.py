@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from majorant.estimate import ESTIMATORS, Estimator, Fit
-from majorant.kernels import FloatArray
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 

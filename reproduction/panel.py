@@ -19,7 +19,7 @@ from majorant.estimate import ESTIMATORS
 from majorant.estimate.ebcc import EBCC
 from majorant.estimate.fit import Fit
 from majorant.theory import majority_margins
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 VOTES = 3

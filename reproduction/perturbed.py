@@ -12,7 +12,7 @@ from majorant.estimate.known_workers import GivenMap
 from majorant.estimate.majority import Majority
 from majorant.simulate import simulate
 from majorant.theory import crew_accuracy, crew_margin, majority_margin, perturbation_radius
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 from reproduction import statements
 from reproduction.item import Cell, Context, Item, Outcome, compare
 from reproduction.printed import printed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from majorant.kernels import FloatArray
 from majorant.tally import counts
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 from reproduction.item import Context
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from majorant.answer.gold import gold_accuracy
+from majorant.answer.difference import gold_accuracy
 from majorant.estimate import Fit
 from majorant.estimate.known_workers import AnchorMap, GivenMap
 from majorant.tally import counts, tied

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.theory import majority_margin
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 from majorant.votes import IntArray
 from reproduction.panel import (
     VOTES,

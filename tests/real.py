@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from majorant import datasets
-from majorant.answer.gold import gold_accuracy
+from majorant.answer.difference import gold_accuracy
 from majorant.pipeline import check
 from needs import NO_DATA
 from reproduction.sets import without_copies

@@ -10,7 +10,7 @@ import pytest
 
 import real
 from crowds import coins
-from majorant.answer.gold import gold_accuracy
+from majorant.answer.difference import gold_accuracy
 from majorant.errors import ConfigError
 from majorant.estimate.majority import Majority
 from majorant.output import votes_table, write_table

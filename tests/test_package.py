@@ -18,7 +18,7 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name():
     code = """
 import majorant
 import majorant.simulate, majorant.agreement
-from majorant.agreement.result import Agreement
+from majorant.agreement.coefficients import Agreement
 votes, truth = majorant.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=50, n_votes=3, rng=0)
 assert isinstance(majorant.agreement(votes, rng=0), Agreement)
 """

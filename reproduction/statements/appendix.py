@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.theory.checks import FloatArray, as_prior
+from majorant.theory.checks import as_prior
+from majorant.values import FloatArray
 from reproduction.statements.lemmas import lemma_3_1, lemma_3_2
 from reproduction.statements.notation import as_odd_count, as_two_classes, log_delta, log_rho
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import FloatArray, as_confusion, as_prior, as_vote_count
+from majorant.theory.checks import as_confusion, as_prior, as_vote_count
+from majorant.values import FloatArray
 
 
 def prior_from_shares(shares: ArrayLike, confusion: ArrayLike) -> FloatArray:

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import FloatArray, as_prior, as_vote_count
+from majorant.theory.checks import as_prior, as_vote_count
+from majorant.values import FloatArray
 from reproduction.statements.notation import Window, as_two_classes, log_delta, log_rho, odds_of_one, window
 
 

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.theory.checks import FloatArray, as_confusion, as_vote_count, safe_log
+from majorant.theory.checks import as_confusion, as_vote_count, safe_log
+from majorant.values import FloatArray
 from reproduction.statements.bounds import chi, prior_error, prior_error_printed, prior_from_shares, refuse_nonpositive
 from reproduction.statements.conditions import theorem_3_4
 

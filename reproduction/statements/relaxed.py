@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import FloatArray, as_vote_count
+from majorant.theory.checks import as_vote_count
+from majorant.values import FloatArray
 from reproduction.statements.conditions import log_delta_code, theorem_3_4
 from reproduction.statements.notation import (
     Window,

@@ -12,10 +12,9 @@ from majorant.answer.combine import COMBINATION
 from majorant.backend import Backend, as_backend
 from majorant.errors import ConfigError
 from majorant.gold.accuracy import AIM
-from majorant.gold.correct import MEMBERS
+from majorant.gold.correction import MEMBERS
 from majorant.gold.design import Design
-from majorant.gold.draw import draw_accuracy, draw_close_calls, draw_rules
-from majorant.gold.draw_correction import draw_correction
+from majorant.gold.draw import draw_accuracy, draw_close_calls, draw_correction, draw_rules
 from majorant.io import Reading
 from majorant.io.tasks import ExpertAnswer
 from majorant.pipeline import AUTO, member_fits, rule_fit

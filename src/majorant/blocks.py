@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.kernels import Block, FloatArray
+from majorant.kernels import Block
 from majorant.threads import in_order, thread_count
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 T = TypeVar("T")

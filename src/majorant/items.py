@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.blocks import vote_columns
-from majorant.kernels import FloatArray
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 SAMPLE, REPEATS = 4_096, 0.95  # fewer than 1 in 20 repeated among the first: some 40,000 patterns or more in all

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.values import FloatArray
+
 if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
 
-FloatArray = NDArray[np.float64]
 FEW = 2  # up to so many classes, a pass for each beats one along the short axis
 
 

@@ -17,12 +17,9 @@ from majorant.agreement import Agreement
 from majorant.agreement.measure import agreement_from, resampling
 from majorant.answer.answer import Answer, model_of, weigh
 from majorant.answer.calibrate import Labels, calibrate
-from majorant.answer.candidates import unsuited
-from majorant.answer.choice import MAJORITY, Alternative, Decision, decide, fit_rule, seed_of_fits, with_fit
-from majorant.answer.combine import COMBINATION, combined_fit
-from majorant.answer.compare import compare
-from majorant.answer.difference import difference, expected_gain, gold_lead
-from majorant.answer.gold import GoldAccuracy, gold_accuracy
+from majorant.answer.choice import MAJORITY, Alternative, Decision, compare, decide, fit_rule, seed_of_fits, with_fit
+from majorant.answer.combine import COMBINATION, combined_fit, unsuited
+from majorant.answer.difference import GoldAccuracy, difference, expected_gain, gold_accuracy, gold_lead
 from majorant.answer.labels import LabelChanges, outcome
 from majorant.answer.map import MapPanel, data_map
 from majorant.answer.path import Path, decision_path
@@ -43,7 +40,7 @@ from majorant.claims import (
 )
 from majorant.errors import DataError
 from majorant.estimate import Fit, estimator_named, method_named
-from majorant.gold.corrected import CORRECTED, CorrectedRule, corrected_fit
+from majorant.gold.correction import CORRECTED, CorrectedRule, corrected_fit
 from majorant.gold.design import Design, Recognised, recognise
 from majorant.gold.draw import WHOLE_ORDER, item_names, planned_labels, votes_digest
 from majorant.gold.question import Outcome

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from majorant.agreement import Agreement, Estimate
 from majorant.agreement import agreement as measure_agreement
-from majorant.agreement import coefficients as resample_module
-from majorant.agreement import cohen as cohen_module
+from majorant.agreement import coefficients as coefficients_module
 from majorant.errors import ConfigError
 from majorant.votes import Votes
 from oracles import agreement as oracle
@@ -267,7 +266,7 @@ def test_without_rng_no_interval_and_the_same_seed_gives_the_same():
 def test_bags_give_the_interval_of_the_exact_bootstrap(monkeypatch):
     votes = crowd(np.random.default_rng(1), 4000, n_workers=12, n_classes=4)
     exact = agreement(votes, rng=0, n_boot=2000)
-    monkeypatch.setattr(resample_module, "MOST_UNITS", 600)
+    monkeypatch.setattr(coefficients_module, "MOST_UNITS", 600)
     bags = agreement(votes, rng=0, n_boot=2000)
     assert "patterns of counts; Cohen: 2000 resamples of 4000 items" in exact.resampling
     assert bags.resampling == "2000 resamples of 600 bags of items; Cohen: 2000 resamples of 600 bags of items"
@@ -280,8 +279,8 @@ def test_bags_give_the_interval_of_the_exact_bootstrap(monkeypatch):
 def test_dense_and_sparse_tables_give_the_same_resamples(monkeypatch):
     votes = crowd(np.random.default_rng(2), 80)
     dense = agreement(votes, rng=0).cohen
-    monkeypatch.setattr(cohen_module, "DENSE_ENTRIES", 0)
-    monkeypatch.setattr(cohen_module, "ENTRIES_AT_ONCE", 500)
+    monkeypatch.setattr(coefficients_module, "DENSE_ENTRIES", 0)
+    monkeypatch.setattr(coefficients_module, "ENTRIES_AT_ONCE", 500)
     sparse = agreement(votes, rng=0).cohen
     assert (sparse.low, sparse.high) == pytest.approx((dense.low, dense.high), abs=1e-12)
 
@@ -298,10 +297,12 @@ def test_cohen_with_item_weights_equals_cohen_with_repeated_items(seed, dense, m
     votes = Votes.from_codes(item, worker, label, items=range(n_items), **codes)
     copies = [(n_items * c + i, j, l) for i, j, l in zip(item, worker, label, strict=True) for c in range(weight_i[i])]
     repeated = Votes.from_codes(*np.array(copies).T, items=range(3 * n_items), **codes)
-    monkeypatch.setattr(cohen_module, "DENSE_ENTRIES", 10**9 if dense else 0)
-    monkeypatch.setattr(cohen_module, "weights", lambda *_: iter([weight_i[votes.votes_i > 0][None].astype(float)]))
-    monkeypatch.setattr(cohen_module, "ENTRIES_AT_ONCE", 50)
-    mean_b, _ = cohen_module.resampled_mean(votes, 1, 1, rng)
+    monkeypatch.setattr(coefficients_module, "DENSE_ENTRIES", 10**9 if dense else 0)
+    monkeypatch.setattr(
+        coefficients_module, "weights", lambda *_: iter([weight_i[votes.votes_i > 0][None].astype(float)])
+    )
+    monkeypatch.setattr(coefficients_module, "ENTRIES_AT_ONCE", 50)
+    mean_b, _ = coefficients_module.resampled_mean(votes, 1, 1, rng)
     expected = agreement(repeated)
     assert expected.pairs.n_averaged < expected.pairs.n_pairs
     assert mean_b.tolist() == [pytest.approx(expected.cohen.value, abs=1e-12)]
@@ -312,7 +313,7 @@ def test_cohen_interval_is_centred_where_pairs_share_few_items():
     rng = np.random.default_rng(0)
     said = rng.random((1000, 40)) < rng.choice([0.1, 0.9], size=(1000, 1))
     votes = from_matrix(np.where(rng.random((1000, 40)) < 0.9, -1, said))
-    resampled_b, _ = cohen_module.resampled_mean(votes, 1, 200, rng)
+    resampled_b, _ = coefficients_module.resampled_mean(votes, 1, 200, rng)
     found = agreement(votes, rng=0, n_boot=200).cohen
     assert resampled_b.mean() < found.value - 0.015
     assert (found.low + found.high) / 2 == pytest.approx(found.value, abs=0.2 * (found.high - found.low))
@@ -333,17 +334,17 @@ def test_pairs_with_few_common_items_are_left_out_of_the_mean():
 
 def test_too_much_work_is_said_not_done(monkeypatch):
     votes = crowd(np.random.default_rng(3), 200)
-    monkeypatch.setattr(cohen_module, "MOST_RESAMPLED_PAIRS", 10)
+    monkeypatch.setattr(coefficients_module, "MOST_RESAMPLED_PAIRS", 10)
     fewer = agreement(votes, rng=0)
     assert fewer.cohen.value is not None
     assert fewer.cohen.low is None
     assert "too many to resample" in fewer.cohen.reason
-    monkeypatch.setattr(cohen_module, "MOST_VOTE_PAIRS", 10)
+    monkeypatch.setattr(coefficients_module, "MOST_VOTE_PAIRS", 10)
     none = agreement(votes, rng=0)
     assert none.cohen.value is None
     assert none.pairs is None
     assert "not computed" in none.cohen.reason
-    monkeypatch.setattr(resample_module, "COINCIDENCE_ENTRIES", 100)
+    monkeypatch.setattr(coefficients_module, "COINCIDENCE_ENTRIES", 100)
     ordinal = agreement(votes, rng=0).krippendorff_ordinal
     assert ordinal.value == fewer.krippendorff_ordinal.value
     assert "too many classes" in ordinal.reason
@@ -352,7 +353,7 @@ def test_too_much_work_is_said_not_done(monkeypatch):
 def test_only_the_largest_pairs_are_listed_but_all_are_averaged(monkeypatch):
     votes = crowd(np.random.default_rng(4), 100)
     full = agreement(votes)
-    monkeypatch.setattr(cohen_module, "PAIRS_LISTED", 4)
+    monkeypatch.setattr(coefficients_module, "PAIRS_LISTED", 4)
     short = agreement(votes)
     assert short.cohen == full.cohen
     assert (len(short.pairs.items_p), short.pairs.n_pairs) == (4, 15)

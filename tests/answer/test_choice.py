@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from majorant.answer.candidates import fit_method, unsuited
-from majorant.answer.choice import ENOUGH_GOLD, best_by_gold, decide, fit_rule
-from majorant.answer.combine import MEMBERS, combination
-from majorant.answer.compare import compare
+from majorant.answer.choice import ENOUGH_GOLD, best_by_gold, compare, decide, fit_rule
+from majorant.answer.combine import MEMBERS, combination, fit_method, unsuited
 from majorant.answer.workers import without_workers
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS

@@ -5,7 +5,7 @@ import pytest
 
 from crowds import foolable_votes
 from majorant.answer.choice import decide
-from majorant.answer.gold import gold_accuracy
+from majorant.answer.difference import gold_accuracy
 from majorant.estimate.majority import Majority
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
 from majorant.values import TOLERANCE

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from majorant.answer.calibrate import calibrate
-from majorant.answer.flags import holm
-from majorant.answer.workers import assess_workers, removal, vote_weights, without_workers
+from majorant.answer.workers import assess_workers, holm, removal, vote_weights, without_workers
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.majority import Majority
 from majorant.estimate.one_coin import OneCoin

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from majorant.answer.gold import gold_accuracy
+from majorant.answer.difference import gold_accuracy
 from majorant.answer.labels import label_table
 from majorant.estimate.majority import Majority
 from majorant.values import clopper_pearson

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from majorant.answer.simplex import least
+from majorant.answer.calibrate import least
 
 BOUNDS = [(-2.0, 3.0), (0.0, 0.5)]
 FUNCTIONS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from majorant.answer.gold import clopper_pearson
+from majorant.answer.difference import clopper_pearson
 from majorant.answer.workers import assess_workers, worker_table
 from majorant.cli import main
 from majorant.estimate.dawid_skene import DawidSkene

@@ -18,8 +18,7 @@ from majorant.certify.dependence import (
     worth_by_gold,
 )
 from majorant.items import merge_equal_items
-from majorant.simulate.crews import one_coin_crew
-from majorant.simulate.crowd import simulate
+from majorant.simulate import one_coin_crew, simulate
 from panels import gold_of
 
 

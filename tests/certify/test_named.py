@@ -28,10 +28,9 @@ from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Refits
 from majorant.items import merge_equal_items
-from majorant.simulate.crews import one_coin_crew
-from majorant.simulate.crowd import simulate
+from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_accuracy, crew_margin
-from majorant.theory.crew import crew_margins
+from majorant.theory.panel import crew_margins
 from majorant.votes import Votes
 from panels import all_patterns, case_of, fit_panel, pattern_joint, seen
 

@@ -33,7 +33,7 @@ from majorant.certify.universal_inference import (
     with_e_values,
 )
 from majorant.items import take_items
-from majorant.simulate.crowd import simulate
+from majorant.simulate import simulate
 from majorant.theory import crew_margin, majority_margin
 from majorant.votes import Votes
 from sizes import many

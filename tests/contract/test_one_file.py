@@ -11,7 +11,7 @@ import majorant as mj
 from contract import test_estimators as contract
 from crowds import informed_votes
 from majorant.answer.calibrate import scores
-from majorant.answer.candidates import unsuited
+from majorant.answer.combine import unsuited
 from majorant.answer.workers import vote_weights
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Estimator, Fit

@@ -19,10 +19,9 @@ from majorant.estimate.resampled import (
     vote_matrix,
     weighting,
 )
-from majorant.simulate.crews import one_coin_crew
-from majorant.simulate.crowd import simulate
+from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_margin
-from majorant.theory.crew import crew_margins
+from majorant.theory.panel import crew_margins
 from majorant.votes import Votes
 from panels import all_patterns, boundary_pool, fit_panel, pattern_joint, seen
 

@@ -5,8 +5,7 @@ import pytest
 
 from majorant.errors import ConfigError
 from majorant.gold.betting import log_capital
-from majorant.gold.correct import Correction, learn, relabel
-from majorant.gold.corrected import CORRECTED
+from majorant.gold.correction import CORRECTED, Correction, learn, relabel
 from majorant.gold.question import UNASKED
 from majorant.gold.race import Race
 from majorant.simulate import simulate

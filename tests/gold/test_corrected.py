@@ -8,10 +8,8 @@ import pytest
 from majorant.answer.choice import fit_rule
 from majorant.backend import MemoryBackend
 from majorant.errors import ConfigError
-from majorant.gold.correct import LABELS, MEMBERS
-from majorant.gold.corrected import CORRECTED, CorrectedRule, corrected_fit
-from majorant.gold.draw import draw_accuracy, draw_rules
-from majorant.gold.draw_correction import draw_correction
+from majorant.gold.correction import CORRECTED, LABELS, MEMBERS, CorrectedRule, corrected_fit
+from majorant.gold.draw import draw_accuracy, draw_correction, draw_rules
 from majorant.io.tasks import ExpertAnswer
 from majorant.simulate import simulate
 

@@ -9,8 +9,7 @@ from guarantees.levels import lowest_rate
 from majorant.certify.dependence import dependence, find_copying, label_matrix
 from majorant.certify.homogeneity import workers_differ
 from majorant.items import merge_equal_items
-from majorant.simulate.crews import one_coin_crew
-from majorant.simulate.crowd import simulate
+from majorant.simulate import one_coin_crew, simulate
 from panels import all_patterns, fit_panel, pattern_joint, seen
 from sizes import many
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from majorant.theory.accuracy import crew_accuracy, crew_gap, gap, majority_accuracy, map_accuracy
-from majorant.theory.monte_carlo import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
+from majorant.theory.approximate import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
 
 N_RUNS = 400
 LEVEL = 0.8

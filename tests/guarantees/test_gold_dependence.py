@@ -15,8 +15,7 @@ from majorant.certify.dependence import (
     worth_by_gold,
 )
 from majorant.claims import certify
-from majorant.simulate.crews import one_coin_crew
-from majorant.simulate.crowd import simulate
+from majorant.simulate import one_coin_crew, simulate
 from panels import fit_panel, gold_of
 from sizes import many
 

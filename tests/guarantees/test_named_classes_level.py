@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from guarantees.levels import assert_loss_covered, assert_rarely_decided, claims, verdict_counts
-from majorant.simulate.crews import one_coin_crew
+from majorant.simulate import one_coin_crew
 from majorant.theory import crew_margin
 from majorant.theory.accuracy import crew_gap
 from sizes import many

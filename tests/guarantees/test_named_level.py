@@ -9,11 +9,10 @@ from majorant.certify.design import WorkerSets, worker_sets
 from majorant.certify.named import set_margins
 from majorant.certify.panel import PanelModels, count_cells, panel_claim
 from majorant.items import merge_equal_items
-from majorant.simulate.crews import one_coin_crew
-from majorant.simulate.crowd import simulate
+from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_margin
 from majorant.theory.accuracy import crew_gap
-from majorant.theory.crew import crew_margins
+from majorant.theory.panel import crew_margins
 from panels import all_patterns, boundary_pool, case_of, fit_panel, pattern_joint
 from sizes import many
 

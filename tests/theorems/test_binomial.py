@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from majorant.theory.binomial import log_binomial, log_odds
+from majorant.theory.patterns import log_binomial, log_odds
 
 
 def log_of(value: Fraction) -> float:

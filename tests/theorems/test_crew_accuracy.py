@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 
 from majorant.errors import ConfigError
 from majorant.theory.accuracy import crew_accuracy, crew_gap, gap, majority_accuracy, map_accuracy
-from majorant.theory.lattice import crew_accuracy_bracket
-from majorant.theory.monte_carlo import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
+from majorant.theory.approximate import (
+    crew_accuracy_bracket,
+    estimate_accuracy,
+    estimate_crew_accuracy,
+    estimate_crew_gap,
+    estimate_gap,
+)
 from oracles.accuracy import crew_answers
 from sizes import many
 

@@ -13,22 +13,24 @@ import numpy as np
 from majorant.agreement.coefficients import (
     FEWEST_UNITS,
     NAMES,
+    Agreement,
     FeatureSums,
-    FloatArray,
+    PairKappas,
     coefficients,
     coincidences,
     features,
+    pair_kappas,
     resampled_coefficients,
+    resampled_mean,
+    too_many_pairs,
     unit_limit,
     units,
     with_interval,
 )
-from majorant.agreement.cohen import pair_kappas, resampled_mean, too_many_pairs
-from majorant.agreement.result import Agreement, PairKappas
 from majorant.errors import ConfigError
 from majorant.io import Reading, as_votes
 from majorant.tally import Patterns, counts, distinct_counts
-from majorant.values import LEVEL, Estimate, as_generator, as_level
+from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level
 from majorant.votes import IntArray, Votes
 
 NO_RNG = "no interval: give rng to draw resamples"

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from majorant.agreement.coefficients import with_interval
 from majorant.errors import ConfigError
 from majorant.io import Reading, as_votes
-from majorant.values import LEVEL, Estimate, as_generator, as_level, lock
+from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level, lock
 from majorant.votes import Votes
 
-FloatArray = NDArray[np.float64]
 RULES = ("majority", "median", "mean")
 N_BOOT = 1000
 LEAST_COMMON = 10

@@ -12,18 +12,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.answer.candidates import n_gold
 from majorant.answer.choice import ENOUGH_GOLD
+from majorant.answer.combine import n_gold
 from majorant.answer.dependence_model import fit_models, refit_model, vote_arrays
-from majorant.answer.gold import right_share
+from majorant.answer.difference import right_share
 from majorant.answer.labels import changes, label_columns
-from majorant.answer.simplex import least
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.items import draw_items, lots, take_items
-from majorant.kernels import FloatArray, softmax_rows
+from majorant.kernels import softmax_rows
 from majorant.tabular import Tabular
-from majorant.values import as_generator
+from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
@@ -36,6 +35,8 @@ FIRST_EPSILON = 0.02
 FOLDS, FOLD_SEED = 5, 2**32 + 2
 UNSURE = 1e-300  # a probability of 0 counts as this
 BINS = 10
+FIRST_STEP, STEP_FROM_ZERO = 0.05, 0.00025  # the first simplex: relative, and where a number is 0
+STEPS_PER_NUMBER = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -287,3 +288,54 @@ def reliability(votes: Votes, fit: Fit, *, bins: int = BINS) -> Reliability:
     )
     ece = float(np.abs(right_b - promised_b).sum() / len(known)) if len(known) else None
     return Reliability(found, ece, len(known))
+
+
+def least(
+    function: Callable[[FloatArray], float],
+    start: Sequence[float],
+    bounds: Sequence[tuple[float, float]],
+    *,
+    precision: float,
+    value_precision: float,
+) -> FloatArray:
+    """Where the function is least, once no corner of the simplex is further off, in place or value, than told.
+
+    >>> least(lambda x: (x[0] - 1)**2 + (x[1] - 3)**2, [0, 0], [(-5, 5), (0, 2)], precision=1e-4,
+    ...       value_precision=1e-9).round(3).tolist()
+    [1.0, 2.0]
+    """
+    n, (low, high) = len(start), np.array(bounds, dtype=float).T
+    corner = np.array([start] * (n + 1), dtype=float)
+    for k in range(n):
+        corner[k + 1, k] = corner[0, k] * (1 + FIRST_STEP) if corner[0, k] else STEP_FROM_ZERO
+    corner = np.clip(np.where(corner > high, 2 * high - corner, corner), low, high)
+    value = np.array([function(x) for x in corner])
+    n_calls = n + 1
+    for _ in range(STEPS_PER_NUMBER * n):
+        order = np.argsort(value, kind="stable")
+        corner, value = corner[order], value[order]
+        near = np.abs(corner[1:] - corner[0]).max() <= precision and (value[1:] - value[0]).max() <= value_precision
+        if near or n_calls >= STEPS_PER_NUMBER * n:
+            break
+        middle = corner[:-1].sum(axis=0) / n
+        other = np.clip(2 * middle - corner[-1], low, high)
+        at_other = function(other)
+        n_calls += 1
+        if value[0] <= at_other < value[-2]:
+            corner[-1], value[-1] = other, at_other
+            continue
+        # Twice as far where that was the best of all; else half as far, on the better side.
+        share = 2.0 if at_other < value[0] else 0.5 if at_other < value[-1] else -0.5
+        further = np.clip((1 + share) * middle - share * corner[-1], low, high)
+        at_further = function(further)
+        n_calls += 1
+        if share == 2.0:
+            better = at_further < at_other
+            corner[-1], value[-1] = (further, at_further) if better else (other, at_other)
+        elif at_further <= at_other if share == 0.5 else at_further < value[-1]:
+            corner[-1], value[-1] = further, at_further
+        else:
+            corner[1:] = np.clip(corner[0] + 0.5 * (corner[1:] - corner[0]), low, high)
+            value[1:] = [function(x) for x in corner[1:]]
+            n_calls += n
+    return np.asarray(corner[np.argmin(value)])

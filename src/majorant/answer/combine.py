@@ -1,4 +1,7 @@
-"""Several models of the same votes as one: the plain mean of what they believe, and of majority vote's own shares."""
+"""Several models of the same votes as one: the plain mean of what they believe, and of majority vote's own shares.
+
+How a method is fitted by its name, and which of them these votes can bear.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.answer.candidates import fit_method, unsuited
 from majorant.backend import COMBINATION as COMBINATION
 from majorant.backend import Backend
 from majorant.blocks import rows_in
 from majorant.errors import ConfigError
+from majorant.estimate import estimator_named
 from majorant.estimate.fit import Fit
-from majorant.kernels import Block, FloatArray, softmax_rows
+from majorant.kernels import Block, softmax_rows
+from majorant.limits import limit
 from majorant.tally import Patterns, counts, distinct_counts, tied
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 SHARES = "majority"  # a vote is a vote: the member that no model can lead astray
@@ -30,6 +35,55 @@ SURE = 1.645  # standard errors: 95 %, one-sided
 MOST_CLASSES = 12  # beyond, what is known of the matrix is too large a table
 SMALLEST = 1e-6  # information, in items: what is not known at all has a large variance
 AT_ONCE = 1 << 13  # rows
+
+
+def unsuited(method: str, votes: Votes) -> str:
+    """Why these votes cannot be given to the method; empty if they can.
+
+    >>> votes = Votes.from_codes([0, 1, 2], [0, 0, 0], [0, 1, 2], items="abc", workers="w", labels="xyz")
+    >>> unsuited("kos", votes)
+    'for two classes only'
+    """
+    estimator = estimator_named(method)
+    _, n_workers, n_classes = votes.shape
+    if estimator.classes == 2 and n_classes != 2:
+        return "for two classes only"
+    needs = estimator.needs
+    if needs == "confusion":
+        return "needs confusion matrices that are given"
+    if needs == "gold" and not has_gold(votes):
+        return "needs gold labels"
+    entries = n_workers * n_classes**2 * estimator.tables_per_worker
+    if entries > limit("METHOD_CELLS"):
+        return f"too many workers and classes ({entries:,} numbers to learn)"
+    return ""
+
+
+def has_gold(votes: Votes) -> bool:
+    """Whether the truth of some item with votes is known."""
+    return n_gold(votes) > 0
+
+
+def n_gold(votes: Votes) -> int:
+    """How many items with votes have a gold label."""
+    return 0 if votes.gold_i is None else int(((votes.gold_i >= 0) & (votes.votes_i > 0)).sum())
+
+
+def fit_method(method: str, votes: Votes, seed: int, start: Fit | None = None) -> Fit:
+    """The method's fit; one that draws starts from the seed, so that it does not depend on which others ran.
+
+    An iterative method goes on from `start`, a fit of its own to other votes of the same workers.
+
+    >>> votes = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes"))
+    >>> fit_method("iwmv", votes, 0).labels()
+    ['yes']
+    """
+    if reason := unsuited(method, votes):
+        raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
+    estimator = estimator_named(method)
+    drawing = {"rng": np.random.default_rng(seed)} if estimator.stochastic else {}
+    beginning = {"start": start} if start is not None and estimator.iterative else {}
+    return estimator().fit(votes, **drawing, **beginning)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

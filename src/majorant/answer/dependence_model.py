@@ -14,7 +14,8 @@ import numpy as np
 from majorant.blocks import vote_columns
 from majorant.estimate.hierarchical import Hierarchical, tilt
 from majorant.estimate.tables import by_worker, vote_rows
-from majorant.kernels import FloatArray, shares, softmax_rows
+from majorant.kernels import shares, softmax_rows
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 SHAPES = ("polya_urn", "common_cause", "difficulty")  # with two classes the last is the first

@@ -15,10 +15,9 @@ from majorant.certify.plug_in import shared_model
 from majorant.estimate.fit import Fit
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.items import merge_equal_items
-from majorant.kernels import FloatArray
 from majorant.tally import histograms
 from majorant.theory import majority_margin
-from majorant.values import as_generator
+from majorant.values import FloatArray, as_generator
 from majorant.votes import Votes
 
 POINTS = 160  # along each edge of the optimal region

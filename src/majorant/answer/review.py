@@ -20,9 +20,9 @@ from majorant.estimate.fit import NO_LABEL, Fit, leaders
 from majorant.estimate.majority import Majority
 from majorant.estimate.tables import coin_confusions
 from majorant.items import take_items
-from majorant.kernels import FloatArray, shares
+from majorant.kernels import shares
 from majorant.tabular import Tabular
-from majorant.values import lock
+from majorant.values import FloatArray, lock
 from majorant.votes import IntArray, Votes
 
 ITEMS_AT_ONCE = 1 << 16

@@ -22,9 +22,10 @@ from majorant.estimate import ESTIMATORS, Estimator
 from majorant.estimate.em import Progress
 from majorant.estimate.fit import Fit
 from majorant.items import AT_ONCE, drawn
-from majorant.kernels import Block, FloatArray
+from majorant.kernels import Block
 from majorant.output import Columns, Content
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
+from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
 
 T = TypeVar("T")

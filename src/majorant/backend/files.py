@@ -28,10 +28,11 @@ from majorant.errors import DataError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.em import Climb, Progress
 from majorant.estimate.fit import Fit
-from majorant.kernels import Block, FloatArray
+from majorant.kernels import Block
 from majorant.output import Columns
 from majorant.tally import Patterns, counts
 from majorant.threads import in_order, thread_count
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 T = TypeVar("T")

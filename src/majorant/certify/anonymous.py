@@ -62,8 +62,7 @@ from majorant.certify.independent import (
 from majorant.certify.likelihood_region import ConfidenceRegion, Loss, count_accuracy, count_loss, loss_intervals
 from majorant.errors import ConfigError
 from majorant.limits import sizes_within
-from majorant.theory.checks import FloatArray
-from majorant.values import LEVEL, Estimate, as_generator, as_level
+from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level
 from majorant.wording import (
     NO_VOTES,
     TOO_FEW_VOTES,

@@ -19,8 +19,8 @@ from majorant.certify.certificate import Claim, ClaimKind, Verdict
 from majorant.certify.design import as_copies, leaders
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit, Refits
-from majorant.theory.checks import FloatArray, safe_log
-from majorant.values import Estimate, as_generator, as_level
+from majorant.theory.checks import safe_log
+from majorant.values import Estimate, FloatArray, as_generator, as_level
 from majorant.votes import IntArray, Votes
 from majorant.wording import NO_THREE_VOTES
 

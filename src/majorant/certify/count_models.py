@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, expit, gammaln, log_expit
 
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 
 Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... votes for class 0
 IntArray = NDArray[np.int64]

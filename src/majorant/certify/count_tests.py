@@ -42,7 +42,7 @@ from majorant.certify.independent import contradictions, main_sizes, opposite, r
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.tally import counts
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 GATE_LEVEL = 0.05  # of all tests of a claim together

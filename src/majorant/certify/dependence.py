@@ -18,8 +18,8 @@ from majorant.certify.certificate import AssumptionTest, Dependence, Pair
 from majorant.certify.design import WorkerSets, as_copies, worker_sets
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
-from majorant.theory.checks import FloatArray, safe_log
-from majorant.values import LEVEL, Estimate, as_generator
+from majorant.theory.checks import safe_log
+from majorant.values import LEVEL, Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn

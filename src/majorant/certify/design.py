@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
 from majorant.tally import counts
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 PANEL_SETS = 20  # a panel: so many worker sets at most ...

@@ -18,9 +18,8 @@ from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.items import take_items
 from majorant.tally import Patterns, counts, distinct_counts, tied
-from majorant.theory.checks import FloatArray
 from majorant.theory.patterns import shared_patterns
-from majorant.values import LEVEL, Estimate, as_level, binomial_bounds, clopper_pearson
+from majorant.values import LEVEL, Estimate, FloatArray, as_level, binomial_bounds, clopper_pearson
 from majorant.votes import IntArray, Votes
 from majorant.wording import gold_count, gold_sentence, no_gold, ties_cost
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from majorant.certify.certificate import ALIKE, AssumptionTest
 from majorant.items import draw_items, take_items
 from majorant.tally import counts
-from majorant.theory.checks import FloatArray
-from majorant.values import LEVEL, as_generator
+from majorant.values import LEVEL, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 N_PERMUTATIONS = 499

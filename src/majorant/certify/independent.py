@@ -29,8 +29,7 @@ from majorant.certify.count_models import (
 )
 from majorant.certify.likelihood_region import binomial_loss, binomial_region, count_accuracy, loss_intervals
 from majorant.certify.tailored_inversion import Proof, is_proved, prove
-from majorant.theory.checks import FloatArray
-from majorant.values import Estimate
+from majorant.values import Estimate, FloatArray
 
 MAIN_SHARE = 0.01  # of the items: a number of votes held by fewer has no say in the verdict on the data set
 MOST_ITEMS = 1e9  # beyond this the answer to how many items would decide is: no number in reach

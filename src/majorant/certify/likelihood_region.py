@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, gammaincinv, logit, ndtri
 
 from majorant.certify.count_models import HistogramCells, class_logs, log_likelihood, theta_derivatives
-from majorant.theory.checks import FloatArray
-from majorant.values import Estimate
+from majorant.values import Estimate, FloatArray
 
 BoolArray = NDArray[np.bool_]
 DIRECTIONS, ROUNDS = 120, 12

@@ -30,8 +30,9 @@ from majorant.certify.design import as_copies
 from majorant.estimate.fit import Fit
 from majorant.limits import sizes_within, too_many_classes
 from majorant.tally import Patterns, by_votes, counts, distinct_counts, tied
-from majorant.theory.checks import FloatArray, safe_log
+from majorant.theory.checks import safe_log
 from majorant.theory.margin import majority_margins
+from majorant.values import FloatArray
 from majorant.votes import IntArray
 from majorant.wording import anonymous_by_bootstrap, ties_cost, too_few_items, too_many_votes
 

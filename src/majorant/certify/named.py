@@ -32,9 +32,8 @@ from majorant.certify.bootstrap import (
 from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
 from majorant.certify.design import WorkerSets, as_copies, leaders, worker_sets
 from majorant.estimate.fit import Fit
-from majorant.theory.checks import FloatArray
-from majorant.theory.crew import ballot_work, crew_margins
-from majorant.values import Estimate
+from majorant.theory.panel import ballot_work, crew_margins
+from majorant.values import Estimate, FloatArray
 from majorant.votes import IntArray, Votes
 from majorant.wording import named_sentence, ties_cost, workers_too_thin
 

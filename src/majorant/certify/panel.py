@@ -28,8 +28,9 @@ from majorant.certify.certificate import Claim, Verdict
 from majorant.certify.design import WorkerSets, as_copies, leaders, worker_sets
 from majorant.certify.named import ASSUMPTIONS, MODEL, NOT_TESTED
 from majorant.errors import ConfigError
-from majorant.theory.checks import FloatArray, safe_log
-from majorant.theory.crew import count_distribution
+from majorant.theory.checks import safe_log
+from majorant.theory.panel import count_distribution
+from majorant.values import FloatArray
 from majorant.votes import IntArray
 from majorant.wording import anonymous_by_bootstrap, ties_cost
 

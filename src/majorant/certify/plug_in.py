@@ -14,8 +14,7 @@ from majorant.estimate.fit import Fit
 from majorant.items import take_items
 from majorant.tally import counts
 from majorant.theory import Description, describe
-from majorant.theory.checks import FloatArray
-from majorant.values import as_generator
+from majorant.values import FloatArray, as_generator
 from majorant.votes import Votes
 
 Refit = Callable[[Votes], Fit]

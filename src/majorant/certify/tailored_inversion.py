@@ -35,7 +35,7 @@ from majorant.certify.tailored_rejection import (
     stand,
     too_far,
 )
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 
 FEWEST = float(np.exp(-29.9))  # share of class 0 that is next to none
 NARROWEST = 1e-4

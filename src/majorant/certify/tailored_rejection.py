@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammainccinv, gammaln, log_expit, ndtr, xlog1py, xlogy
 
 from majorant.certify.count_models import HistogramCells, Histograms, IntArray, flatten
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 
 WEIGHT_STEPS = 4  # weights are rounded to this part of their standard deviation
 PITCH = 6.7  # side of a square of models that share their weights, times the root of the number of votes

@@ -34,7 +34,7 @@ from majorant.certify.constrained_likelihood import (
 from majorant.certify.design import WorkerSets, as_copies, worker_sets
 from majorant.certify.independent import SPLITS, TRAIN_SHARE
 from majorant.tally import counts
-from majorant.theory.checks import FloatArray
+from majorant.values import FloatArray
 from majorant.votes import Votes
 from majorant.wording import anonymous_by_bootstrap, named_refuted
 

@@ -161,7 +161,7 @@ def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
 def _correction(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.answer.combine import COMBINATION
     from majorant.ask import JUDGING, ask_accuracy, ask_correction
-    from majorant.gold.correct import LABELS
+    from majorant.gold.correction import LABELS
     from majorant.gold.draw import votes_digest
     from majorant.pipeline import AUTO
 

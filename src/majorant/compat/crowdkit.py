@@ -17,7 +17,8 @@ from majorant.estimate import dawid_skene, glad, mace, majority, one_coin, spect
 from majorant.estimate.fit import Fit
 from majorant.estimate.known_workers import GivenMap
 from majorant.io import as_votes
-from majorant.kernels import FloatArray, shares
+from majorant.kernels import shares
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 __all__ = ["GLAD", "KOS", "MACE", "MMSR", "DawidSkene", "MajorityVote", "OneCoinDawidSkene", "Wawa", "ZeroBasedSkill"]

@@ -26,9 +26,9 @@ from majorant.estimate.tables import (
     share_counts,
     sum_of_logs,
 )
-from majorant.kernels import Block, FloatArray, shares, weighted_sum
+from majorant.kernels import Block, shares, weighted_sum
 from majorant.theory.checks import as_prior
-from majorant.values import as_generator
+from majorant.values import FloatArray, as_generator
 from majorant.votes import Votes
 
 

@@ -12,7 +12,8 @@ from majorant.estimate.base import EmModel, learned_of
 from majorant.estimate.em import Prepared, Progress, climb
 from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.tables import Totals, vote_shares
-from majorant.kernels import Block, FloatArray, gather, scatter, shares, weighted_sum
+from majorant.kernels import Block, gather, scatter, shares, weighted_sum
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 LEAST_SPREAD = 1e-3  # unanimous votes have no spread at all, and no worker is that precise

@@ -24,8 +24,9 @@ from majorant.estimate.tables import (
     share_counts,
     vote_rows,
 )
-from majorant.kernels import Block, FloatArray, shares
+from majorant.kernels import Block, shares
 from majorant.theory.checks import safe_log
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 SCOUTED_VOTES = 30_000  # of more, some items tell which of the drawn starts is the most promising

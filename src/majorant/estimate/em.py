@@ -15,7 +15,8 @@ from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.squarem import squarem, whole_norm
 from majorant.estimate.tables import ExpectedCounts, Tables, Totals, count_totals, expect, posterior, share_counts
 from majorant.items import Merged, merge_equal_items
-from majorant.kernels import Block, FloatArray
+from majorant.kernels import Block
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 P = TypeVar("P", bound=tuple[Any, ...])

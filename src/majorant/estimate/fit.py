@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
 from majorant.io import as_votes
-from majorant.kernels import FloatArray
 from majorant.tabular import Named, Names, Tabular, some_names
-from majorant.values import as_generator, lock
+from majorant.values import FloatArray, as_generator, lock
 from majorant.votes import IntArray, Votes, names_of
 
 if TYPE_CHECKING:

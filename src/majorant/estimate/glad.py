@@ -13,7 +13,8 @@ from majorant.estimate.base import EmModel, learned_of
 from majorant.estimate.em import Prepared, Progress, climb, prepare
 from majorant.estimate.fit import Fit, fit_of
 from majorant.estimate.tables import sum_of_logs
-from majorant.kernels import Block, FloatArray, softmax_rows, weighted_sum
+from majorant.kernels import Block, softmax_rows, weighted_sum
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:

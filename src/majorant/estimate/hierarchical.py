@@ -20,7 +20,8 @@ from majorant.estimate.tables import (
     posterior,
     vote_rows,
 )
-from majorant.kernels import Block, FloatArray, scatter, shares
+from majorant.kernels import Block, scatter, shares
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 MOST_GROWTH = 1.5  # of the logarithm of a strength in one step

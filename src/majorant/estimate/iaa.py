@@ -13,7 +13,8 @@ from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate.base import map_fit
 from majorant.estimate.em import Prepared, prepare
 from majorant.estimate.fit import Estimator, Fit
-from majorant.kernels import Block, FloatArray, gather, shares, weighted_sum
+from majorant.kernels import Block, gather, shares, weighted_sum
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 

@@ -12,7 +12,8 @@ from majorant.estimate.em import Prepared
 from majorant.estimate.fit import Fit
 from majorant.estimate.online import OnlineModel
 from majorant.estimate.tables import ExpectedCounts, Tables, by_worker, divergence, expected_log, vote_rows
-from majorant.kernels import FloatArray, shares
+from majorant.kernels import shares
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 

@@ -17,8 +17,9 @@ from majorant.estimate.base import class_prior, item_rows, map_fit
 from majorant.estimate.em import Prepared, prepare
 from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.estimate.tables import ExpectedCounts, Tables, coin_confusions, confusion_tables, posterior
-from majorant.kernels import Block, FloatArray, gather, scatter, shares, softmax_rows, weighted_sum
+from majorant.kernels import Block, gather, scatter, shares, softmax_rows, weighted_sum
 from majorant.theory.checks import as_confusion, as_crew, safe_log
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:

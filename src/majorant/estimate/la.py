@@ -16,7 +16,8 @@ from majorant.estimate.base import class_shares, item_weights, linear_posterior
 from majorant.estimate.em import prepare
 from majorant.estimate.fit import TIE_TOLERANCE, Estimator, Fit, fit_of
 from majorant.estimate.online import State, joined, kept
-from majorant.kernels import FloatArray, shares
+from majorant.kernels import shares
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 VISITS_PER_CHUNK = 65_536  # visits whose votes are held as Python lists at a time

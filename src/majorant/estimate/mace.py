@@ -11,7 +11,8 @@ from majorant.estimate.base import DrawnEmModel, learned_of, start_counts
 from majorant.estimate.em import Prepared, Progress, Solution, run_em, run_starts, table_fit
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import ExpectedCounts, Tables, confusion_tables, divergence, expect, expected_log
-from majorant.kernels import FloatArray, shares
+from majorant.kernels import shares
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 

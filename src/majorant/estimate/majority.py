@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from majorant.blocks import Engine
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Estimator, Fit, fit_of
-from majorant.kernels import FloatArray, gather, shares, weighted_sum
+from majorant.kernels import gather, shares, weighted_sum
 from majorant.tally import counts
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from majorant.estimate.online import OnlineModel
 from majorant.estimate.tables import ExpectedCounts, Tables, coin_confusions, confusion_tables
-from majorant.kernels import FloatArray, shares
+from majorant.kernels import shares
+from majorant.values import FloatArray
 
 
 class CoinParams(NamedTuple):

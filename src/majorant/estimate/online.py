@@ -37,7 +37,8 @@ from majorant.estimate.fit import Estimator, Fit
 from majorant.estimate.tables import ExpectedCounts, Tables, count_totals, share_counts
 from majorant.io import Reading, as_votes
 from majorant.items import take_items
-from majorant.kernels import Block, FloatArray, scatter, weighted_sum
+from majorant.kernels import Block, scatter, weighted_sum
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 # The axes of every array that a state may hold; item, worker and label are the codes of the votes remembered.

@@ -23,8 +23,8 @@ from majorant.blocks import vote_columns
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit, Refits
 from majorant.estimate.squarem import squarem
-from majorant.kernels import FloatArray
 from majorant.threads import in_order, thread_count
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 T = TypeVar("T", bound=tuple[Any, ...])

@@ -13,7 +13,8 @@ from majorant.estimate.base import ConfusionModel, ConfusionParams, EmModel, par
 from majorant.estimate.em import Prepared, Progress, prepare, run_em, table_fit
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import count_totals
-from majorant.kernels import Block, FloatArray, gather
+from majorant.kernels import Block, gather
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 

@@ -13,7 +13,8 @@ from majorant.estimate.base import ConfusionModel, ConfusionParams, DrawnEmModel
 from majorant.estimate.em import Prepared, Progress, run_em, table_fit
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import expect
-from majorant.kernels import Block, FloatArray, gather, scatter, shares
+from majorant.kernels import Block, gather, scatter, shares
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 GROUPS = 3

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from majorant.kernels import FloatArray
+from majorant.values import FloatArray
 
 Parts = Sequence[FloatArray]
 Norm = Callable[[Parts], Sequence[Any]]  # for each part a length that broadcasts to it: one for all, or one per problem

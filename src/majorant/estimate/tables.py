@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.blocks import Engine
-from majorant.kernels import Block, FloatArray, gather, scatter, shares, softmax_rows, weighted_sum
+from majorant.kernels import Block, gather, scatter, shares, softmax_rows, weighted_sum
 from majorant.theory.checks import safe_log
+from majorant.values import FloatArray
 from majorant.votes import IntArray
 
 MANY_VOTES = 64  # on an item; beyond, it is not asked which subtypes can matter

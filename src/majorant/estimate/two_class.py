@@ -18,8 +18,8 @@ from majorant.estimate.base import class_shares, item_rows, item_weights
 from majorant.estimate.em import prepare
 from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.estimate.tables import coin_confusions, confusion_tables, posterior
-from majorant.kernels import FloatArray, shares
-from majorant.values import as_generator
+from majorant.kernels import shares
+from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from majorant.estimate.base import Iterative, item_rows, linear_posterior, weigh
 from majorant.estimate.em import Prepared, Progress, Solution, prepare
 from majorant.estimate.fit import TIE_TOLERANCE, Estimator, Fit, fit_of
 from majorant.estimate.tables import coin_confusions
-from majorant.kernels import FloatArray, gather, scatter, shares
+from majorant.kernels import gather, scatter, shares
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.values import lock
-
-FloatArray = NDArray[np.float64]
+from majorant.values import FloatArray, lock
 
 SHARES_F: FloatArray = (np.arange(8) + 0.5) / 8  # of its capital that each of the eight bettors stakes
 ROUNDING = 1e-9  # a sum counts as above a candidate's only beyond this, relative to the larger of it and 1

@@ -21,14 +21,13 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.gold.betting import Betting, bounds
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome, n_answers
-from majorant.values import LEVEL, TOLERANCE, Estimate, lock
+from majorant.values import LEVEL, TOLERANCE, Estimate, FloatArray, lock
 
-FloatArray = NDArray[np.float64]
 ANY_LEADER = -1
 GOOD_ENOUGH, BEATEN = "good enough", "beaten"
 SMALL = 1.5  # cells of fewer items than this times the tolerance are pooled over leading classes

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from majorant.errors import ConfigError, DataError
+from majorant.gold.accuracy import WrittenLabels
 from majorant.gold.close_calls import CloseCalls
-from majorant.gold.corrected import CorrectedRule
+from majorant.gold.correction import CorrectedRule
 from majorant.gold.question import Codes, Outcome, Question
 from majorant.gold.race import Race
-from majorant.gold.written import WrittenLabels
 from majorant.io.answers import EXPERTS, Counted, count_answers
 from majorant.io.tasks import (
     ENDING,

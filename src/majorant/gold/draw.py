@@ -17,19 +17,18 @@ from numpy.typing import NDArray
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
-from majorant.gold.accuracy import AIM, NOTHING, Known
+from majorant.gold.accuracy import AIM, NOTHING, Known, WrittenLabels
 from majorant.gold.close_calls import CloseCalls, close_calls
+from majorant.gold.correction import CORRECTED, CorrectedRule, corrected_fit, learn
 from majorant.gold.design import Design
 from majorant.gold.question import SKIPPED, UNASKED, Codes
 from majorant.gold.race import Race
-from majorant.gold.written import WrittenLabels
 from majorant.io.tasks import ExpertAnswer
 from majorant.items import lots, mixed
 from majorant.tally import counts
-from majorant.values import LEVEL, TOLERANCE
+from majorant.values import LEVEL, TOLERANCE, FloatArray
 from majorant.votes import Votes
 
-FloatArray = NDArray[np.float64]
 MOST = 20_000  # items of the order that a design keeps: nobody labels more
 WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
 TIES_BY_NAME = 1_000_000  # up to so many tied items are looked up by name
@@ -37,6 +36,7 @@ TIES, SAMPLE, FRESH = 0x7469_6573, 0x766F_7465, 0x6672_6573  # seeds apart from 
 SHARES = "majority"  # the rule whose posterior are shares of votes
 SAMPLED = 256  # items whose names go into the digest of the votes
 DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
+AFRESH = 0x6C65_6172  # the order is drawn apart from that of the items learned from
 
 
 class Frozen(NamedTuple):
@@ -357,3 +357,57 @@ def _item_hashes(votes: Votes, worker_j: NDArray[np.uint64], label_k: NDArray[np
     vote_n = mixed(worker_j[votes.worker_n] + mixed(label_k[votes.label_n]))
     running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(vote_n, dtype=np.uint64)])
     return np.asarray(running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]])
+
+
+def draw_correction(
+    backend: Backend,
+    present: tuple[str, Fit],
+    members: Mapping[str, Fit],
+    learned_from: tuple[Design, Iterable[ExpertAnswer]],
+    *,
+    seed: int,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+    experts: str = "majority",
+) -> Design:
+    """Learn a correction from labels of items drawn uniformly, freeze it, and draw the items that judge it.
+
+    `present` is the rule in use with its fit, `members` the models to reweight, fitted to votes alone.  `learned_from`
+    must be a design that draws uniformly from all items: that of the accuracy of a rule.
+    """
+    uniform, answers = learned_from
+    if not isinstance(uniform.question, WrittenLabels) or uniform.question.known.n_items:
+        raise ConfigError("A correction is learned from labels of items drawn uniformly: ask with question='correct'.")
+    answer_d = uniform.codes(answers)
+    place = {str(name): item for item, name in enumerate(item_names(backend, np.arange(backend.votes.shape[0])))}
+    item_d = np.array([place[str(name)] for name in uniform.order], dtype=np.int64)
+    labelled, asked = item_d[answer_d >= 0], item_d[answer_d != UNASKED]
+    if not len(labelled):
+        raise DataError("No item of the design is labelled yet, so there is nothing to learn from.")
+    if len(asked) == len(place):
+        raise DataError("Every item taught the correction, so none is left to judge it: learn from fewer labels.")
+    posterior_mnk = np.array([fit_of_items(backend, fit, labelled).posterior for fit in members.values()])
+    correction = learn(posterior_mnk, answer_d[answer_d >= 0])
+    rule, fit = present
+    fits = {rule: fit, CORRECTED: corrected_fit(backend, members, correction)}
+    frozen = freeze(backend, fits, seed)
+    fresh = ~np.isin(frozen.item_d, asked)
+    order = random_order(backend, frozen.item_d[fresh], seed ^ AFRESH)
+    race = Race(
+        rules=(rule, CORRECTED),
+        label_rd=frozen.label_rd[:, fresh][:, order],
+        differ_qr=np.array([[0, fresh.sum()], [fresh.sum(), 0]]),
+        n_items=frozen.n_items - len(asked),
+        tolerance=tolerance,
+        level=level,
+        lead_qr=frozen.lead_qr,
+        decisive_qr=frozen.decisive_qr,
+    )
+    return Design(
+        question=CorrectedRule(race=race, correction=correction, members=tuple(members)),
+        order=item_names(backend, frozen.item_d[fresh][order]),
+        labels=backend.votes.labels,
+        votes=votes_digest(backend),
+        seed=seed,
+        experts=experts,
+    )

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from majorant.gold.betting import bounds, evidence_above
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome, n_answers
-from majorant.values import LEVEL, TOLERANCE, Estimate, lock
+from majorant.values import LEVEL, TOLERANCE, Estimate, FloatArray, lock
 
-FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 ROUNDING = 1e-9
 NEAR_TIE = 1e-6  # of a probability: fits in memory and from files differ by no more

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError
-from majorant.theory.region import Region
+from majorant.theory.two_class import Region
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,15 @@ from majorant.theory.accuracy import (
     map_accuracy,
     map_confusion,
 )
+from majorant.theory.approximate import (
+    crew_accuracy_bracket,
+    estimate_accuracy,
+    estimate_crew_accuracy,
+    estimate_crew_gap,
+    estimate_gap,
+)
 from majorant.theory.checks import Bracket
-from majorant.theory.crew import crew_margin, crew_witness
 from majorant.theory.describe import Description, describe, describe_crew
-from majorant.theory.lattice import crew_accuracy_bracket
 from majorant.theory.margin import (
     Witness,
     majority_margin,
@@ -21,10 +26,17 @@ from majorant.theory.margin import (
     uniform_noise_margin,
     verdict,
 )
-from majorant.theory.monte_carlo import estimate_accuracy, estimate_crew_accuracy, estimate_crew_gap, estimate_gap
+from majorant.theory.panel import crew_margin, crew_witness
 from majorant.theory.patterns import central_cells_criterion
-from majorant.theory.region import Region, accuracy_region, one_coin_region
-from majorant.theory.two_class import OptimalVotes, handicap, optimal_votes, perturbation_radius
+from majorant.theory.two_class import (
+    OptimalVotes,
+    Region,
+    accuracy_region,
+    handicap,
+    one_coin_region,
+    optimal_votes,
+    perturbation_radius,
+)
 
 __all__ = [
     "Bracket",

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import FloatArray, as_confusion, as_crew, as_prior, as_ties, as_vote_count, safe_log
-from majorant.theory.crew import count_distribution
+from majorant.theory.checks import as_confusion, as_crew, as_prior, as_ties, as_vote_count, safe_log
+from majorant.theory.panel import count_distribution
 from majorant.theory.patterns import (
     MAX_ENTRIES,
     VotePatterns,
@@ -29,6 +29,7 @@ from majorant.theory.patterns import (
     shared_patterns,
     shares,
 )
+from majorant.values import FloatArray
 
 MAX_STEPS = 2**29  # additions of the count recursion: a few seconds
 

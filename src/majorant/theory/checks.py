@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
+from majorant.values import FloatArray
 
-FloatArray = NDArray[np.float64]
 SUM_TOLERANCE = 1e-9
 Ties = Literal["random", "first", "prior", "exclude"]  # drawn; to class 0; to the larger prior; left out
 

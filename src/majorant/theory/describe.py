@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from majorant.errors import ConfigError
 from majorant.theory.accuracy import crew_accuracy, crew_gap, gap, majority_accuracy, map_accuracy
 from majorant.theory.checks import as_prior
-from majorant.theory.crew import crew_witness
 from majorant.theory.margin import Witness, majority_witness, verdict
+from majorant.theory.panel import crew_witness
 from majorant.theory.two_class import handicap, perturbation_radius
 
 

@@ -30,7 +30,8 @@ from majorant.backend.spark.pack import (
 from majorant.blocks import Rows, add_up
 from majorant.errors import DataError
 from majorant.items import take_items
-from majorant.kernels import Block, FloatArray
+from majorant.kernels import Block
+from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes
 
 T = TypeVar("T")

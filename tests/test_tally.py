@@ -19,7 +19,6 @@ from majorant.tally import (
     tied,
     votes_by_worker,
 )
-from majorant.tally import items as items_module
 from majorant.votes import Votes
 from oracles.agreement import pair_tables
 
@@ -49,7 +48,7 @@ def loop_counts(votes):
 @given(crowds(), st.sampled_from([1, 2, 3, 1 << 18]))
 def test_counts_equal_a_loop_for_any_block(votes, block):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(items_module, "VOTES_PER_BLOCK", block)
+        patch.setattr("majorant.tally.VOTES_PER_BLOCK", block)
         found = counts(votes)
         assert np.array_equal(votes_by_worker(votes).sum(), votes.n_votes)
     assert np.array_equal(found, loop_counts(votes))
@@ -59,7 +58,7 @@ def test_counts_equal_a_loop_for_any_block(votes, block):
 def test_ties_and_patterns_equal_a_loop_for_any_block(votes, block):
     rows = loop_counts(votes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(items_module, "ITEMS_PER_BLOCK", block)
+        patch.setattr("majorant.tally.ITEMS_PER_BLOCK", block)
         found, patterns = tied(rows), distinct_counts(rows)
     assert found.tolist() == [bool(row.max() > 0 and (row == row.max()).sum() > 1) for row in rows]
     expected = sorted(Counter(map(tuple, rows.tolist())).items())

@@ -1,6 +1,6 @@
 """How safely majority vote equals the optimal rule when every voter has a confusion matrix of their own.
 
-Margins of many crews drawn from the same voters, under many models at once.
+Margins of many panels drawn from the same voters, under many models at once.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.theory.checks import FloatArray, as_crew, as_margin_ties, as_models, as_prior, safe_log
+from majorant.theory.checks import as_crew, as_margin_ties, as_models, as_prior, safe_log
 from majorant.theory.margin import Witness, label_weights, optimal_class
+from majorant.values import FloatArray
 
 Ballot = NDArray[np.int_]
 Found = tuple[float, Ballot, int]  # log-odds, who said what, majority's class

@@ -2,7 +2,8 @@
 
 Every label is the quantile of one uniform number: worker j facing class k gives the right label if the number lies
 below confusion[j, k, k].  Difficulty and copying only make the numbers of one item depend on each other; each stays
-uniform, so every worker keeps the confusion asked for, whatever the crew.
+uniform, so every worker keeps the confusion asked for, whatever the others'.  Panels to simulate, a confusion matrix
+for each worker, (J, K, K), are built from a few numbers.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.simulate.crews import numbers, whole_numbers
-from majorant.theory.checks import FloatArray, as_confusion, as_crew, as_prior
-from majorant.values import as_generator
+from majorant.theory.checks import as_confusion, as_crew, as_prior
+from majorant.values import FloatArray, as_generator
 from majorant.votes import Account, Votes
 
 BLOCK_VOTES = 1 << 16  # the temporary arrays of a block stay in the cache
@@ -27,6 +27,145 @@ Counts = NDArray[np.int64]
 Indices = NDArray[np.intp]
 DECK_CARDS = 1 << 22  # dealt from at once: 16 MB
 MANY_VOTES = 256  # on one item: from here on a call per item costs less than its share of the others'
+
+
+class Simulation(NamedTuple):
+    """The votes, and the true label of each item in the order of `votes.items` (an array, read-only)."""
+
+    votes: Votes
+    truth: NDArray[Any]
+
+
+def simulate(
+    prior: ArrayLike,
+    confusion: ArrayLike,
+    n_items: int,
+    n_votes: ArrayLike,
+    *,
+    rng: int | np.random.Generator = 0,
+    n_workers: int | None = None,
+    concentration: ArrayLike | None = None,
+    dependence: float = 0.0,
+    groups: Sequence[Hashable] | None = None,
+    labels: Sequence[Hashable] | None = None,
+    gold: float = 0.0,
+) -> Simulation:
+    """Draw true classes from `prior` and votes on them from `confusion`; the same rng gives the same votes.
+
+    `confusion` is (K, K), shared by all workers, or (J, K, K), one for each.  `n_votes` is a number, one number per
+    item, or a pair (values, weights) to draw it from.  If it equals the number of workers, all vote on every item in
+    their order (a panel); else each item gets that many distinct workers at random (a crowd).  A shared confusion
+    without `n_workers` makes a crowd: a worker per 1000 votes, and at least 10 times as many as vote on one item.
+
+    `concentration` c, one number or one per class, makes items differ in difficulty: given the class, an item's own
+    label probabilities are Dirichlet(c confusion[k]), so that the counts of two classes are beta-binomial.  With
+    probability `dependence` d a vote repeats a draw that its item holds for the worker's group (`groups`, one name
+    per worker; one group if not given): two votes of a group that share a confusion have, given the class, the
+    correlation d**2 (with difficulty d**2 + (1 - d**2) / (1 + c)) in each label.  Neither changes the confusions.
+
+    Class k is called `labels[k]`, by default k.  A random share `gold` of the items, to the nearest item, carries
+    its true label in `votes.gold_i`.
+
+    >>> votes, truth = simulate([.5, .5], [[.8, .2], [.3, .7]], n_items=1000, n_votes=3, rng=0)
+    >>> votes.shape, votes.n_votes, truth.shape
+    ((1000, 30, 2), 3000, (1000,))
+    """
+    generator = as_generator(rng)
+    prior_k = as_prior(prior)
+    names = _as_labels(labels, len(prior_k))
+    votes_i = _votes_per_item(n_votes, int(whole_numbers("n_items", n_items, 1)), generator)
+    confusion_jkl, n_crew = _as_crowd(confusion, len(prior_k), votes_i, n_workers)
+    model = _Crowd(
+        n_crew,
+        _right_first(confusion_jkl),
+        _as_concentration(concentration, len(prior_k)),
+        _as_share("dependence", dependence),
+        *_as_groups(groups, n_crew),
+    )
+    share = _as_share("gold", gold)
+    truth_i = quantile(thresholds(prior_k), np.zeros(len(votes_i), np.intp), generator.random(len(votes_i)))
+    votes = _draw_votes(model, truth_i, votes_i, names, share, generator)
+    truth = truth_i if labels is None else _objects(names)[truth_i]
+    truth.flags.writeable = False
+    return Simulation(votes, truth)
+
+
+def one_coin_crew(skill: ArrayLike, n_classes: int = 2) -> FloatArray:
+    """Worker j gives the right label with probability skill[j], whatever the class, and each wrong one evenly.
+
+    >>> one_coin_crew([.9, .4], n_classes=3).round(2).tolist()[1]
+    [[0.4, 0.3, 0.3], [0.3, 0.4, 0.3], [0.3, 0.3, 0.4]]
+    """
+    skill_j = numbers("skill", skill)
+    if skill_j.ndim != 1 or not len(skill_j) or not ((skill_j >= 0) & (skill_j <= 1)).all():
+        raise ConfigError(f"skill must list one probability per worker, each in 0..1, not {skill!r}.")
+    n_classes = int(whole_numbers("n_classes", n_classes, 2))
+    wrong_j11 = ((1 - skill_j) / (n_classes - 1))[:, None, None]
+    return np.where(np.eye(n_classes, dtype=bool), skill_j[:, None, None], wrong_j11)
+
+
+def perturbed_crew(confusion: ArrayLike, n_workers: int, sigma: float, *, rng: int | np.random.Generator) -> FloatArray:
+    """Worker j moves a probability s_j, uniform in [-sigma, sigma], from the right label of every class to the wrong.
+
+    Two classes: confusion + s_j [[-1, 1], [1, -1]].  With more, each of the K - 1 wrong labels gets s_j / (K - 1).
+    The mean over workers is `confusion`; sigma may be no larger than keeps every entry a probability.
+
+    >>> perturbed_crew([[.8, .2], [.3, .7]], 5, .1, rng=0).shape
+    (5, 2, 2)
+    """
+    confusion_kl = _as_square(confusion)
+    n_classes = len(confusion_kl)
+    right_kl = np.eye(n_classes, dtype=bool)
+    largest = float(np.where(right_kl, confusion_kl, (n_classes - 1) * confusion_kl).min())
+    # A ratio within rounding of the largest is taken for it: .3 - .1 is not .2.
+    if not 0 <= sigma <= largest * (1 + 1e-12):
+        raise ConfigError(f"sigma must lie in 0..{largest:g}, so that every entry stays a probability, not {sigma!r}.")
+    n_workers = int(whole_numbers("n_workers", n_workers, 1))
+    shift_j = as_generator(rng).uniform(-sigma, sigma, n_workers)
+    towards_kl = np.where(right_kl, -1.0, 1 / (n_classes - 1))
+    return np.clip(confusion_kl + shift_j[:, None, None] * towards_kl, 0, 1)
+
+
+def grouped_crew(confusions: ArrayLike, sizes: ArrayLike) -> FloatArray:
+    """sizes[g] workers with confusions[g] for each group g, in that order; two groups are the paper's two categories.
+
+    >>> good, poor = one_coin_crew([.9, .6])
+    >>> grouped_crew([good, poor], [3, 4])[:, 0, 0].tolist()
+    [0.9, 0.9, 0.9, 0.6, 0.6, 0.6, 0.6]
+    """
+    confusion_gkl = as_crew(confusions, _n_classes(confusions))
+    size_g = whole_numbers("sizes", sizes, 0)
+    if size_g.shape != (len(confusion_gkl),) or not size_g.sum():
+        raise ConfigError(
+            f"sizes must give the number of workers of each of {len(confusion_gkl)} groups, not {sizes!r}."
+        )
+    return np.repeat(confusion_gkl, size_g, axis=0)
+
+
+def mixed_crew(confusion: ArrayLike, honest: int, *, spammers: int = 0, adversaries: int = 0) -> FloatArray:
+    """Honest workers with `confusion`, then spammers who label at random, then adversaries who mean to be wrong.
+
+    A spammer gives every label with probability 1/K; an adversary takes the label that an honest worker would give
+    and reports the next one (the last becomes the first), which for two classes is the opposite.
+
+    >>> mixed_crew([[.8, .2], [.3, .7]], 1, spammers=1, adversaries=1)[:, 0].tolist()
+    [[0.8, 0.2], [0.5, 0.5], [0.2, 0.8]]
+    """
+    confusion_kl = _as_square(confusion)
+    spam_kl = np.full_like(confusion_kl, 1 / len(confusion_kl))
+    return grouped_crew([confusion_kl, spam_kl, np.roll(confusion_kl, 1, axis=1)], [honest, spammers, adversaries])
+
+
+@dataclass(frozen=True, slots=True)
+class _Crowd:
+    """What `simulate` was asked for, checked; threshold holds the cumulated rows of each worker and class."""
+
+    n_workers: int
+    threshold_jkp: FloatArray  # one worker if all share a confusion
+    concentration_k: FloatArray | None
+    dependence: float
+    group_j: Indices
+    n_groups: int
 
 
 def distinct_workers(
@@ -117,79 +256,6 @@ def quantile(threshold: FloatArray, row_n: Indices, uniform_n: FloatArray) -> Co
         reached_n += step * (flat[base_n + reached_n + (step - 1)] <= uniform_n)
         step //= 2
     return reached_n.astype(np.int32)
-
-
-class Simulation(NamedTuple):
-    """The votes, and the true label of each item in the order of `votes.items` (an array, read-only)."""
-
-    votes: Votes
-    truth: NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Crowd:
-    """What `simulate` was asked for, checked; threshold holds the cumulated rows of each worker and class."""
-
-    n_workers: int
-    threshold_jkp: FloatArray  # one worker if all share a confusion
-    concentration_k: FloatArray | None
-    dependence: float
-    group_j: Indices
-    n_groups: int
-
-
-def simulate(
-    prior: ArrayLike,
-    confusion: ArrayLike,
-    n_items: int,
-    n_votes: ArrayLike,
-    *,
-    rng: int | np.random.Generator = 0,
-    n_workers: int | None = None,
-    concentration: ArrayLike | None = None,
-    dependence: float = 0.0,
-    groups: Sequence[Hashable] | None = None,
-    labels: Sequence[Hashable] | None = None,
-    gold: float = 0.0,
-) -> Simulation:
-    """Draw true classes from `prior` and votes on them from `confusion`; the same rng gives the same votes.
-
-    `confusion` is (K, K), shared by all workers, or (J, K, K), one for each.  `n_votes` is a number, one number per
-    item, or a pair (values, weights) to draw it from.  If it equals the number of workers, all vote on every item in
-    their order (a panel); else each item gets that many distinct workers at random (a crowd).  A shared confusion
-    without `n_workers` makes a crowd: a worker per 1000 votes, and at least 10 times as many as vote on one item.
-
-    `concentration` c, one number or one per class, makes items differ in difficulty: given the class, an item's own
-    label probabilities are Dirichlet(c confusion[k]), so that the counts of two classes are beta-binomial.  With
-    probability `dependence` d a vote repeats a draw that its item holds for the worker's group (`groups`, one name
-    per worker; one group if not given): two votes of a group that share a confusion have, given the class, the
-    correlation d**2 (with difficulty d**2 + (1 - d**2) / (1 + c)) in each label.  Neither changes the confusions.
-
-    Class k is called `labels[k]`, by default k.  A random share `gold` of the items, to the nearest item, carries
-    its true label in `votes.gold_i`.
-
-    >>> votes, truth = simulate([.5, .5], [[.8, .2], [.3, .7]], n_items=1000, n_votes=3, rng=0)
-    >>> votes.shape, votes.n_votes, truth.shape
-    ((1000, 30, 2), 3000, (1000,))
-    """
-    generator = as_generator(rng)
-    prior_k = as_prior(prior)
-    names = _as_labels(labels, len(prior_k))
-    votes_i = _votes_per_item(n_votes, int(whole_numbers("n_items", n_items, 1)), generator)
-    confusion_jkl, n_crew = _as_crowd(confusion, len(prior_k), votes_i, n_workers)
-    model = _Crowd(
-        n_crew,
-        _right_first(confusion_jkl),
-        _as_concentration(concentration, len(prior_k)),
-        _as_share("dependence", dependence),
-        *_as_groups(groups, n_crew),
-    )
-    share = _as_share("gold", gold)
-    truth_i = quantile(thresholds(prior_k), np.zeros(len(votes_i), np.intp), generator.random(len(votes_i)))
-    votes = _draw_votes(model, truth_i, votes_i, names, share, generator)
-    truth = truth_i if labels is None else _objects(names)[truth_i]
-    truth.flags.writeable = False
-    return Simulation(votes, truth)
 
 
 def _votes_per_item(n_votes: ArrayLike, n_items: int, rng: np.random.Generator) -> Counts:
@@ -345,3 +411,30 @@ def _objects(names: tuple[Hashable, ...]) -> NDArray[Any]:
     array = np.empty(len(names), dtype=object)
     array[:] = names
     return array
+
+
+def numbers(name: str, values: ArrayLike) -> FloatArray:
+    """A number or a rectangular array of them; `name` is what the caller calls it."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ConfigError(f"{name} must be a number or a rectangular array of numbers, not {values!r}.") from None
+
+
+def whole_numbers(name: str, values: ArrayLike, low: int) -> NDArray[np.int64]:
+    """A whole number, or an array of them, of at least `low`."""
+    number = numbers(name, values)
+    bad = number[~(np.isfinite(number) & (number == np.floor(number)) & (number >= low))]
+    if len(bad):
+        raise ConfigError(f"{name} must be a whole number of at least {low}, not {bad[0]:g}.")
+    return number.astype(np.int64)
+
+
+def _as_square(confusion: ArrayLike) -> FloatArray:
+    return as_confusion(confusion, _n_classes(confusion))
+
+
+def _n_classes(confusion: ArrayLike) -> int:
+    """How many classes the array is meant to have; the checks then complain about the rest of its shape."""
+    shape = numbers("confusion", confusion).shape
+    return max(2, shape[-1]) if shape else 2
