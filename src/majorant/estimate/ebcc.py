@@ -140,7 +140,10 @@ class EBCC(DrawnEmModel):
         base_k: FloatArray,
         rng: np.random.Generator,
     ) -> Iterator[SubtypeParams]:
-        """The first start; the drawn ones, or of many votes the one that does best on a `few` of the items."""
+        """The first start; the drawn ones, or of many votes the one that does best on a `few` of the items.
+
+        One that has come back there to one subtype a class is the first start again, and left out.
+        """
         starts = self.starts(start_counts(start, votes, prepared), base_k, prepared, rng)
         if few is None:
             yield from starts
@@ -149,7 +152,10 @@ class EBCC(DrawnEmModel):
         few_k = np.maximum(share_counts(few.engine, few.totals).items_g, LEAST_ITEMS)
         drawn = self.starts(start_counts(start, votes, few), few_k, few, rng)
         next(drawn)
-        yield most_promising(self, few, drawn)._replace(base_k=base_k)
+        best = most_promising(self, few, drawn)._replace(base_k=base_k)
+        live_g = live_columns(self.tables(best), few.totals)
+        if live_g is None or len(live_g) > len(base_k):
+            yield best
 
     def fit_prepared(
         self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None, rng: np.random.Generator

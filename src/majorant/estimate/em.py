@@ -192,11 +192,26 @@ def run_starts(
 
 def most_promising(model: TableModel[P], prepared: Prepared, starts: Iterable[P]) -> P:
     """Where the start leads to that is highest after a few steps; most are given up after fewer."""
-    scouted = [_go_on(model, prepared, None, start, FIRST_STEPS, None) for start in starts]
+    scouted = [_after(model, prepared, start, FIRST_STEPS) for start in starts]
     scouted = sorted(scouted, key=lambda one: -one.trace[-1])[:FINALISTS]
-    scouted = [_go_on(model, prepared, one, one.params, SCOUT_STEPS - FIRST_STEPS, None) for one in scouted]
+    scouted = [_after(model, prepared, one.params, SCOUT_STEPS - FIRST_STEPS) for one in scouted]
     best = max(scouted, key=lambda one: one.trace[-1])
-    return _go_on(model, prepared, best, best.params, model.max_iter, None).params
+    return _walk(model, prepared, best.params, model.max_iter)
+
+
+def _after(model: TableModel[P], prepared: Prepared, params: P, steps: int) -> Solution[P]:
+    """Where plain steps lead; of the objective, which takes as long as the rest of a step, the last value alone."""
+    return _go_on(model, prepared, None, _walk(model, prepared, params, steps - 1), 1, None)
+
+
+def _walk(model: TableModel[P], prepared: Prepared, params: P, steps: int) -> P:
+    """Where plain steps lead, or where they stand still."""
+    for _ in range(steps):
+        updated = model.m_step(expect(prepared.engine, model.tables(params), prepared.totals), params)
+        moved, params = _largest_change(params, updated), updated
+        if moved <= model.tol:
+            break
+    return params
 
 
 def thinned(prepared: Prepared, most_votes: int) -> Prepared | None:
