@@ -186,5 +186,5 @@ def test_in_a_hurry_the_same_is_looked_at(monkeypatch):
     assert {name for _, name in fuzz.budgeted()} == set(fuzz.BUDGETS)
     assert fuzz.check_fault(VOTES, whole=False) is None
     assert [getattr(module, name) for module, name in fuzz.budgeted()] == before
-    monkeypatch.setattr(workers, "clipped", lambda name, most: str(name)[:8])
+    monkeypatch.setattr(workers, "clipped", lambda name, most=18: str(name)[:8])
     assert "are not named" in fuzz.check_fault(VOTES, whole=False)

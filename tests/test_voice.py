@@ -14,8 +14,8 @@ OTHERS = {  # no verdicts: a question of the decision path, help texts, titles o
     "cli/__init__.py",
     "cli/ask.py",
     "plan.py",
-    "report/figures/flow.py",
-    "report/figures/map.py",
+    "report/figures/labels.py",
+    "report/figures/model.py",
     "report/figures/votes.py",
     "report/map.py",
 }

@@ -1,20 +1,22 @@
-"""Votes per item, and how many items majority vote labels, leaves tied, or has no votes for."""
+"""Votes: how many there are on an item, what majority vote makes of them, and how well they agree."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from majorant.report.figures.canvas import LIGHT, Panel
+from majorant.report.text import NAMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = (400, 250)
+VOTES_SIZE = (400, 250)
 MOST_BARS = 12
 TAIL = 0.02  # of the items: the largest numbers of votes that share the last bar
+COEFFICIENT_ROW = 34.0
 
 
-def panels(summary: dict[str, Any]) -> list[Panel]:
+def votes_panels(summary: dict[str, Any]) -> list[Panel]:
     """The histogram, and one bar of what becomes of the items."""
     sizes = summary["votes"]["votes_per_item"]
     if not sizes:
@@ -24,8 +26,16 @@ def panels(summary: dict[str, Any]) -> list[Panel]:
     fate = _fate(summary["majority"])
     said = ", ".join(f"{name} {number:,}" for name, number, _ in fate)
     return [
-        Panel("votes0", "Votes per item", f"Items: {words}{more}.", SIZE, lambda axes: _histogram(axes, sizes)),
-        Panel("votes1", "What majority vote makes of the items", f"{said}.", (400, 150), lambda axes: _bar(axes, fate)),
+        Panel(
+            "votes0", "Votes per item", f"Items: {words}{more}.", VOTES_SIZE, lambda axes: _votes_per_item(axes, sizes)
+        ),
+        Panel(
+            "votes1",
+            "What majority vote makes of the items",
+            f"{said}.",
+            (400, 150),
+            lambda axes: _draw_fate(axes, fate),
+        ),
     ]
 
 
@@ -37,7 +47,7 @@ def _fate(majority: dict[str, Any]) -> list[tuple[str, int, str]]:
     ]
 
 
-def _histogram(axes: Axes, sizes: list[dict[str, Any]]) -> None:
+def _votes_per_item(axes: Axes, sizes: list[dict[str, Any]]) -> None:
     bars = _bars(sizes)
     places = range(len(bars))
     axes.bar(places, [items for _, items in bars], width=0.78, color=LIGHT["majority"])
@@ -74,7 +84,7 @@ def _bars(sizes: list[dict[str, Any]]) -> list[tuple[str, int]]:
     return [*bars.items(), *([(f"≥ {open_from}", rest)] if rest else [])]
 
 
-def _bar(axes: Axes, fate: list[tuple[str, int, str]]) -> None:
+def _draw_fate(axes: Axes, fate: list[tuple[str, int, str]]) -> None:
     total = max(1, sum(number for _, number, _ in fate))
     start = 0.0
     for at, (name, number, colour) in enumerate(fate):
@@ -84,3 +94,33 @@ def _bar(axes: Axes, fate: list[tuple[str, int, str]]) -> None:
         axes.text(0.04, -0.62 - 0.42 * at, f"{name}: {number:,} ({100 * number / total:.1f} %)", va="center")
     axes.set(xlim=(0, 1), ylim=(-1.8, 0.35))
     axes.axis("off")
+
+
+def agreement_panels(summary: dict[str, Any]) -> list[Panel]:
+    """One panel of dots with intervals."""
+    rows = [(title.strip(), summary["agreement"][name]) for name, title in NAMES.items() if _has_value(summary, name)]
+    if not rows:
+        return []
+    words = ", ".join(f"{title} {one['value']:.2f}" for title, one in rows)
+    size = (440.0, COEFFICIENT_ROW * len(rows) + 40)
+    return [Panel("agreement0", "Agreement between votes", f"{words}.", size, lambda axes: _draw_agreement(axes, rows))]
+
+
+def _has_value(summary: dict[str, Any], name: str) -> bool:
+    ordinal_too = name != "krippendorff_ordinal" or summary["agreement"]["classes"] > 2
+    return ordinal_too and summary["agreement"][name]["value"] is not None
+
+
+def _draw_agreement(axes: Axes, rows: list[tuple[str, dict[str, Any]]]) -> None:
+    for at, (_, one) in enumerate(reversed(rows)):
+        if one["low"] is not None:
+            axes.plot([one["low"], one["high"]], [at, at], color=LIGHT["heat"], lw=7, solid_capstyle="round")
+        axes.plot([one["value"]], [at], "o", ms=8, color=LIGHT["majority"], mec=LIGHT["card"], mew=1.2)
+        axes.text(1.04, at, f"{one['value']:.2f}", va="center", transform=axes.get_yaxis_transform(), weight="bold")
+    lowest = min([0.0, *(one["value"] if one["low"] is None else one["low"] for _, one in rows)])
+    axes.set(xlim=(lowest - 0.02, 1.02), ylim=(-0.6, len(rows) - 0.4))
+    axes.set_yticks(range(len(rows)), [title for title, _ in reversed(rows)], color=LIGHT["ink"])
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)

@@ -1,7 +1,9 @@
-"""Workers: accuracy with its interval against the number of votes; those that stand out in colour."""
+"""Workers: how good each one is, who errs together, and what they confuse."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from majorant.report.figures.canvas import LIGHT, Panel, clipped, whole_percent
@@ -9,13 +11,32 @@ from majorant.report.figures.canvas import LIGHT, Panel, clipped, whole_percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = (480, 330)
-NAMED = 12  # up to so many workers are named, a row each
+SCATTER_SIZE = (480, 330)
+MOST_NAMED = 12  # up to so many workers are named, a row each
 VAGUE = 0.7  # an interval as long as this says nothing, and hundreds of them hide the rest
 HARMLESS = "too few votes"
+INVISIBLE = 0.01
 
 
-def panels(summary: dict[str, Any]) -> list[Panel]:
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """How large a square of cells is drawn, in points, and up to how many rows each cell holds its number."""
+
+    cell: float
+    margin: float
+    least: float
+    most: float
+    most_numbers: int
+
+    def side(self, rows: int) -> float:
+        return min(max(self.margin + self.cell * rows, self.least), self.most)
+
+
+PAIRS = _Grid(cell=40.0, margin=90.0, least=220.0, most=520.0, most_numbers=10)
+CONFUSION = _Grid(cell=34.0, margin=72.0, least=150.0, most=330.0, most_numbers=6)
+
+
+def workers_panels(summary: dict[str, Any]) -> list[Panel]:
     """One scatter of the busiest workers."""
     rows = [row for row in summary["workers"]["rows"] if row["accuracy"] is not None]
     if not rows:
@@ -26,10 +47,12 @@ def panels(summary: dict[str, Any]) -> list[Panel]:
         f"{len(rows):,} workers, with {rows[-1]['votes']:,} to {rows[0]['votes']:,} votes; accuracies from "
         f"{whole_percent(worst['accuracy'])} to {whole_percent(best['accuracy'])}; {flagged:,} stand out."
     )
-    if len(rows) <= NAMED:
-        size = (SIZE[0], 90.0 + 30 * len(rows))
+    if len(rows) <= MOST_NAMED:
+        size = (SCATTER_SIZE[0], 90.0 + 30 * len(rows))
         return [Panel("workers0", "Accuracy of each worker", words, size, lambda axes: _by_name(axes, rows))]
-    return [Panel("workers0", "Accuracy against number of votes", words, SIZE, lambda axes: _draw(axes, rows))]
+    return [
+        Panel("workers0", "Accuracy against number of votes", words, SCATTER_SIZE, lambda axes: _by_votes(axes, rows))
+    ]
 
 
 def _stands_out(row: dict[str, Any]) -> bool:
@@ -58,7 +81,7 @@ def _by_name(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.set_axisbelow(True)
 
 
-def _draw(axes: Axes, rows: list[dict[str, Any]]) -> None:
+def _by_votes(axes: Axes, rows: list[dict[str, Any]]) -> None:
     faint = 0.45 if len(rows) <= 60 else 0.18
     for out, colour, name in ((False, LIGHT["majority"], "worker"), (True, LIGHT["best"], "stands out")):
         some = [row for row in rows if _stands_out(row) == out]
@@ -89,11 +112,11 @@ def _draw(axes: Axes, rows: list[dict[str, Any]]) -> None:
         axes.axhline(
             chances[len(chances) // 2], color=LIGHT["soft"], lw=1, ls=(0, (4, 3)), label="blind guessing", zorder=1
         )
-    _scale(axes, rows)
+    _votes_scale(axes, rows)
     axes.legend(loc="lower right", frameon=False, fontsize=11, ncols=3, bbox_to_anchor=(1, 1.0))
 
 
-def _scale(axes: Axes, rows: list[dict[str, Any]]) -> None:
+def _votes_scale(axes: Axes, rows: list[dict[str, Any]]) -> None:
     most, least = rows[0]["votes"], rows[-1]["votes"]
     if most > 8 * max(least, 1):
         axes.set_xscale("log")
@@ -106,3 +129,101 @@ def _scale(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.yaxis.set_major_formatter(lambda value, _: whole_percent(value))
     axes.grid(axis="y")
     axes.set_axisbelow(True)
+
+
+def dependence_panels(summary: dict[str, Any]) -> list[Panel]:
+    """One matrix; none where no pair was measured."""
+    found = summary["workers"]["dependence"]
+    if found is None or not found["pairs"]:
+        return []
+    side = PAIRS.side(len(found["workers"]))
+    return [
+        Panel(
+            "dependence0",
+            "Shared errors, pair by pair",
+            _strongest_pair(found),
+            (side, side - PAIRS.cell / 2),
+            lambda axes: _draw_pairs(axes, found),
+        )
+    ]
+
+
+def _strongest_pair(found: dict[str, Any]) -> str:
+    pair = max(found["pairs"], key=lambda pair: abs(pair["correlation"]))
+    one, other = (clipped(name) for name in pair["workers"])
+    return (
+        f"Correlation given the true label; the strongest is {pair['correlation']:+.2f}, between {one} and {other}. "
+        f"{found['gate']['text']}"
+    )
+
+
+def _draw_pairs(axes: Axes, found: dict[str, Any]) -> None:
+    from matplotlib.patches import Rectangle
+
+    n = len(found["workers"])
+    rho = {frozenset(map(str, pair["workers"])): pair["correlation"] for pair in found["pairs"]}
+    for a in range(n):
+        for b in range(a):
+            value = rho.get(frozenset(map(str, (found["workers"][a], found["workers"][b]))))
+            axes.add_patch(Rectangle((b, a), 1, 1, facecolor=LIGHT["faint"], edgecolor=LIGHT["card"], lw=1.5))
+            if value is None:
+                continue
+            colour = LIGHT["warm"] if value > 0 else LIGHT["heat"]
+            axes.add_patch(Rectangle((b, a), 1, 1, facecolor=colour, alpha=min(1.0, 1.6 * abs(value)), lw=0))
+            if n <= PAIRS.most_numbers:
+                axes.text(b + 0.5, a + 0.52, f"{value:+.2f}".replace("-", "−"), ha="center", va="center", fontsize=10.5)
+    names = [clipped(name, 10) for name in found["workers"]]
+    axes.set(xlim=(0, n), ylim=(n, 0.9), aspect="equal")
+    axes.set_yticks([a + 0.5 for a in range(1, n)], names[1:], fontsize=10)
+    axes.set_xticks(
+        [b + 0.5 for b in range(n - 1)], names[:-1], fontsize=10, rotation=0 if max(map(len, names)) <= 5 else 90
+    )
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def confusion_panels(summary: dict[str, Any]) -> list[Panel]:
+    """One small panel for each worker."""
+    labels = [row["label"] for row in summary["votes"]["label_votes"]]
+    side = CONFUSION.side(len(labels))
+    return [
+        Panel(
+            f"confusion{at}",
+            clipped(one["worker"], 24),
+            _right_when(one["matrix"], labels),
+            (side, side),
+            partial(_draw_confusion, matrix=one["matrix"], labels=labels),
+        )
+        for at, one in enumerate(summary["workers"]["confusions"])
+    ]
+
+
+def _right_when(matrix: list[list[float]], labels: list[Any]) -> str:
+    right = ", ".join(f"{clipped(labels[k])} {100 * row[k]:.0f} %" for k, row in enumerate(matrix))
+    return f"Right when the truth is: {right}."
+
+
+def _draw_confusion(axes: Axes, matrix: list[list[float]], labels: list[Any]) -> None:
+    from matplotlib.patches import Rectangle
+
+    n = len(matrix)
+    axes.add_patch(Rectangle((0, 0), n, n, facecolor=LIGHT["faint"], lw=0))
+    for k, row in enumerate(matrix):
+        for l, share in enumerate(row):
+            colour = LIGHT["heat"] if k == l else LIGHT["warm"]
+            if share >= INVISIBLE:
+                axes.add_patch(Rectangle((l, k), 1, 1, facecolor=colour, alpha=round(share, 2), lw=0, clip_on=False))
+            if n <= CONFUSION.most_numbers:
+                axes.text(l + 0.5, k + 0.52, f"{100 * share:.0f}", ha="center", va="center", fontsize=11)
+    for line in range(1, n):
+        axes.axhline(line, color=LIGHT["card"], lw=1.5)
+        axes.axvline(line, color=LIGHT["card"], lw=1.5)
+    axes.set(xlim=(0, n), ylim=(n, 0), aspect="equal")
+    names = [clipped(label, 7) for label in labels]
+    middle = [k + 0.5 for k in range(n)]
+    axes.set_xticks(middle, names, fontsize=10, rotation=0 if max(map(len, names)) * n <= 15 else 90)
+    axes.set_yticks(middle, names, fontsize=10)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)

@@ -1,21 +1,22 @@
-"""Label flow: from the labels of majority vote to those of the recommended rule; what changes is in colour."""
+"""Labels: how they change from majority vote to the recommended rule, and how sure they are."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from majorant.report.figures.canvas import LIGHT, Panel, clipped
+from majorant.report.figures.canvas import LIGHT, Panel, clipped, whole_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = (440, 300)
+FLOW_SIZE = (440, 300)
 GAP = 0.04  # between labels, as a share of the height
 LEFT, RIGHT, BAR = 0.26, 0.74, 0.022
 THINNEST = 0.004
+CONFIDENCE_SIZE = (400, 300)
 
 
-def panels(summary: dict[str, Any]) -> list[Panel]:
+def flow_panels(summary: dict[str, Any]) -> list[Panel]:
     """One diagram; none where there is nothing to label, or majority vote is the rule to use."""
     flow = summary["flow"]
     if not flow or not any(map(sum, flow["items"])) or summary["decision"]["method"] == "majority":
@@ -28,11 +29,11 @@ def panels(summary: dict[str, Any]) -> list[Panel]:
     ]
     words = "Items that change: " + ("; ".join(changed[:20]) or "none") + "."
     title = f"From majority vote to {summary['decision']['method']}"
-    height = max(SIZE[1], 46 * len(flow["from"]))
-    return [Panel("flow0", title, words, (SIZE[0], height), lambda axes: _draw(axes, flow))]
+    height = max(FLOW_SIZE[1], 46 * len(flow["from"]))
+    return [Panel("flow0", title, words, (FLOW_SIZE[0], height), lambda axes: _draw_flow(axes, flow))]
 
 
-def _draw(axes: Axes, flow: dict[str, Any]) -> None:
+def _draw_flow(axes: Axes, flow: dict[str, Any]) -> None:
     items = flow["items"]
     out_r, in_c = [sum(row) for row in items], [sum(column) for column in zip(*items, strict=True)]
     total, most = sum(out_r), max(sum(map(bool, out_r)), sum(map(bool, in_c)))
@@ -81,3 +82,63 @@ def _ribbon(axes: Axes, left: float, right: float, height: float, colour: str, c
     ]  # fmt: skip
     codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
     axes.add_patch(PathPatch(Path(points, codes), facecolor=colour, alpha=0.85 if changes else 0.45, lw=0))
+
+
+def confidence_panels(summary: dict[str, Any]) -> list[Panel]:
+    """The histogram of confidences, and the reliability diagram where there is gold."""
+    bins = [row for row in summary["confidence"]["bins"] if row["items"]]
+    if not bins:
+        return []
+    sure = bins[-1]
+    words = (
+        f"{sure['items']:,} items have a confidence from {whole_percent(sure['low'])} to {whole_percent(sure['high'])}."
+    )
+    found = [
+        Panel("confidence0", "How sure the labels are", words, CONFIDENCE_SIZE, lambda axes: _confidences(axes, bins))
+    ]
+    tested = [row for row in bins if row["gold_items"]]
+    if tested:
+        said = "; ".join(
+            f"{whole_percent(row['mean_confidence'])} sure: right on {row['gold_right']} of {row['gold_items']}"
+            for row in tested
+        )
+        found.append(
+            Panel(
+                "confidence1",
+                "Sure, and right? (by gold)",
+                f"{said}.",
+                CONFIDENCE_SIZE,
+                lambda axes: _reliability(axes, tested),
+            )
+        )
+    return found
+
+
+def _confidences(axes: Axes, bins: list[dict[str, Any]]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    for row in bins:
+        axes.bar(
+            [row["low"]],
+            [row["items"]],
+            width=[0.94 * (row["high"] - row["low"])],
+            align="edge",
+            color=LIGHT["majority"],
+        )
+    axes.set(xlabel="confidence of the label", ylabel="items", xlim=(min(0.5, bins[0]["low"]), 1.01))
+    axes.xaxis.set_major_formatter(lambda value, _: whole_percent(value))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+
+
+def _reliability(axes: Axes, bins: list[dict[str, Any]]) -> None:
+    low = min(0.5, *(min(row["mean_confidence"], row["gold_right"] / row["gold_items"]) for row in bins))
+    axes.plot([low, 1], [low, 1], color=LIGHT["soft"], lw=1, ls=(0, (4, 3)))
+    most = max(row["gold_items"] for row in bins)
+    x = [row["mean_confidence"] for row in bins]
+    y = [row["gold_right"] / row["gold_items"] for row in bins]
+    axes.plot(x, y, color=LIGHT["best"], lw=1.2, alpha=0.6)
+    axes.scatter(x, y, s=[30 + 220 * row["gold_items"] / most for row in bins], color=LIGHT["best"], alpha=0.85, lw=0)
+    axes.set(xlabel="confidence", ylabel="right, by gold", xlim=(low - 0.02, 1.03), ylim=(low - 0.02, 1.03))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: whole_percent(value))
