@@ -32,7 +32,7 @@ def reproduce(
     NAME is one of those that --list names, or the beginning of several: figure3 means 3a to 3f.  Finished items are
     kept in DIR and used again unless what they were made from has changed.
     """
-    from majorant.report.text import to_json
+    from majorant.report.plain import to_json
     from reproduction.registry import chosen
     from reproduction.run import reproduce as run
     from reproduction.run import summary

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from majorant.report.map import DIFFERENT as DIFFERENT
-from majorant.report.map import LINE as LINE
-from majorant.report.map import OPTIMAL as OPTIMAL
+from majorant.report.theory import DIFFERENT as DIFFERENT
+from majorant.report.theory import LINE as LINE
+from majorant.report.theory import OPTIMAL as OPTIMAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -204,7 +204,7 @@ for number in range(at, at + 200):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_kill_at_any_call_leaves_whole_files_and_a_mixed_set_is_recognised(quick_sets):
-    from majorant.report.saved import foreign_files
+    from majorant.report.files import foreign_files
 
     folder, old, new = quick_sets
     here = str(Path(__file__).parent)

@@ -15,8 +15,8 @@ from majorant.errors import ConfigError
 from majorant.estimate.majority import Majority
 from majorant.output import votes_table, write_table
 from majorant.pipeline import Result, aggregate, check
-from majorant.report.check_text import answer_text, check_text
 from majorant.report.summary import result_summary
+from majorant.report.text import answer_text, check_text
 from majorant.simulate import simulate
 from majorant.votes import Votes
 

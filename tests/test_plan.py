@@ -11,7 +11,8 @@ from majorant.certify.plug_in import plug_in, shared_model
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS
 from majorant.plan import plan, plan_crew, plan_model
-from majorant.report.plan import plan_summary, plan_text
+from majorant.report.summary import plan_summary
+from majorant.report.text import plan_text
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import gap, majority_margin
 from majorant.votes import Votes

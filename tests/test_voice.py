@@ -17,7 +17,7 @@ OTHERS = {  # no verdicts: a question of the decision path, help texts, titles o
     "report/figures/labels.py",
     "report/figures/model.py",
     "report/figures/votes.py",
-    "report/map.py",
+    "report/theory.py",
 }
 SAYS = ("ajority vote is", "ajority vote wins", "beats majority", "who voted beats", "switch to", "ask an expert")
 

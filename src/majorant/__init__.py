@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from majorant.pipeline import check as check
     from majorant.plan import plan as plan
     from majorant.plan import plan_model as plan_model
-    from majorant.report.notebook import figure as figure
-    from majorant.report.notebook import report as report
+    from majorant.report.html import figure as figure
+    from majorant.report.html import report as report
     from majorant.simulate import simulate as simulate
     from majorant.votes import Votes as Votes
 
@@ -55,7 +55,7 @@ _HOME = {
     "certify": "claims",
     "certify_counts": "certify.anonymous",
     "check": "pipeline",
-    "figure": "report.notebook",
+    "figure": "report.html",
     "from_matrix": "io",
     "judges": "answer.judges",
     "load_state": "estimate",
@@ -63,7 +63,7 @@ _HOME = {
     "plan_model": "plan",
     "polish": "estimate",
     "read": "io",
-    "report": "report.notebook",
+    "report": "report.html",
     "save_state": "estimate",
     "scores": "agreement.scores",
     "simulate": "simulate",

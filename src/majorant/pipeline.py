@@ -153,7 +153,7 @@ class Result:
         return f"Result: {self.answer.headline}\n{size}; labels, workers and review have to_pandas()"
 
     def _repr_html_(self) -> str:
-        from majorant.report.notebook import result_html
+        from majorant.report.html import result_html
 
         return result_html(self)
 

@@ -12,8 +12,8 @@ from majorant.answer.answer import Action
 from majorant.errors import ConfigError
 from majorant.io import Reading
 from majorant.pipeline import check
-from majorant.report.check_text import answer_text
 from majorant.report.summary import COEFFICIENTS, result_summary
+from majorant.report.text import answer_text
 from majorant.values import LEVEL, TOLERANCE
 
 if TYPE_CHECKING:

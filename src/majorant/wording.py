@@ -1042,6 +1042,34 @@ def plug_in_sentence(verdict: Any) -> str:
     )
 
 
+# --- a plan
+
+PLAN_ADVICE = {
+    "enough": "The votes you have are enough.",
+    "better rule": "No more votes are needed: the best rule reaches it with the votes you have.",
+    "more votes": "It takes more votes; a better rule saves none of them.",
+    "both": "The best rule saves votes.",
+    "know who votes": "No more votes are needed: the best rule that knows who voted reaches it with those you have.",
+    "doubtful": "The data put that in doubt, so expect less.",
+    "out of reach": "No number of votes up to this limit reaches it: better workers or instructions would.",
+}
+
+
+def plan_sentence(plan: Any) -> str:
+    """How many votes per item an accuracy takes, by majority and by the best rule, begun by what it rests on."""
+
+    def votes(needed: int | None) -> str:
+        return f"more than {len(plan.points)} votes" if needed is None else count(needed, "vote")
+
+    now = "" if plan.votes_now is None else f" You have {plan.votes_now:.3g}."
+    condition, takes = (one_of(plan.doubts), "would take") if plan.doubts else ("votes are independent", "takes")
+    return (
+        f"If {condition}, being right on {100 * plan.target:g} % of the items {takes} {votes(plan.majority_votes)} per "
+        f"item by majority, {votes(plan.best_votes)} by the best rule that ignores who voted.{now} "
+        f"{PLAN_ADVICE[plan.advice]}"
+    )
+
+
 # --- the page of majorant serve
 
 STAGES = {  # what a run does, in its order

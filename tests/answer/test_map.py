@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from majorant.errors import ConfigError
-from majorant.report.map import draw_map
+from majorant.report.theory import draw_map
 from majorant.theory import accuracy_region, majority_margin, one_coin_region
 from oracles import margins as oracle
 from oracles.golden import two_class

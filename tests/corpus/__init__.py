@@ -188,13 +188,13 @@ def _read_design(path: Path) -> None:
 
 
 def _read_result(path: Path) -> None:
-    from majorant.report.saved import foreign_files, read_summary
+    from majorant.report.files import foreign_files, read_summary
 
     foreign_files(read_summary(path), path)
 
 
 def _read_page(path: Path) -> None:
-    from majorant.report.saved import read_summary, render_saved
+    from majorant.report.files import read_summary, render_saved
 
     render_saved(read_summary(path), path)
 

@@ -14,10 +14,10 @@ from majorant.certify.certificate import ALIKE, AssumptionTest, Certificate, Cla
 from majorant.certify.plug_in import plug_in
 from majorant.cli import main
 from majorant.estimate import ESTIMATORS
-from majorant.report.certificate_summary import certificate_summary, plug_in_summary
-from majorant.report.certificate_text import certificate_text, dependence_sentence
-from majorant.report.decision_summary import dependence_summary
-from majorant.report.text import to_json
+from majorant.report.certificate_text import certificate_text
+from majorant.report.plain import to_json
+from majorant.report.summary import certificate_summary, dependence_summary, plug_in_summary
+from majorant.report.text import dependence_sentence
 from majorant.simulate import simulate
 from majorant.values import Estimate
 from majorant.wording import certificate_sentence

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from majorant import theory
-from majorant.report.html import render
-from majorant.report.live_map import SCRIPT, live_map
+from majorant.report.html import MAP_SCRIPT, live_map, render
 from report.samples import summary
 
 pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
@@ -55,7 +54,7 @@ def test_the_numbers_are_those_of_the_theory():
     if shutil.which("node") is None:
         pytest.skip("no node on this machine")
     done = subprocess.run(
-        ["node", Path(__file__).parent / "live_map.mjs", SCRIPT],
+        ["node", Path(__file__).parent / "live_map.mjs", MAP_SCRIPT],
         input=json.dumps(models()),
         capture_output=True,
         text=True,

@@ -13,7 +13,7 @@ import majorant as mj
 from majorant.errors import ConfigError
 from majorant.report.figures import FIGURES, panels_of
 from majorant.report.html import FORMS, lookup, render
-from majorant.report.text import to_json
+from majorant.report.plain import to_json
 from majorant.values import Estimate
 from majorant.wording import labels_line
 from report.samples import HOSTILE, SAMPLES, result, summary

@@ -11,9 +11,9 @@ from majorant.errors import DataError
 from majorant.io import read
 from majorant.io.mask import mask
 from majorant.output import votes_table, write_table
+from majorant.report.files import read_summary, render_saved
 from majorant.report.html import render
-from majorant.report.saved import read_summary, render_saved
-from majorant.report.text import to_json
+from majorant.report.plain import to_json
 from report.samples import crowd, summary
 
 pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once

@@ -12,10 +12,9 @@ import real
 from majorant.certify.certificate import ITEMS_APART
 from majorant.pipeline import check
 from majorant.report.certificate_text import certificate_text
-from majorant.report.check_text import check_text
-from majorant.report.decision_summary import dependence_summary
 from majorant.report.html import render
-from majorant.report.summary import result_summary
+from majorant.report.summary import dependence_summary, result_summary
+from majorant.report.text import check_text
 from majorant.simulate import one_coin_crew, simulate
 from majorant.wording import breakdown_text
 from pictures import no_pictures

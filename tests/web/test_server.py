@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from majorant.cli import majorant as command_line
 from majorant.errors import ConfigError
 from majorant.gold.design import Design
-from majorant.report.live_map import live_map
+from majorant.report.html import live_map
 from majorant.simulate import simulate
 from majorant.web import runs as keeping
 from majorant.web.app import application

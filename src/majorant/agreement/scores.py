@@ -110,6 +110,17 @@ def label_values(votes: Votes) -> tuple[FloatArray, bool]:
     return np.array([float(label) for label in votes.labels]), False  # type: ignore[arg-type]
 
 
+def score_table(found: Scores) -> dict[str, Any]:
+    """A row per item."""
+    return {
+        "item": found.items,
+        "mean": found.mean_i,
+        "median": found.median_i,
+        "majority": found.majority_i,
+        "votes": found.votes_i,
+    }
+
+
 def _sums(votes: Votes, score_n: FloatArray) -> FloatArray:
     """Votes, sum and sum of squares of each item that holds two votes or more."""
     n_items = len(votes.items)

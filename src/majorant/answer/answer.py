@@ -97,7 +97,7 @@ class Answer:
         return f"Answer: {self.headline}\n{self.why}"
 
     def _repr_html_(self) -> str:
-        from majorant.report.notebook import answer_html
+        from majorant.report.html import answer_html
 
         return answer_html(self)
 

@@ -126,6 +126,6 @@ class Certificate:
         return self.gold if self.gold is not None and self.gold.verdict in ("proved", "refuted") else self.anonymous
 
     def _repr_html_(self) -> str:
-        from majorant.report.notebook import certificate_html
+        from majorant.report.html import certificate_html
 
         return certificate_html(self)

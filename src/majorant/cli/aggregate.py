@@ -86,7 +86,8 @@ def aggregate(
     else:
         with at_work(method, quiet=quiet):
             account, labels = _aggregate_more(source, method, ties, write, Path(state), seed, polish=polish)
-    from majorant.report.text import input_lines, labels_lines, to_json
+    from majorant.report.plain import to_json
+    from majorant.report.text import input_lines, labels_lines
 
     written = [out] if state is None else [out, state]
     if as_json:

@@ -18,8 +18,9 @@ def agreement(source: Source, engine: EngineChoice, level: float, seed: int, as_
     """How well the workers agree, beyond chance."""
     with engine.backend(Job(source=source)) as backend:
         from majorant.pipeline import measure_agreement
+        from majorant.report.plain import to_json
         from majorant.report.summary import account_summary, agreement_summary
-        from majorant.report.text import agreement_lines, input_lines, to_json
+        from majorant.report.text import agreement_lines, input_lines
 
         found = measure_agreement(backend, level=level, seed=seed)
     facts = {

@@ -191,7 +191,7 @@ def _labelled(design: str) -> Any:
 
 
 def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) -> None:
-    from majorant.report.text import to_json
+    from majorant.report.plain import to_json
     from majorant.wording import ask_lines
 
     written = []
@@ -218,7 +218,7 @@ def _refuse_labelled(out: Path) -> None:
 def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
     from majorant.gold.draw import votes_digest
     from majorant.io.tasks import ENDING, ENDINGS
-    from majorant.report.text import to_json
+    from majorant.report.plain import to_json
     from majorant.wording import more_lines, outcome_sentence
 
     recognised = _labelled(options["design"])

@@ -83,11 +83,9 @@ def certify(
 
 
 def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
-    from majorant.report.certificate_summary import certificate_summary
     from majorant.report.certificate_text import certificate_text, labels_loss_lines
-    from majorant.report.decision_summary import dependence_summary
-    from majorant.report.summary import account_summary
-    from majorant.report.text import to_json
+    from majorant.report.plain import to_json
+    from majorant.report.summary import account_summary, certificate_summary, dependence_summary
 
     summary = {
         "input": account_summary(backend.votes.account),
@@ -108,7 +106,7 @@ def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
     from majorant.certify.gold import labels_loss
     from majorant.io.gold import read_labels
     from majorant.pipeline import aggregate
-    from majorant.report.certificate_summary import labels_loss_summary
+    from majorant.report.summary import labels_loss_summary
 
     found = labels_loss(votes, read_labels(labels, votes), level=level, fit=aggregate(votes, "dawid-skene"))
     return labels_loss_summary(found, labels)
@@ -117,9 +115,9 @@ def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
 def _plug_in(votes: Votes, method: str, share: float, seed: int, *, as_json: bool) -> int:
     from majorant.certify.plug_in import plug_in
     from majorant.pipeline import aggregate
-    from majorant.report.certificate_summary import plug_in_summary
     from majorant.report.certificate_text import plug_in_text
-    from majorant.report.text import to_json
+    from majorant.report.plain import to_json
+    from majorant.report.summary import plug_in_summary
 
     verdict = plug_in(votes, lambda sample: aggregate(sample, method, rng=seed), share=share, rng=seed)
     summary = plug_in_summary(verdict)

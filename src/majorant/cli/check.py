@@ -97,10 +97,10 @@ def check(source: Source, engine: EngineChoice, by: str | None, out: str | None,
         {**how, "compare_all": options["compare_all"]},
         options,
     )
-    from majorant.report.check_text import answer_text, check_text
     from majorant.report.html import write_report
     from majorant.report.markdown import markdown, write_markdown
-    from majorant.report.text import to_json
+    from majorant.report.plain import to_json
+    from majorant.report.text import answer_text, check_text
 
     if options["report"] is not None:
         written.append(write_report(summary, options["report"]))
@@ -179,11 +179,18 @@ def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
 
 def _exit_code(summary: dict[str, Any], fail_on: str, claim: str | None) -> int:
     """1 if the answer's action, or the worst of the verdicts, is `fail_on` or further down its scale."""
-    from majorant.report.check_text import judged_verdicts
-
     scale = ACTIONS if fail_on in ACTIONS else FROM_BEST_TO_WORST
-    found = [summary["answer"]["action"]] if fail_on in ACTIONS else judged_verdicts(summary, claim)
+    found = [summary["answer"]["action"]] if fail_on in ACTIONS else _judged_verdicts(summary, claim)
     return FAILED if max(map(scale.index, found)) >= scale.index(fail_on) else 0
+
+
+def _judged_verdicts(summary: dict[str, Any], claim: str | None) -> list[str]:
+    """The verdicts that `--fail-on` looks at, of the whole and of each slice: of a claim, or of the one that stands."""
+    certificate = summary["certificate"]
+    whole = certificate[claim or certificate["standing"]]
+    name = {"anonymous": "verdict", "named": "named", "gold": "gold"}
+    parts = [one[name[claim or one["standing"]]] for one in summary["slices"]]
+    return [verdict or "unidentified" for verdict in (None if whole is None else whole["verdict"], *parts)]
 
 
 def command_line() -> str:

@@ -20,7 +20,8 @@ def data() -> None:
 def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
     """What there is; read one with `majorant check data:NAME`."""
     from majorant.datasets import REGISTRY
-    from majorant.report.text import columns, to_json
+    from majorant.report.plain import to_json
+    from majorant.report.text import columns
 
     if as_json:
         facts = ("name", "about", "items", "workers", "rows", "repeats", "columns", "licence", "citation")
@@ -38,7 +39,7 @@ def get_sets(names: tuple[str, ...], out: str | None, seed: int, as_json: bool, 
     """Fetch data sets, check them, and say where their files are."""
     from majorant.atomic import make_folder, whole_file
     from majorant.datasets import get
-    from majorant.report.text import to_json
+    from majorant.report.plain import to_json
 
     paths = {name: list(get(name)) for name in names}
     if out is not None:

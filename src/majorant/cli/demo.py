@@ -22,10 +22,10 @@ def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
     from majorant.io import read
     from majorant.output import votes_table, write_table
     from majorant.pipeline import check
-    from majorant.report.check_text import answer_text
     from majorant.report.files import write_result
+    from majorant.report.plain import to_json
     from majorant.report.summary import result_summary
-    from majorant.report.text import to_json
+    from majorant.report.text import answer_text
 
     summaries = {}
     for name, votes in _tables(seed).items():

@@ -28,8 +28,8 @@ def judges(
     """How good each judge is by gold labels, who repeats whom, and whether they are good enough to gate on."""
     from majorant.answer.judges import judges as judge
     from majorant.io.positions import find_position
-    from majorant.report.judges import judge_summary
-    from majorant.report.text import to_json
+    from majorant.report.plain import to_json
+    from majorant.report.summary import judge_summary
     from majorant.wording import judge_lines
 
     del seed  # nothing is drawn

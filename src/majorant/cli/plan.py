@@ -33,8 +33,9 @@ def plan(
     votes = source.read()
     from majorant.claims import certify
     from majorant.plan import plan as make_plan
-    from majorant.report.plan import plan_summary, plan_text
-    from majorant.report.text import to_json
+    from majorant.report.plain import to_json
+    from majorant.report.summary import plan_summary
+    from majorant.report.text import plan_text
 
     say_notes(votes.account, quiet=quiet)
     with at_work("certifying and planning", quiet=quiet):

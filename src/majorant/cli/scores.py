@@ -17,11 +17,12 @@ from majorant.cli.source import Source, input_options
 @common_options
 def scores(source: Source, out: str | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
     """How well scores or ordered labels agree by distance; mean, median and majority of each item."""
+    from majorant.agreement.scores import score_table
     from majorant.agreement.scores import scores as measure
     from majorant.output import write_files
-    from majorant.report.scores import score_lines, score_summary, score_table
-    from majorant.report.summary import account_summary
-    from majorant.report.text import input_lines, to_json
+    from majorant.report.plain import to_json
+    from majorant.report.summary import account_summary, score_summary
+    from majorant.report.text import input_lines, score_lines
 
     votes = source.read()
     found = measure(votes, rng=seed, level=level)

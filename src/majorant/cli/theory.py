@@ -46,7 +46,7 @@ def theory(seed: int, as_json: bool, quiet: bool, picture: str | None, **model: 
     A margin in nats, positive where no rule is better than majority vote on any votes; what majority and the optimal
     rule get right; the handicap in votes with which class 0 starts; and how far the voters' accuracies may differ.
     """
-    from majorant.report.text import to_json
+    from majorant.report.plain import to_json
     from majorant.report.theory import theory_text
 
     summary = _summary(**model)
@@ -82,7 +82,7 @@ def _summary(
 
 
 def _draw(picture: str, model: dict[str, Any]) -> None:
-    from majorant.report.map import draw_map
+    from majorant.report.theory import draw_map
     from majorant.theory import accuracy_region
 
     if model["confusion"] is None:

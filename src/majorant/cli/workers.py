@@ -48,9 +48,9 @@ def workers(
         from majorant.answer.workers import worker_table
         from majorant.output import print_table, write_table
         from majorant.pipeline import aggregate, judge_workers
-        from majorant.report.decision_summary import workers_summary
-        from majorant.report.summary import account_summary
-        from majorant.report.text import input_lines, to_json, workers_lines
+        from majorant.report.plain import to_json
+        from majorant.report.summary import account_summary, workers_summary
+        from majorant.report.text import input_lines, workers_lines
 
         with at_work(method, quiet=quiet or backend.whole is None):
             fit = aggregate(backend, method, rng=seed)

@@ -1,4 +1,8 @@
-"""The page: one HTML file that holds its figures, its style and its data, and asks nothing of the network."""
+"""HTML: the page, one file that holds its figures, style and data and asks nothing of the network; and its pieces.
+
+The pieces are the figures and short displays of results for notebooks, and what the script of the live map,
+templates/map.js, is given.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,31 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from majorant.output import write_files
-from majorant.report.figures.canvas import LIGHT, clipped, css_variables, scheme
-from majorant.report.live_map import TEMPLATES, live_map
+from majorant.report.figures import FIGURES, panels_of
+from majorant.report.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
+from majorant.report.summary import answer_summary, certificate_summary, result_summary
 from majorant.report.text import printable
-from majorant.wording import at_most, percent, points, signed
+from majorant.wording import at_most, map_reason, percent, points, signed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+    from matplotlib.figure import Figure
 
+    from majorant.answer.answer import Answer
+    from majorant.certify.certificate import Certificate
+    from majorant.pipeline import Result
+
+TEMPLATES = Path(__file__).parent / "templates"
+MAP_SCRIPT, MAP_STYLE = TEMPLATES / "map.js", TEMPLATES / "map.css"
+MAP_CLASSES = 3  # that sliders can show
+PLANES = ("balance", "accuracies")  # of two classes, in the order of the summary's map
 # What a hostile name must not be able to end or begin, and what older readers take for line ends.
 INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 NAMES = (
@@ -57,9 +71,6 @@ def render(summary: dict[str, Any]) -> str:
     """The page of a summary as one string of HTML; the same summary, the same bytes."""
     from markupsafe import Markup
 
-    from majorant.report.figures import FIGURES, panels_of
-    from majorant.report.figures.canvas import svg_of
-
     facts = clip({name: fact for name, fact in summary.items() if name != "files"})
     pictures = {
         name: [
@@ -89,14 +100,71 @@ def write_report(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     return write_files({Path(path): render(summary)})[0]
 
 
-def fragment(template: str, summary: dict[str, Any], **more: Any) -> str:
+def figure(result: Result, name: str) -> Figure:
+    """A figure of the report as a matplotlib Figure: map, path, agreement, votes, flow, confidence, workers, ...
+
+    >>> import majorant as mj
+    >>> votes, truth = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3)
+    >>> figure(mj.check(votes), "votes").axes[0].get_title() is not None
+    True
+    """
+    return figure_of(panels_of(result_summary(result), name), name)
+
+
+def report(result: Result, path: str | os.PathLike[str]) -> Path:
+    """Write the whole report as one HTML file that needs nothing else.
+
+    >>> import majorant as mj, tempfile
+    >>> votes, truth = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3)
+    >>> report(mj.check(votes), Path(tempfile.mkdtemp()) / "page.html").name
+    'page.html'
+    """
+    return write_report(result_summary(result), path)
+
+
+def answer_html(answer: Answer) -> str:
+    """The answer in four lines, as a notebook shows it."""
+    return _notebook({"answer": answer_summary(answer)})
+
+
+def result_html(result: Result) -> str:
+    """The verdict, three numbers and the map, as a notebook shows them."""
+    from markupsafe import Markup
+
+    summary = result_summary(result)
+    pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "map")]
+    return _notebook(summary, pictures)
+
+
+def certificate_html(certificate: Certificate) -> str:
+    """The verdict and its claims, as a notebook shows them."""
+    return _notebook(certificate_summary(certificate))
+
+
+def _notebook(summary: dict[str, Any], pictures: Sequence[Markup] = ()) -> str:
     """A piece of HTML for a notebook, in the page's words and light colours."""
-    facts = clip(summary)
-    return (
-        _environment()
-        .get_template(template)
-        .render(s=facts, estimate=partial(estimate, facts), colours=css_variables(LIGHT), **more)
-    )
+    template = _environment().get_template("notebook.html.j2")
+    return template.render(s=clip(summary), colours=css_variables(LIGHT), pictures=pictures)
+
+
+def live_map(summary: dict[str, Any]) -> str | None:
+    """What the attribute data-majorant-map holds, as JSON; None beyond three classes.
+
+    Without a place on the map (no items with three votes) it shows the theory alone.
+    """
+    labels = [clipped(one["label"], 24) for one in summary["votes"]["label_votes"]]
+    planes = summary["map"]
+    if len(labels) > MAP_CLASSES or (planes and len(planes[0]["model"]["prior"]) > MAP_CLASSES):
+        return None
+    settings: dict[str, Any] = {}
+    if planes:
+        settings = {"labels": labels, "point": planes[0]["model"]}
+        if len(labels) == 2:
+            settings["regions"] = {name: plane["region"] for name, plane in zip(PLANES, planes, strict=True)}
+        claim = summary["certificate"]["anonymous"]
+        if claim["verdict"] == "void":
+            settings["grey"] = map_reason([gate["name"] for gate in claim["gates"] if gate["passed"] is False])
+    return json.dumps(settings, allow_nan=False)
 
 
 @cache

@@ -25,7 +25,7 @@ from majorant.ask import ASKED
 from majorant.errors import MajorantError
 from majorant.io.values import whole_number
 from majorant.report.figures.canvas import scheme
-from majorant.report.live_map import SCRIPT, STYLE
+from majorant.report.html import MAP_SCRIPT, MAP_STYLE
 from majorant.report.text import printable
 from majorant.web.fields import FIELDS, NONE, PLACES, REPEATS, ROLES, in_page_words, troubled_fields
 from majorant.web.labelling import give, labelling, undo
@@ -211,10 +211,10 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         return back(f"/files/{kept.id}/label")
 
     def map_style(request: Request) -> Response:  # noqa: ARG001
-        return Response(STYLE.read_text(encoding="utf-8"), media_type="text/css")
+        return Response(MAP_STYLE.read_text(encoding="utf-8"), media_type="text/css")
 
     def map_script(request: Request) -> Response:  # noqa: ARG001
-        return Response(SCRIPT.read_text(encoding="utf-8"), media_type="text/javascript")
+        return Response(MAP_SCRIPT.read_text(encoding="utf-8"), media_type="text/javascript")
 
     def style(request: Request) -> Response:  # noqa: ARG001
         return Response(scheme() + _part("style.css"), media_type="text/css")

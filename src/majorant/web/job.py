@@ -52,7 +52,7 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
         from majorant.pipeline import check as whole_line
         from majorant.report.files import write_result
-        from majorant.report.live_map import live_map
+        from majorant.report.html import live_map
         from majorant.report.summary import result_summary
 
         how = {name: job[name] for name in ("tolerance", "level")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from majorant.report.figures.canvas import LIGHT, Panel
-from majorant.report.text import NAMES
+from majorant.report.text import COEFFICIENT_NAMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +98,11 @@ def _draw_fate(axes: Axes, fate: list[tuple[str, int, str]]) -> None:
 
 def agreement_panels(summary: dict[str, Any]) -> list[Panel]:
     """One panel of dots with intervals."""
-    rows = [(title.strip(), summary["agreement"][name]) for name, title in NAMES.items() if _has_value(summary, name)]
+    rows = [
+        (title.strip(), summary["agreement"][name])
+        for name, title in COEFFICIENT_NAMES.items()
+        if _has_value(summary, name)
+    ]
     if not rows:
         return []
     words = ", ".join(f"{title} {one['value']:.2f}" for title, one in rows)
