@@ -20,8 +20,8 @@ from pathlib import Path
 import duckdb
 
 import board
+from majorant.database import batches, path_literal
 from majorant.io import read
-from majorant.io.scan import batches, path_literal
 from majorant.votes import Votes
 
 REPEATS = 3

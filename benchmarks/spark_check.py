@@ -38,7 +38,7 @@ def measure(path: str, cores: int) -> list[dict[str, Any]]:
 
     mark("importing")
     from majorant.backend.spark.backend import SparkBackend
-    from majorant.backend.spark.files import read_votes
+    from majorant.backend.spark.reading import read_votes
     from majorant.backend.spark.session import spark_session
     from majorant.io.options import ReadOptions
     from majorant.pipeline import check

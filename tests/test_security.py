@@ -97,7 +97,7 @@ def test_every_database_is_opened_in_one_place_and_locked():
     """One more is opened for an address that the user allowed, and for nothing else."""
     sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / "majorant").rglob("*.py")}
     opened = {path.name for path, text in sources.items() if re.search(r"duckdb\.(connect|sql|query|execute)\(", text)}
-    assert opened == {"database.py", "network.py"}
+    assert opened == {"database.py"}
     with connect(1) as database:
         for setting in ("autoload_known_extensions = true", "enable_external_access = true", "threads = 2"):
             with pytest.raises(duckdb.Error, match="locked"):

@@ -1,7 +1,13 @@
-"""DuckDB, always with the same locked settings: no network, no extensions, no files that nobody named."""
+"""DuckDB, always with the same locked settings: no network, no extensions, no files that nobody named.
+
+One connection is opened otherwise: to an object store or an address, where the caller allows it.
+"""
 
 from __future__ import annotations
 
+import glob
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from majorant.threads import thread_count
@@ -16,6 +22,9 @@ LOCKED = {
 }
 QUIET = "SET enable_progress_bar = false"  # which it draws in notebooks, across what others print
 LOCK = "SET lock_configuration = true"  # no query can change any of these
+BATCH_ROWS = 1 << 18
+STORES = ("s3", "gs", "gcs", "r2", "az", "azure", "abfss", "hf", "http", "https")
+EXTENSION = {"az": "azure", "azure": "azure", "abfss": "azure"}
 
 
 def connect(threads: int | None = None, **settings: str) -> Any:
@@ -29,3 +38,51 @@ def connect(threads: int | None = None, **settings: str) -> Any:
     connection = duckdb.connect(":memory:", config={**LOCKED, "threads": str(thread_count(threads)), **settings})
     connection.execute(f"{QUIET}; {LOCK}")
     return connection
+
+
+def connect_to_store(scheme: str) -> Any:
+    """A DuckDB that fetches from a store, with the credentials of the user's own surroundings."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:")
+    for extension in (EXTENSION.get(scheme, "httpfs"), *(["aws"] if scheme == "s3" else [])):
+        connection.execute(f"INSTALL {extension}")
+        connection.execute(f"LOAD {extension}")
+    if scheme == "s3":
+        connection.execute("CREATE SECRET (TYPE s3, PROVIDER credential_chain)")
+    return connection
+
+
+def batches(sql: str, threads: int | None) -> Iterator[Any]:
+    """The result of a query as Arrow record batches, streamed."""
+    connection = connect(threads)
+    try:
+        relation = _query(connection, sql)
+        reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch  # before DuckDB 1.5
+        yield from reader(BATCH_ROWS)
+    finally:
+        connection.close()
+
+
+def _query(connection: Any, sql: str) -> Any:
+    """The query; a path that is no Unicode is DuckDB's own error, as it is from DuckDB 1.5 on."""
+    import duckdb
+
+    try:
+        return connection.sql(sql)
+    except UnicodeEncodeError as error:
+        raise duckdb.InvalidInputException(str(error)) from error
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def path_literal(path: Path) -> str:
+    """A path as an SQL literal in which no sign is a wildcard."""
+    return literal(glob.escape(str(path)))

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from majorant.answer.labels import label_table
 from majorant.answer.workers import assess_workers, worker_table
 from majorant.backend import Part
-from majorant.backend.spark.backend import SparkBackend, label_frame
-from majorant.backend.spark.frames import Columns, encode
+from majorant.backend.spark.backend import SparkBackend, SparkVotes, label_frame
+from majorant.backend.spark.reading import Columns, encode
 from majorant.backend.spark.session import spark_session
-from majorant.backend.spark.votes import SparkVotes
 from majorant.certify.certificate import Certificate
 from majorant.claims import certification, sample_codes, votes_of_items
 from majorant.errors import ConfigError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crowds import informed_votes
-from majorant.backend import sorting, spill, store
+from majorant.backend import prepare, spill, store
 from majorant.output import votes_table, write_table
 
 FEW = 64
@@ -13,7 +13,7 @@ FEW = 64
 @pytest.fixture
 def small_groups(monkeypatch):
     """Row groups of 64 items, so that a small table has several."""
-    for module in (sorting, spill, store):
+    for module in (prepare, spill, store):
         monkeypatch.setattr(module, "PER_GROUP", FEW)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from majorant.backend.counting import query
+from majorant.backend.files import query
 from majorant.backend.prepare import locked, prepare
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
@@ -21,15 +21,15 @@ MEMORY = 1_000_000_000
 # Where a run is cut off: (module, function, at which of its calls, or at what).  The last three come after sorting.
 MOMENTS = {
     "reading": ("majorant.backend.spill", "_records", 1),
-    "sorting": ("majorant.backend.sorting", "_write", 3),
+    "sorting": ("majorant.backend.prepare", "_write", 3),
     "fitting": ("majorant.backend.files", "save_climb", 4),
     "writing": ("majorant.output", "_fill_table", 3),
     "the last moment": ("majorant.atomic", "_keep_permissions", ".labels.csv"),
 }
 RUN = """
 import importlib, os, signal, sys, resource
-from majorant.backend import files, sorting, spill, store
-for module in (sorting, spill, store):
+from majorant.backend import files, prepare, spill, store
+for module in (prepare, spill, store):
     module.PER_GROUP = 64
 files.EVERY_SECONDS = 0
 module, function, at, what, limit = {moment!r}

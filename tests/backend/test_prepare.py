@@ -8,7 +8,6 @@ import pytest
 
 import majorant
 from majorant.backend import prepare as preparing
-from majorant.backend import sorting
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError, DataError
 from majorant.io.options import ReadOptions
@@ -161,7 +160,7 @@ def test_files_of_one_kind_are_read_together_and_a_change_of_type_is_refused(tmp
 
 def test_a_bucket_too_large_for_memory_is_settled_in_pieces(crowd_file, tmp_path, monkeypatch):
     votes = majorant.read(str(crowd_file), repeats="last")
-    monkeypatch.setattr(sorting, "MOST_ROWS", 100)
+    monkeypatch.setattr(preparing, "MOST_ROWS", 100)
     stored = prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="last"), memory=MEMORY)
     assert stored.n_groups > 20
     assert_same(everything(stored), votes)

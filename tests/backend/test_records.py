@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from majorant.backend.id_encoder import DenseTable
 from majorant.backend.spill import MOST_SHIFTS, any_repeat, grouped, pack, unpack
+from majorant.io.encode import DenseTable
 
 PARTS = st.lists(st.lists(st.integers(-40, 40), max_size=30), max_size=6)
 

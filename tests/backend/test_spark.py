@@ -18,13 +18,12 @@ from majorant.answer.labels import label_table
 from majorant.answer.workers import assess_workers, worker_table
 from majorant.ask import ask
 from majorant.backend import MemoryBackend
-from majorant.backend.counting import worker_query
-from majorant.backend.spark import frames, session
-from majorant.backend.spark.backend import SparkBackend
-from majorant.backend.spark.files import read_votes, spark_errors
-from majorant.backend.spark.frames import encode_table
+from majorant.backend.files import worker_query
+from majorant.backend.spark import reading, session
+from majorant.backend.spark.backend import SparkBackend, SparkEngine
 from majorant.backend.spark.pack import Packing, Places, blocks_of, pack
-from majorant.backend.spark.votes import SparkEngine
+from majorant.backend.spark.reading import encode_table, read_votes
+from majorant.backend.spark.session import spark_errors
 from majorant.claims import certification
 from majorant.cli import main
 from majorant.errors import ConfigError, DataError
@@ -464,7 +463,7 @@ def votes_of_text(n, word):
 
 def test_rows_that_change_before_they_come_to_the_driver_are_refused(spark, monkeypatch):
     other = small(spark, item=["a", "b"], worker=["w", "z"], label=["yes", "no"]).toArrow()
-    monkeypatch.setattr(frames, "_brought_rows", lambda _: other.append_column("gold", pa.nulls(2, pa.string())))
+    monkeypatch.setattr(reading, "_brought_rows", lambda _: other.append_column("gold", pa.nulls(2, pa.string())))
     with pytest.raises(DataError, match="changed while Spark worked on them"):
         on_spark.encode(small(spark, item=["a", "b"], worker=["w", "x"], label=["yes", "no"]))
 
@@ -487,7 +486,7 @@ def test_files_that_change_while_spark_reads_them_are_refused(spark, tmp_path, m
         other.replace(path)
         return encode_table(*arguments, **named)
 
-    monkeypatch.setattr("majorant.backend.spark.files.encode_table", replaced)
+    monkeypatch.setattr("majorant.backend.spark.reading.encode_table", replaced)
     with pytest.raises(DataError, match="changed while Spark worked on them"):
         read_votes(spark, [str(path)], ReadOptions())
 

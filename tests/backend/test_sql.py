@@ -4,7 +4,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from majorant.backend.counting import as_worker_counts, worker_query
+from majorant.backend.files import as_worker_counts, worker_query
 from majorant.tally import tally
 from majorant.votes import Votes
 

@@ -13,11 +13,10 @@ import pytest
 import majorant as mj
 import sizes
 from majorant.errors import MajorantError
-from majorant.io import network, opening
+from majorant.io import files, opening
 from majorant.io.columns import Choice
 from majorant.io.formats import FORMATS, TABLES, recognise, recognise_table
-from majorant.io.formats.base import Context
-from majorant.io.formats.layout import write_votes
+from majorant.io.formats.base import Context, write_votes
 from majorant.io.options import ReadOptions
 
 HERE = Path(__file__).parent / "fixtures"
@@ -427,5 +426,5 @@ class TestPlatforms:
         with pytest.raises(MajorantError, match="allow_network=True"):
             mj.read("s3://bucket/votes.parquet")
         self.table(tmp_path / "votes.parquet", [("a", "w", 1), ("a", "x", 0)])
-        monkeypatch.setattr(network, "fetch", lambda name, folder: [(name, tmp_path / "votes.parquet")])
+        monkeypatch.setattr(files, "fetch", lambda name, folder: [(name, tmp_path / "votes.parquet")])
         assert mj.read("s3://bucket/votes.parquet", allow_network=True).shape == (1, 2, 2)

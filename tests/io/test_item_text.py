@@ -11,7 +11,7 @@ from majorant.answer.review import review
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
-from majorant.io.mask import mask
+from majorant.io.build import mask
 from majorant.items import take_items
 
 HERE = Path(__file__).parent / "fixtures"

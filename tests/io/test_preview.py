@@ -6,7 +6,7 @@ import pytest
 
 from majorant.errors import DataError
 from majorant.io import read
-from majorant.io.preview import LONGEST, ROWS, preview
+from majorant.io.opening import LONGEST, ROWS, preview
 
 FIXTURES = sorted(path for path in (Path(__file__).parent / "fixtures").iterdir() if path.suffix in (".csv", ".json"))
 

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from majorant.errors import ConfigError, DataError
-from majorant.io import read, vocabulary
+from majorant.io import encode, read
 from majorant.io.columns import Choice, find_roles
+from majorant.io.encode import Coder, HashTable
 from majorant.io.frames import coded
-from majorant.io.vocabulary import Coder, HashTable, as_list
+from majorant.io.table import as_list
 from sizes import many
 
 
@@ -162,7 +163,7 @@ def test_codes_of_parts_equal_codes_of_the_whole(parts):
 
     whole = [value for part in parts for value in part]
     expected = coded(whole, "v", "label")
-    before, vocabulary.MERGE_AT = vocabulary.MERGE_AT, 2  # so that parts merge as they come
+    before, encode.MERGE_AT = encode.MERGE_AT, 2  # so that parts merge as they come
     try:
         coder = Coder("v", "label")
         for part in parts:
@@ -170,7 +171,7 @@ def test_codes_of_parts_equal_codes_of_the_whole(parts):
             coder.add(pa.array(part, pa.string()) if text else coded(part, "v", "label"))
         code_n, _, known = coder.finish()
     finally:
-        vocabulary.MERGE_AT = before
+        encode.MERGE_AT = before
     assert code_n.tolist() == expected.code_n.tolist()
     assert [(type(v), v) for v in as_list(known)] == [(type(v), v) for v in expected.values]
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from majorant.cli import majorant
 from majorant.errors import DataError
 from majorant.io import read
-from majorant.io.mask import mask
+from majorant.io.build import mask
 from majorant.output import votes_table, write_table
 from majorant.report.files import read_summary, render_saved
 from majorant.report.html import render

@@ -10,12 +10,12 @@ from majorant.backend.base import (
     Backend,
     Countable,
     LabelFiles,
+    MemoryBackend,
     Part,
     Table,
     fit_of_items,
     rows_alone,
 )
-from majorant.backend.memory import MemoryBackend
 from majorant.io import Reading, as_votes
 
 __all__ = [

@@ -16,12 +16,12 @@ from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.blocks import Engine, Rows, add_up, rows_in
+from majorant.blocks import Engine, Rows, add_up, in_memory, rows_in
 from majorant.errors import ConfigError
-from majorant.estimate import ESTIMATORS, Estimator
+from majorant.estimate import ESTIMATORS, Estimator, estimator_named
 from majorant.estimate.em import Progress
 from majorant.estimate.fit import Fit
-from majorant.items import AT_ONCE, drawn
+from majorant.items import AT_ONCE, drawn, take_items
 from majorant.kernels import Block
 from majorant.output import Columns, Content
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
@@ -279,3 +279,50 @@ def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
 def rows_alone(fit: Fit) -> Fit:
     """The fit without what was learned of workers: all that a part needs, and little to send where the parts are."""
     return replace(fit, confusion=None, skill=None, learned={}, trace=(), online=None, names=None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryBackend(Backend):
+    """Votes in memory: one part, which is all of them."""
+
+    votes: Votes
+
+    @property
+    def whole(self) -> Votes:
+        """All votes."""
+        return self.votes
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether there are gold labels."""
+        return self.votes.gold_i is not None
+
+    @property
+    def engine(self) -> Engine:
+        """Blocks of the votes."""
+        return in_memory(self.votes)
+
+    @property
+    def methods(self) -> Sequence[str]:
+        """All estimators."""
+        return tuple(ESTIMATORS)
+
+    def refuse(self, method: str) -> None:
+        """Nothing is refused: a method that these votes cannot bear says so itself."""
+
+    def map(self, fn: Callable[[Part], T], *, doing: str) -> Iterator[T]:  # noqa: ARG002
+        """What `fn` returns for all votes."""
+        yield fn(Part(self.votes))
+
+    def take(self, item_p: IntArray) -> Votes:
+        """The votes of some items."""
+        return take_items(self.votes, item_p)
+
+    def fit(self, method: str, seed: int) -> Fit:
+        """The fit of an estimator."""
+        estimator = estimator_named(method)
+        return estimator().fit(self.votes, **({"rng": seed} if estimator.stochastic else {}))
+
+    def labelled(self, fit: Fit, table: Table) -> Columns:
+        """One table."""
+        return table(self.votes, fit)

@@ -1,4 +1,7 @@
-"""From a file to stored votes: read once, sorted once, whole or not at all, used again where nothing has changed."""
+"""From a file to stored votes: read once, sorted once, whole or not at all, used again where nothing has changed.
+
+Each bucket of rows is resolved in memory by the rules of all reading, and becomes row groups of whole items.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +12,67 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from majorant import __version__
 from majorant.atomic import make_folder
 from majorant.backend.budget import BASE, require
-from majorant.backend.sorting import RowsWanted, Sorted, sort_votes
-from majorant.backend.spill import Report, Spilled, silent, spill
-from majorant.backend.store import MANIFEST, StoredNames, StoredVotes, no_room, open_store, write_manifest, write_values
+from majorant.backend.spill import (
+    LABEL_BITS,
+    LABEL_MASK,
+    WORKER_MASK,
+    Records,
+    Report,
+    Spilled,
+    any_repeat,
+    grouped,
+    items_of,
+    silent,
+    spill,
+    unpack,
+)
+from majorant.backend.store import (
+    MANIFEST,
+    PER_GROUP,
+    StoredNames,
+    StoredVotes,
+    no_room,
+    open_store,
+    write_manifest,
+    write_values,
+)
 from majorant.errors import ConfigError, DataError
-from majorant.io.build import no_votes
-from majorant.io.files import ENDINGS, files_in
-from majorant.io.gold import Gold, one_gold, read_gold
+from majorant.io.build import (
+    LISTED,
+    Coverage,
+    Resolved,
+    SortedVotes,
+    abstained,
+    gold_codes,
+    make_account,
+    no_votes,
+    resolve_votes,
+)
+from majorant.io.encode import Coded, Codes
+from majorant.io.files import ENDINGS, files_in, is_address
+from majorant.io.gold import one_gold, read_gold
 from majorant.io.item_columns import item_text
-from majorant.io.labels import LabelCodes, name_labels
-from majorant.io.network import is_address
-from majorant.io.notes import make_account
+from majorant.io.names import Gold, Ids, LabelCodes, name_labels, slices_of_items, vote_mask
 from majorant.io.opening import open_table
 from majorant.io.options import ReadOptions
-from majorant.io.repeats import Resolved
 from majorant.io.values import decode
+from majorant.threads import in_order, thread_count
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
+NONE = np.empty(0, dtype=np.int32)
+BYTES_PER_ROW = 120  # of a bucket while it is resolved
+MOST_ROWS = 1 << 24  # of a row group
 
 
 def prepare(
@@ -175,3 +214,272 @@ def _fingerprint(stamp: Stamp, options: ReadOptions) -> str:
 
 def _and(files: list[str]) -> str:
     return files[0] if len(files) == 1 else f"{files[0]} or one of {len(files) - 1} other files"
+
+
+class RowsWanted(Exception):
+    """A message is to name rows, and these were not kept: read the table again, with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedItems:
+    """The votes of the items from start to stop, and one array a file for what is known of these items."""
+
+    start: int
+    stop: int
+    ballots: SortedVotes
+    resolved: Resolved
+    arrays: dict[str, NDArray[np.int32]]
+    abstaining: bool
+    slices: tuple[Any, ...]
+
+
+class Resolver:
+    """What does not change from bucket to bucket; buckets may be resolved by several threads at once."""
+
+    def __init__(self, spilled: Spilled, named: LabelCodes, options: ReadOptions) -> None:
+        self.spilled, self.named, self.options = spilled, named, options
+        kind = spilled.coded.table.kind
+        self.items = StoredNames(spilled.folder / "items.parquet", spilled.n_ids["item"], kind)
+        self.workers = list(StoredNames(spilled.folder / "workers.parquet", spilled.n_ids["worker"], kind))
+        self.label_values = decode(spilled.coded.known["label"], kind)
+        self.label_of = np.roll(named.label_map, 1)  # by raw code plus one, as a key holds it
+        self.all_votes = bool(spilled.uses.all())  # no raw label means that there is no vote
+
+    def resolve(self, start: int, stop: int, records: Records, first: int) -> ResolvedItems:
+        """The records of the items from start to stop, whose bucket begins with item `first`."""
+        plain = self._plain(records, start - first, stop - first)
+        if plain is None:
+            return self._by_the_rules(records, start, stop, first)
+        ballots, votes_i = plain
+        arrays = {"votes": votes_i, "abstained": np.zeros(stop - start, dtype=np.int32)}
+        if self.named.gold_i is not None:
+            arrays["gold"] = self.named.gold_i[start:stop]
+        return ResolvedItems(start, stop, ballots, Resolved(), arrays, False, ())
+
+    def _plain(self, records: Records, start: int, stop: int) -> tuple[SortedVotes, Codes] | None:
+        """The usual case in few passes: every row is a vote and nothing else, and nobody votes on an item twice."""
+        if records.dtype.names != ("key",) or not self.all_votes:
+            return None
+        item_n = items_of(records["key"]) - np.int32(start)
+        ordered, begin_i = grouped(records, item_n, stop - start)
+        votes_i = np.diff(begin_i).astype(np.int32)
+        pair_n = ordered["key"] >> LABEL_BITS
+        if self.options.repeats != "each" and any_repeat(pair_n, int(votes_i.max(initial=0))):
+            return None
+        raw_n = ordered["key"] & LABEL_MASK
+        if raw_n.min(initial=1) < 1:
+            return None
+        return SortedVotes(
+            item_n=np.repeat(np.arange(stop - start, dtype=np.int32), votes_i),
+            worker_n=(pair_n & WORKER_MASK).astype(np.int32),
+            label_n=self.label_of.take(raw_n),
+            seconds_n=None,
+            row_n=None,
+        ), votes_i
+
+    def _by_the_rules(self, records: Records, start: int, stop: int, first: int) -> ResolvedItems:
+        coded = self._coded(records)
+        item_n = coded.codes["item"] - np.int32(start - first)
+        items = Ids(code_n=item_n, declared_n=NONE, values=_Some(self.items, start, stop))
+        workers = Ids(code_n=coded.codes["worker"], declared_n=NONE, values=self.workers)
+        vote_n = vote_mask(coded, self.label_values, self.options.no_vote)
+        ballots, resolved = resolve_votes(coded, items, workers, self.named, vote_n, self.options.repeats)
+        votes_i = np.bincount(ballots.item_n, minlength=stop - start)
+        arrays: dict[str, Any] = {"votes": votes_i, "abstained": np.zeros(stop - start, dtype=np.int32)}
+        if vote_n is not None:
+            arrays["abstained"] = abstained(items, workers, vote_n)
+        if self.named.gold_map is not None:
+            arrays["gold"] = gold_codes(coded, items, self.named)
+        elif self.named.gold_i is not None:
+            arrays["gold"] = self.named.gold_i[start:stop]
+        slice_i, slices = slices_of_items(coded, items)
+        if slice_i is not None:
+            arrays["slice"] = slice_i
+        return ResolvedItems(start, stop, ballots, resolved, arrays, vote_n is not None, slices)
+
+    def _coded(self, records: Records) -> Coded:
+        names = records.dtype.names or ()
+        codes = dict(zip(("item", "worker", "label"), unpack(records["key"]), strict=True))
+        codes |= {role: np.ascontiguousarray(records[role]) for role in self.spilled.coded.codes if role in names}
+        return replace(
+            self.spilled.coded,
+            n_rows=len(records),
+            codes=codes,
+            seconds_n=np.ascontiguousarray(records["seconds"]) if "seconds" in names else None,
+            row_n=records["row"] if "row" in names else cast("NDArray[np.int64]", _NoRows()),
+        )
+
+
+class _Some(Sequence[Any]):
+    """The names of some items: how many they are is known, what they are is read only for a message."""
+
+    def __init__(self, names: StoredNames, start: int, stop: int) -> None:
+        self.names, self.start, self.stop = names, start, stop
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.names[self.start + int(index)]
+
+
+class _NoRows:
+    """In place of the numbers of rows, which a message would need."""
+
+    def __getitem__(self, index: int) -> int:
+        raise RowsWanted
+
+
+@dataclass(slots=True)
+class Sorted:
+    """What the sorted file turned out to hold."""
+
+    item_g: list[int] = field(default_factory=lambda: [0])  # where each row group starts among the items, and the end
+    vote_g: list[int] = field(default_factory=lambda: [0])  # ... among the votes
+    merged: int = 0
+    dropped: int = 0
+    slices: tuple[Any, ...] = ()
+    arrays: set[str] = field(default_factory=set)
+    coverage: Coverage | None = None
+
+
+class _BucketPiece(NamedTuple):
+    """Some items of a bucket whose rows fit into memory together."""
+
+    bucket: int
+    start: int
+    stop: int
+    whole: bool  # all of the bucket
+    last: bool
+
+
+def sort_votes(
+    spilled: Spilled, named: LabelCodes, folder: Path, options: ReadOptions, *, memory: int, report: Report = silent
+) -> Sorted:
+    """Write votes.parquet, a row group for some whole items each, and one file for each number that items have."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n_threads = thread_count(options.threads)
+    limit = min(memory // 2 // (n_threads + 1) // BYTES_PER_ROW, MOST_ROWS)
+    resolver, found, coverage = Resolver(spilled, named, options), Sorted(), _CoverageCounter(spilled, named)
+    columns = {"item": pa.int32(), "worker": pa.int32(), "label": pa.int32()}
+    packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than a dictionary, or than no packing
+    if "seconds" in (spilled.dtype.names or ()):
+        columns["seconds"] = pa.float64()
+
+    def resolved(piece: _BucketPiece) -> ResolvedItems:
+        return resolver.resolve(piece.start, piece.stop, _rows(spilled, piece), piece.bucket * PER_GROUP)
+
+    pieces = list(_pieces(spilled, limit))
+    with pq.ParquetWriter(
+        folder / "votes.parquet", pa.schema(columns), compression="none", use_dictionary=False, column_encoding=packed,
+        write_page_checksum=True, write_statistics=False,
+    ) as file:  # fmt: skip
+        for piece, part in zip(pieces, in_order(resolved, pieces, n_threads), strict=True):
+            _write(file, folder, part, found)
+            coverage.add(part)
+            report("sorting", found.vote_g[-1], int(spilled.uses.sum()))
+            if piece.last:
+                spilled.bucket(piece.bucket).unlink(missing_ok=True)
+    found.item_g[-1] = spilled.n_ids["item"]
+    found.coverage = coverage.found(resolver)
+    return found
+
+
+class _CoverageCounter:
+    """Which labels, items and workers the votes reach, counted as they pass by."""
+
+    def __init__(self, spilled: Spilled, named: LabelCodes) -> None:
+        self.named = named
+        self.votes_l = np.zeros(len(named.labels), dtype=np.int64)
+        self.heard_j = np.zeros(spilled.n_ids["worker"], dtype=bool)
+        self.gold_k = np.zeros(len(named.labels), dtype=bool)
+        self.bare: list[int] = []
+        self.n_bare = 0
+
+    def add(self, part: ResolvedItems) -> None:
+        """Count some votes."""
+        self.votes_l += np.bincount(part.ballots.label_n, minlength=len(self.votes_l))
+        self.heard_j[part.ballots.worker_n] = True
+        bare = np.flatnonzero(part.arrays["votes"] == 0)
+        self.n_bare += len(bare)
+        self.bare += [part.start + int(i) for i in bare[: LISTED - len(self.bare)]]
+        if "gold" in part.arrays:
+            self.gold_k[part.arrays["gold"][part.arrays["gold"] >= 0]] = True
+
+    def found(self, resolver: Resolver) -> Coverage:
+        """What the account needs."""
+        silent_j = np.flatnonzero(~self.heard_j)
+        has_gold = self.named.gold_map is not None or self.named.gold_i is not None
+        return Coverage(
+            labels=self.named.labels,
+            votes_l=self.votes_l,
+            bare=resolver.items.take(np.array(self.bare, dtype=np.int64)),
+            n_bare=self.n_bare,
+            silent=[resolver.workers[j] for j in silent_j[:LISTED]],
+            n_silent=len(silent_j),
+            gold_k=self.gold_k if has_gold else None,
+        )
+
+
+def _pieces(spilled: Spilled, limit: int) -> Iterator[_BucketPiece]:
+    """The buckets, each in as many ranges of whole items as it takes for one to fit into memory."""
+    for number in range(spilled.n_buckets):
+        start = number * PER_GROUP
+        stop = min(start + PER_GROUP, spilled.n_ids["item"])
+        path = spilled.bucket(number)
+        n_rows = path.stat().st_size // spilled.dtype.itemsize if path.exists() else 0
+        if n_rows <= limit:
+            yield _BucketPiece(number, start, stop, True, True)
+            continue
+        rows_i = sum(np.bincount(items_of(chunk["key"]), minlength=stop - start) for chunk in _chunks(spilled, number))
+        end_i = np.concatenate([[0], np.cumsum(rows_i)])
+        first = 0
+        while first < stop - start:
+            last = max(first + 1, int(np.searchsorted(end_i, end_i[first] + limit, side="right")) - 1)
+            yield _BucketPiece(number, start + first, start + last, False, last == stop - start)
+            first = last
+
+
+def _rows(spilled: Spilled, piece: _BucketPiece) -> Records:
+    """The rows of the items of a piece, in their order."""
+    if piece.whole:
+        path = spilled.bucket(piece.bucket)
+        return np.fromfile(path, spilled.dtype) if path.exists() else np.empty(0, spilled.dtype)
+    low, high = piece.start - piece.bucket * PER_GROUP, piece.stop - piece.bucket * PER_GROUP
+    found = []
+    for chunk in _chunks(spilled, piece.bucket):
+        item_n = items_of(chunk["key"])
+        found.append(chunk[(item_n >= low) & (item_n < high)])
+    return np.concatenate(found)
+
+
+def _chunks(spilled: Spilled, bucket: int) -> Iterator[Records]:
+    step = spilled.dtype.itemsize * (1 << 18)
+    with spilled.bucket(bucket).open("rb") as file:
+        while content := file.read(step):
+            yield np.frombuffer(content, spilled.dtype)
+
+
+def _write(file: Any, folder: Path, part: ResolvedItems, found: Sorted) -> None:
+    import pyarrow as pa
+
+    ballots = part.ballots
+    columns: list[NDArray[Any]] = [ballots.item_n + np.int32(part.start), ballots.worker_n, ballots.label_n]
+    if ballots.seconds_n is not None:
+        columns.append(ballots.seconds_n)
+    n_votes = len(ballots.item_n)
+    if n_votes:
+        table = pa.Table.from_arrays([pa.array(array_n) for array_n in columns], schema=file.schema)
+        file.write_table(table, row_group_size=n_votes)
+    for name, value_i in part.arrays.items():
+        with (folder / f"{name}_i").open("ab") as out:
+            out.write(value_i.astype(np.int32).tobytes())
+    if n_votes:  # items without votes have no row group of their own: they belong to the one that follows
+        found.item_g.append(part.stop)
+        found.vote_g.append(found.vote_g[-1] + n_votes)
+    found.merged += part.resolved.merged
+    found.dropped += part.resolved.dropped
+    found.slices = part.slices
+    found.arrays |= part.arrays.keys() - (set() if part.abstaining else {"abstained"})

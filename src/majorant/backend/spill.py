@@ -1,6 +1,7 @@
 """A table read once, batch by batch: each row goes, as codes, into the bucket of its item on disk.
 
-Rows on disk: a vote is one number, and rows are moved to their group by a counting sort.
+Ids become codes while the table streams by: the names go to a file, a hash of each stays in memory.  A vote on disk is
+one number, and rows are moved to their bucket by a counting sort.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend.budget import BASE, require
-from majorant.backend.id_encoder import IdEncoder
-from majorant.backend.store import PER_GROUP
-from majorant.io.collect import Coded, Span, encode_part, no_rows, part_seconds
+from majorant.backend.store import PER_GROUP, NameWriter, StoredNames
+from majorant.database import connect
+from majorant.errors import DataError
+from majorant.io.encode import FULLEST, Coded, Coder, Codes, DenseTable, Span, encode_part, no_rows, part_seconds
+from majorant.io.names import empty_id
 from majorant.io.options import ReadOptions
-from majorant.io.table import Table, TableRows
-from majorant.io.values import decode, is_vote, voted
-from majorant.io.vocabulary import Coder, Codes
+from majorant.io.table import Column, Hashed, Objects, Table, TableRows, arrow_view, column_length, numpy_view
+from majorant.io.values import decode, is_empty, is_vote, kind_key, voted
 
 LABEL_BITS, WORKER_BITS = 16, 31  # of 63: what is left is for the items of a bucket
 LABEL_MASK, WORKER_MASK = (1 << LABEL_BITS) - 1, (1 << WORKER_BITS) - 1
@@ -28,6 +30,11 @@ MOST_LABELS = LABEL_MASK - 1
 MOST_SHIFTS = 16  # beyond, sorting is faster than comparing each number with those that follow
 Keys = NDArray[np.int64]
 Records = NDArray[np.void]  # a key, and what else a row says: gold, status, slice, seconds, its number
+IDS = ("item", "worker")
+ROWS_AT_ONCE = 1 << 21  # rows that are sorted into buckets together
+Report = Callable[[str, int, int | None], None]  # what is done, how much of it, out of how much (None: not known)
+ODD = np.uint64(0x9E3779B97F4A7C15)  # multiplying by an odd number loses nothing: different integers, different keys
+JSON_TEXT, JSON_WHOLE = r'^"[^\\]*"$', r"^(0|-?[1-9][0-9]{0,17})$"  # as JSON writes them, each value in one way only
 
 
 def pack(item_n: Codes, worker_n: Codes, label_n: Codes) -> Keys:
@@ -82,11 +89,6 @@ def any_repeat(pair_n: Keys, most: int) -> bool:
         pair_n = np.sort(pair_n)
         most = 2
     return any(bool((pair_n[apart:] == pair_n[:-apart]).any()) for apart in range(1, min(most, len(pair_n))))
-
-
-IDS = ("item", "worker")
-ROWS_AT_ONCE = 1 << 21  # rows that are sorted into buckets together
-Report = Callable[[str, int, int | None], None]  # what is done, how much of it, out of how much (None: not known)
 
 
 def silent(what: str, done: int, total: int | None) -> None:
@@ -255,3 +257,165 @@ class _Uses:
             if label >= 0 and is_vote(labels[label], no_vote) and (status < 0 or voted(statuses[status])):
                 uses[label] += n
         return uses
+
+
+class IdEncoder:
+    """The items, or the workers, in order of appearance.
+
+    Whole numbers that lie close together find their codes in a table of all numbers between them (DenseTable), text and
+    other numbers by their hashes (Coder).  `room` is what the first of the two may take, however few the ids are.
+    """
+
+    def __init__(self, role: str, coder: Coder, kind: str, path: Path, room: int) -> None:
+        self.role, self.coder, self.kind = role, coder, kind
+        self.writer = NameWriter(path)
+        self.dense: DenseTable | None = DenseTable(room)
+        self.form = ""  # of JSON: how the first name is written
+        self.alike = False  # whether two names that differ might be one value
+
+    def encode(self, column: Column) -> tuple[Codes, int | None]:
+        """The codes of the next rows, and the first code that names nothing, if there is one."""
+        number_n = self._numbers(column)
+        if number_n is None or self.dense is None or isinstance(column, (Hashed, Objects)):
+            self.coder.add(self._hashed(column))
+            return self._take()
+        if column.null_count:
+            return np.where(numpy_view(column.is_valid(), np.bool_), np.int32(0), np.int32(-1)), -1
+        code_n, new = self.dense.encode(number_n)
+        if len(new):
+            self._write(column.take(arrow_view(new)))
+        return code_n, None
+
+    def make_ready(self, column: Column) -> int:
+        """Choose the table by which the next rows are encoded, and say how much memory that may take."""
+        number_n = self._numbers(column)
+        if self.dense is not None and number_n is not None:
+            taken = self.dense.bytes_with(number_n)
+            if taken is not None:
+                return taken
+        self._leave_dense()
+        table = self.coder.table
+        if table is None:
+            return 200 * len(self.coder)
+        n_bytes, n_more = table.slots.nbytes, column_length(column)
+        return 4 * n_bytes if table.n_keys + n_more > FULLEST * len(table.slots) else n_bytes
+
+    def _numbers(self, column: Column) -> NDArray[np.int64] | None:
+        import pyarrow as pa
+
+        if self.dense is None or isinstance(column, (Hashed, Objects)):
+            return None
+        if not pa.types.is_integer(column.type) or column.type == pa.uint64():
+            return None
+        return numpy_view(column.cast(pa.int64()), np.int64)
+
+    def _leave_dense(self) -> None:
+        """From here on by hashes, with the codes that are given already."""
+        if self.dense is not None and self.dense.n_keys:
+            import pyarrow as pa
+
+            self.coder.add(_hashed_integers(pa.array(self.dense.numbers())))
+            self.coder.part_codes.clear()
+            self.coder.texts.clear()  # their names are written
+        self.dense = None
+
+    def _hashed(self, column: Column) -> Column:
+        """The column with hashes, where its type allows it, so that codes are final at once."""
+        import pyarrow as pa
+
+        if isinstance(column, (Hashed, Objects)):
+            return column
+        if pa.types.is_integer(column.type):
+            return _hashed_integers(column)
+        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        return _hashed_text(column) if text else column
+
+    def _take(self) -> tuple[Codes, int | None]:
+        """The codes of the part added last, and the first code that names nothing, if there is one."""
+        table = self.coder.table
+        self.coder.merge()
+        code_n = self.coder.part_codes.pop()
+        if table is None:
+            if self.writer.n_names:
+                raise self._several_types()
+            return code_n, -1 if (code_n < 0).any() else None
+        first, empty = self.writer.n_names, None
+        for names in self.coder.texts:
+            empty = self._learn(names, first) if empty is None else empty
+            first += len(names)
+        self.coder.texts.clear()
+        return code_n, -1 if (code_n < 0).any() else empty
+
+    def _learn(self, names: Any, first: int) -> int | None:
+        """Write new names; the code of one that is empty."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._write(names)
+        if pa.types.is_integer(names.type):
+            return None
+        if self.kind == "json":
+            if not self.form:
+                whole = pc.match_substring_regex(names.slice(0, 1), JSON_WHOLE)[0].as_py()
+                self.form = JSON_WHOLE if whole else JSON_TEXT
+            self.alike |= not pc.all(pc.match_substring_regex(names, self.form)).as_py()
+        shortest = pc.min(pc.binary_length(pc.utf8_trim_whitespace(names))).as_py()
+        if self.kind != "json" and shortest > 0:
+            return None
+        return next((first + n for n, value in enumerate(decode(names, self.kind)) if is_empty(value)), None)
+
+    def _write(self, names: Any) -> None:
+        try:
+            self.writer.add(names)
+        except TypeError:
+            raise self._several_types() from None
+
+    def _several_types(self) -> DataError:
+        return DataError(
+            f"{self.coder.source}, column {self.coder.column!r}: ids of several types. With a limit on memory, write "
+            f"every {self.role} as text, or every one as a whole number."
+        )
+
+    def close(self) -> int:
+        """End the file of names; the number of names."""
+        if self.coder.table is None and self.coder.known is not None:
+            self.alike = True
+            self.writer.add(self.coder.known)
+        self.writer.close()
+        if self.alike:
+            self._refuse_alike(StoredNames(self.writer.path, self.writer.n_names, self.kind))
+        return self.writer.n_names
+
+    def _refuse_alike(self, values: StoredNames) -> None:
+        seen: dict[Any, Any] = {}
+        for value in values:
+            other = seen.setdefault(kind_key(value), value)
+            if other is not value:
+                raise DataError(
+                    f"{self.coder.source}, column {self.coder.column!r}: {other!r} and {value!r} are one {self.role}, "
+                    "written in two ways. With a limit on memory, write it in one way."
+                )
+
+    def refuse_empty(self, place: str) -> DataError:
+        """The error for a row without this id."""
+        return empty_id(place, self.coder.column, self.role)
+
+
+def _hashed_integers(column: Any) -> Hashed:
+    import pyarrow as pa
+
+    width = pa.uint64() if column.type == pa.uint64() else pa.int64()
+    values = column.cast(width)
+    key_n = numpy_view(values, np.uint64) * ODD
+    return Hashed(values, key_n ^ (key_n >> np.uint64(32)), np.zeros(len(values), dtype=np.uint32))
+
+
+def _hashed_text(column: Any) -> Hashed:
+    """Text that comes without hashes, such as rows that Python had to read, gets those that DuckDB would have given."""
+    import pyarrow as pa
+
+    with connect() as connection:
+        connection.register("part", pa.table({"c": column}))
+        found = connection.sql("SELECT hash(c), (hash(c || '#') >> 32)::UINTEGER FROM part").fetchnumpy()
+    key_n, check_n = (np.ma.getdata(values) for values in found.values())
+    return Hashed(column, key_n.astype(np.uint64), check_n.astype(np.uint32))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError, DataError
-from majorant.io.mask import mask_account
+from majorant.io.build import mask_account
 from majorant.io.table import arrow_view, numpy_view
 from majorant.io.values import decode
 from majorant.items import take_items

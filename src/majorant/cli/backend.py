@@ -59,7 +59,7 @@ class InMemory:
         """The votes as they are read."""
         votes = job.source.read(by=job.by)  # before the rest is imported: a wrong table is told at once
         from majorant.backend import MemoryBackend
-        from majorant.io.mask import mask
+        from majorant.io.build import mask
 
         yield MemoryBackend(mask(votes) if job.masked else votes)
 
@@ -130,8 +130,8 @@ class OnSpark:
     def backend(self, job: Job) -> Iterator[Backend]:
         """The votes of the files as blocks on the cluster, which go at the end."""
         from majorant.backend.spark.backend import SparkBackend
-        from majorant.backend.spark.files import read_votes, spark_errors
-        from majorant.backend.spark.session import spark_session
+        from majorant.backend.spark.reading import read_votes
+        from majorant.backend.spark.session import spark_errors, spark_session
 
         source = job.source
         if source.file[0].startswith(DATASET):

@@ -22,12 +22,14 @@ from majorant.gold.close_calls import CloseCalls
 from majorant.gold.correction import CorrectedRule
 from majorant.gold.question import Codes, Outcome, Question
 from majorant.gold.race import Race
-from majorant.io.answers import EXPERTS, Counted, count_answers
 from majorant.io.tasks import (
     ENDING,
+    EXPERTS,
+    Counted,
     ExpertAnswer,
     ExpertLabels,
     Tasks,
+    count_answers,
     design_path,
     digest_of,
     extended_file,

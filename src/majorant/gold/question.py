@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.io.answers import SKIPPED, UNASKED
+from majorant.io.tasks import SKIPPED, UNASKED
 from majorant.values import Estimate, lock
 
 __all__ = ["OPEN", "SKIPPED", "UNASKED", "Codes", "Outcome", "Question", "n_answers"]

@@ -8,15 +8,15 @@ from typing import Any, Unpack
 
 from majorant.errors import ConfigError
 from majorant.io.build import build_votes
-from majorant.io.collect import collect_codes
+from majorant.io.encode import collect_codes
 from majorant.io.faults import naming_faults
 from majorant.io.frames import label_type
 from majorant.io.gold import one_gold, read_gold
-from majorant.io.ids import identify
 from majorant.io.item_columns import item_text
+from majorant.io.names import identify
 from majorant.io.opening import open_table
 from majorant.io.options import MAX_CLASSES, Reading, ReadOptions, reading_signature
-from majorant.io.wide import open_matrix
+from majorant.io.reshape import open_matrix
 from majorant.votes import Votes
 
 __all__ = ["Reading", "as_votes", "from_matrix", "read", "read_with"]

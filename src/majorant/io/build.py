@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,17 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import DataError
-from majorant.io.collect import Coded
-from majorant.io.gold import Gold
-from majorant.io.ids import Ids, identify, one_per_item, slices_of_items
-from majorant.io.labels import LabelCodes, Mask, label_uses, name_labels, vote_mask
-from majorant.io.notes import coverage_of, make_account
+from majorant.io.encode import Coded, Codes
+from majorant.io.names import (
+    Gold,
+    Ids,
+    LabelCodes,
+    Mask,
+    identify,
+    label_uses,
+    name_labels,
+    one_per_item,
+    slices_of_items,
+    vote_mask,
+)
 from majorant.io.options import ReadOptions
 from majorant.io.positions import says_position
-from majorant.io.repeats import Resolved, resolve
-from majorant.io.values import decode
-from majorant.io.vocabulary import Codes
-from majorant.votes import Votes, item_order
+from majorant.io.values import decode, label_notes
+from majorant.votes import Account, IntArray, Note, Votes, item_order
+
+LISTED = 5  # how many items, workers or labels a note names
+NAMING = ("gold-unknown-items", "unlabelled-items", "silent-workers")  # notes that list items or workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,3 +166,193 @@ def abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
     silent = pairs(~vote_n)
     voters = pairs(vote_n & np.isin(items.code_n, np.unique(items.code_n[~vote_n])))
     return np.asarray((silent - silent.multiply(voters)).sum(axis=1), dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Which votes stay (None: all), and how many went as exact copies and as repeats that differ."""
+
+    kept_n: NDArray[np.bool_] | None = None
+    merged: int = 0
+    dropped: int = 0
+
+
+def resolve(
+    item_n: Codes, worker_n: Codes, label_n: Codes, *, n_items: int, n_workers: int, policy: str,
+    refuse: Callable[[int, int], None],
+) -> Resolved:  # fmt: skip
+    """Apply the policy to votes that are sorted by item; `refuse(earlier, later)` is called on votes that differ."""
+    if policy == "each" or not _any_repeat(item_n, worker_n, n_items, n_workers):
+        return Resolved()
+    vote_m, starts_m = _groups(item_n, worker_n, n_items, n_workers)
+    group_m = np.cumsum(starts_m) - 1
+    first_g = vote_m[starts_m]
+    if policy == "error":
+        differs = np.flatnonzero(label_n[vote_m] != label_n[first_g[group_m]])
+        if len(differs):
+            worst = differs[np.argmin(vote_m[differs])]
+            refuse(int(first_g[group_m[worst]]), int(vote_m[worst]))
+    keep_g = first_g if policy != "last" else vote_m[np.append(np.flatnonzero(starts_m)[1:], len(vote_m)) - 1]
+    gone_m = vote_m != keep_g[group_m]
+    copies = gone_m & (label_n[vote_m] == label_n[keep_g[group_m]])
+    kept_n = np.ones(len(item_n), dtype=bool)
+    kept_n[vote_m[gone_m]] = False
+    return Resolved(kept_n, int(copies.sum()), int(gone_m.sum() - copies.sum()))
+
+
+def _by_worker(
+    item_n: Codes, worker_n: Codes, n_items: int, n_workers: int, data_n: NDArray[np.generic]
+) -> tuple[Codes, NDArray[np.generic], Codes]:
+    """Votes regrouped by worker, items rising within: transposing a sparse matrix is a stable counting sort."""
+    from scipy.sparse import csr_array
+
+    offsets_i = np.concatenate([[0], np.cumsum(np.bincount(item_n, minlength=n_items))])
+    by_worker = csr_array((data_n, worker_n, offsets_i), shape=(n_items, n_workers)).tocsc()
+    return by_worker.indices, by_worker.data, by_worker.indptr
+
+
+def _same_as_before(item_m: Codes, indptr_j: Codes) -> NDArray[np.bool_]:
+    same_m = np.zeros(len(item_m), dtype=bool)
+    np.equal(item_m[1:], item_m[:-1], out=same_m[1:])
+    same_m[indptr_j[:-1][indptr_j[:-1] < len(item_m)]] = False
+    return same_m
+
+
+def _any_repeat(item_n: Codes, worker_n: Codes, n_items: int, n_workers: int) -> bool:
+    item_m, _, indptr_j = _by_worker(item_n, worker_n, n_items, n_workers, np.ones(len(item_n), dtype=np.int8))
+    return bool(_same_as_before(item_m, indptr_j).any())
+
+
+def _groups(item_n: Codes, worker_n: Codes, n_items: int, n_workers: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The votes of repeated pairs, pair by pair in the order of the table, and where each pair starts."""
+    votes = np.arange(len(item_n), dtype=np.int64)
+    item_m, vote_m, indptr_j = _by_worker(item_n, worker_n, n_items, n_workers, votes)
+    same_m = _same_as_before(item_m, indptr_j)
+    repeated_m = same_m.copy()
+    repeated_m[:-1] |= same_m[1:]
+    return vote_m[repeated_m].astype(np.intp), ~same_m[repeated_m]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Which labels, items and workers the votes reach; of items and workers without votes, the first few by name."""
+
+    labels: Sequence[Hashable]
+    votes_l: IntArray
+    bare: Sequence[Hashable]
+    n_bare: int
+    silent: Sequence[Hashable]
+    n_silent: int
+    gold_k: NDArray[np.bool_] | None  # which labels are gold of some item
+
+
+def coverage_of(votes: Votes) -> Coverage:
+    """The coverage of votes in memory."""
+    bare = np.flatnonzero(votes.votes_i == 0)
+    silent = np.flatnonzero(np.bincount(votes.worker_n, minlength=len(votes.workers)) == 0)
+    gold_i = votes.gold_i
+    return Coverage(
+        labels=votes.labels,
+        votes_l=np.bincount(votes.label_n, minlength=len(votes.labels)),
+        bare=[votes.items[i] for i in bare[:LISTED]],
+        n_bare=len(bare),
+        silent=[votes.workers[j] for j in silent[:LISTED]],
+        n_silent=len(silent),
+        gold_k=None if gold_i is None else np.bincount(gold_i[gold_i >= 0], minlength=len(votes.labels)) > 0,
+    )
+
+
+def make_account(
+    coded: Coded, coverage: Coverage, named: LabelCodes, resolved: Resolved, repeats: str, gold: Gold | None
+) -> Account:
+    """Every row, and every note."""
+    n_votes = int(coverage.votes_l.sum())
+    rest = n_votes + resolved.merged + resolved.dropped
+    abstained = coded.n_rows - rest
+    notes = [
+        *([] if named.note is None else [named.note]),
+        *coded.table.notes,
+        *_row_notes(abstained, resolved, repeats),
+        *label_notes(coverage.labels, named.n_by_label),
+        *_coverage_notes(coverage),
+        *_gold_notes(coverage),
+        *(gold.notes if gold else ()),
+    ]
+    return Account(
+        source=coded.table.source,
+        format=coded.table.format,
+        columns=coded.table.columns,
+        ignored=coded.table.ignored,
+        rows=coded.n_rows,
+        votes=n_votes,
+        abstained=abstained,
+        merged=resolved.merged,
+        dropped=resolved.dropped,
+        repeats=repeats,
+        notes=tuple(notes),
+    )
+
+
+def _row_notes(abstained: int, resolved: Resolved, repeats: str) -> list[Note]:
+    notes = []
+    if abstained:
+        text = f"{_n(abstained, 'abstention')}: rows with an empty label, or with a status that says there is no vote."
+        notes.append(Note("abstained", text))
+    if resolved.merged:
+        notes.append(Note("merged", f"{_n(resolved.merged, 'exact copy', 'exact copies')} of earlier votes merged."))
+    if resolved.dropped:
+        text = f"{_n(resolved.dropped, 'repeated vote')} left out: the {repeats} of each worker and item counts."
+        notes.append(Note("dropped", text))
+    return notes
+
+
+def _coverage_notes(coverage: Coverage) -> list[Note]:
+    notes = []
+    used = np.flatnonzero(coverage.votes_l)
+    if len(used) == 1:
+        notes.append(Note("single-class", f"Every vote says {coverage.labels[used[0]]!r}: there is nothing to decide."))
+    if coverage.n_bare:
+        shown = _listed(coverage.bare, coverage.n_bare)
+        notes.append(Note("unlabelled-items", f"{_n(coverage.n_bare, 'item')} without any vote: {shown}."))
+    if coverage.n_silent:
+        shown = _listed(coverage.silent, coverage.n_silent)
+        notes.append(Note("silent-workers", f"{_n(coverage.n_silent, 'worker')} without any vote: {shown}."))
+    return notes
+
+
+def _gold_notes(coverage: Coverage) -> list[Note]:
+    if coverage.gold_k is None:
+        return []
+    unused = np.flatnonzero(coverage.gold_k & (coverage.votes_l == 0))
+    if not len(unused):
+        return []
+    shown = _listed([coverage.labels[k] for k in unused[:LISTED]], len(unused))
+    return [Note("gold-unused", f"{_n(len(unused), 'gold label')} that no worker used: {shown}.")]
+
+
+def _n(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _listed(values: Sequence[Any], n_all: int) -> str:
+    return ", ".join(map(repr, values)) + (f" and {n_all - len(values):,} more" if n_all > len(values) else "")
+
+
+def mask(votes: Votes) -> Votes:
+    """The same votes, items and workers numbered from 1 in the order in which they first appear; labels stay.
+
+    >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items=["x.jpg", "y.jpg"], workers=["ann"], labels="ny")
+    >>> mask(votes).items, mask(votes).workers
+    ((1, 2), (1,))
+    """
+    n_items, n_workers, _ = votes.shape
+    items, workers = tuple(range(1, n_items + 1)), tuple(range(1, n_workers + 1))
+    return replace(votes, items=items, workers=workers, account=mask_account(votes.account), text=None)
+
+
+def mask_account(account: Account) -> Account:
+    """The same account, without the names of items and workers."""
+    notes = tuple(
+        Note(note.kind, note.text.split(": ")[0] + ".") if note.kind in NAMING else note for note in account.notes
+    )
+    return replace(account, notes=notes)

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 from majorant.errors import ConfigError
 from majorant.io.faults import naming_faults
-from majorant.io.formats.layout import DATA
-from majorant.io.joined import values_of
-from majorant.io.json_values import loads
+from majorant.io.formats.base import DATA
 from majorant.io.opening import open_rows
 from majorant.io.options import ReadOptions
+from majorant.io.values import loads, values_of
 
 AGENT = "majorant"
 TEXT = "text"

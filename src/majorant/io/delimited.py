@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from majorant.database import BATCH_ROWS, batches, literal, path_literal
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ROW_NAMES, Choice, find_roles, looks_like_header
 from majorant.io.files import File, as_utf8
-from majorant.io.scan import BATCH_ROWS, batches, hashed_columns, literal, path_literal, wanted
-from majorant.io.table import ArrowArray, Column, NotCodedError, RowSource
+from majorant.io.table import ArrowArray, Column, NotCodedError, RowSource, hashed_columns, wanted
 from majorant.threads import in_order, thread_count
 
 SLICE_BYTES = 1 << 22

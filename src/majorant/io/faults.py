@@ -14,7 +14,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from majorant.errors import DataError, MajorantError
-from majorant.io.json_values import TooDeepError
+from majorant.io.values import TooDeepError
 from majorant.limits import limit
 
 P = ParamSpec("P")

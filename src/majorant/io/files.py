@@ -25,13 +25,48 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
+from majorant.database import STORES, connect_to_store, literal
 from majorant.errors import ConfigError, DataError
-from majorant.io.network import fetched, is_address, refuse
 from majorant.io.table import Column, RowSource, column_length
 from majorant.limits import refuse_beyond
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 PACKED = (".gz", ".zst")
+HEAD_BYTES = 1 << 18
+DEFLATED = 1032  # bytes that one byte of gzip can become at most
+LEAST_BOMB = 256_000_000  # bytes; less does no harm
+BLOCK_CHARS = 1 << 22
+FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
+ENDINGS = {
+    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".psv": "csv",
+    ".json": "json", ".jsonl": "json", ".ndjson": "json",
+    ".parquet": "parquet", ".pq": "parquet",
+    ".eval": "eval", ".xml": "cvat",
+    ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".xlsb": "excel", ".ods": "excel",
+}  # fmt: skip
+PACKINGS = {".gz": "gzip", ".zst": "zstd"}
+MAGIC = (
+    (b"PAR1", "parquet", ""),
+    (b"\x1f\x8b", "gzip", ""),
+    (b"\x28\xb5\x2f\xfd", "zstd", ""),
+    (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
+    (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
+    (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
+    (b"ARROW1", "an Arrow file", "Open it with pyarrow and hand the table to majorant.read, or save it as Parquet."),
+    (b"$FL2", "an SPSS data file", "Save it as CSV, with the value labels or with codes='1=yes,2=no'."),
+    (b"<stata_dta>", "a Stata data file", "Save it as CSV: export delimited."),
+    (b"%PDF", "a PDF document", "Export the table as CSV."),
+)
+SPELT = {
+    "csv": "a delimited text file (CSV)", "json": "JSON", "parquet": "Parquet", "eval": "an Inspect log",
+    "excel": "a spreadsheet", "cvat": "a CVAT export",
+}  # fmt: skip
+NOT_FOR_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7")
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
 
 
 def files_in(name: str, folder: Path, endings: Sequence[str]) -> list[Path]:
@@ -98,43 +133,6 @@ def with_partitions(rows: RowSource, values: Mapping[str, str | None]) -> RowSou
             ]
 
     return replace(rows, names=(*rows.names, *own), stream=stream, coded=None)
-
-
-HEAD_BYTES = 1 << 18
-DEFLATED = 1032  # bytes that one byte of gzip can become at most
-LEAST_BOMB = 256_000_000  # bytes; less does no harm
-BLOCK_CHARS = 1 << 22
-FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
-ENDINGS = {
-    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".psv": "csv",
-    ".json": "json", ".jsonl": "json", ".ndjson": "json",
-    ".parquet": "parquet", ".pq": "parquet",
-    ".eval": "eval", ".xml": "cvat",
-    ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".xlsb": "excel", ".ods": "excel",
-}  # fmt: skip
-PACKINGS = {".gz": "gzip", ".zst": "zstd"}
-MAGIC = (
-    (b"PAR1", "parquet", ""),
-    (b"\x1f\x8b", "gzip", ""),
-    (b"\x28\xb5\x2f\xfd", "zstd", ""),
-    (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
-    (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
-    (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
-    (b"ARROW1", "an Arrow file", "Open it with pyarrow and hand the table to majorant.read, or save it as Parquet."),
-    (b"$FL2", "an SPSS data file", "Save it as CSV, with the value labels or with codes='1=yes,2=no'."),
-    (b"<stata_dta>", "a Stata data file", "Save it as CSV: export delimited."),
-    (b"%PDF", "a PDF document", "Export the table as CSV."),
-)
-SPELT = {
-    "csv": "a delimited text file (CSV)", "json": "JSON", "parquet": "Parquet", "eval": "an Inspect log",
-    "excel": "a spreadsheet", "cvat": "a CVAT export",
-}  # fmt: skip
-NOT_FOR_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7")
-BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -446,3 +444,49 @@ def as_utf8(file: File, stack: ExitStack) -> Path:
         while block := text.read(BLOCK_CHARS):
             out.write(block)
     return path
+
+
+def is_address(name: str) -> bool:
+    """Whether a name is an address such as s3://bucket/votes.parquet.
+
+    >>> is_address("s3://bucket/votes.parquet"), is_address("votes.csv")
+    (True, False)
+    """
+    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+://", name) is not None
+
+
+def refuse(name: str) -> ConfigError:
+    """The error for an address that the caller did not allow."""
+    return ConfigError(
+        f"{name} is an address, and majorant opens no connection by itself. Allow it with allow_network=True, or "
+        "download the file first."
+    )
+
+
+def fetch(name: str, folder: Path) -> list[tuple[str, Path]]:
+    """The files behind an address, a pattern too, copied into `folder`, each with its address."""
+    import duckdb
+
+    scheme = name.split("://")[0].casefold()
+    if scheme not in STORES:
+        raise ConfigError(f"{name}: {scheme}:// is no store that DuckDB reads. Download the file first.")
+    found: list[tuple[str, Path]] = []
+    try:
+        with connect_to_store(scheme) as connection:
+            blobs = connection.execute(f"SELECT filename, content FROM read_blob({literal(name)}) ORDER BY filename")
+            while (row := blobs.fetchone()) is not None:
+                path = folder / f"{len(found):06}-{row[0].rsplit('/', 1)[-1]}"
+                path.write_bytes(row[1])
+                found.append((row[0], path))
+    except duckdb.Error as error:
+        raise DataError(
+            f"{name} cannot be fetched: {str(error).splitlines()[0]} Check the address and your credentials."
+        ) from None
+    if not found:
+        raise DataError(f"{name}: no file matches. Check the bucket and the pattern.")
+    return found
+
+
+def fetched(name: str, stack: ExitStack) -> list[tuple[str, Path]]:
+    """The same, in a folder that goes when `stack` closes."""
+    return fetch(name, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="majorant-"))))

@@ -1,18 +1,23 @@
-"""Tables in memory: pandas, polars, pyarrow and DuckDB frames, a dict of columns, lists of triples or dicts."""
+"""Tables in memory: pandas, polars, pyarrow and DuckDB frames, a dict of columns, lists of triples or dicts.
+
+Spreadsheets are read whole, so they are one of these: a sheet of an Excel or OpenDocument workbook, by the extra
+`excel` (python-calamine).
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from numbers import Number
 from typing import Any
 
 import numpy as np
 
+from majorant.database import BATCH_ROWS
 from majorant.errors import ConfigError, DataError
-from majorant.io.columns import VOTE_ROLES, Choice, means
-from majorant.io.scan import BATCH_ROWS
-from majorant.io.table import ArrowArray, Column, Objects, Plain, RowSource, column_length
+from majorant.io.columns import ROW_NAMES, VOTE_ROLES, Choice, means
+from majorant.io.files import File
+from majorant.io.table import Column, Objects, Plain, RowSource, column_length, plain
+from majorant.io.values import kind_key
 
 SIMPLE = (str, int, float, bool)
 USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
@@ -197,19 +202,6 @@ def _is_unicode(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def kind_key(value: Any) -> tuple[str, Any]:
-    """What tells two values apart: their kind (truth value, number, text, other) and the value.
-
-    >>> kind_key(1) == kind_key(1.0), kind_key(1) == kind_key(True), kind_key(1) == kind_key("1")
-    (True, False, False)
-    """
-    if isinstance(value, bool):
-        return "bool", value
-    if isinstance(value, Number):
-        return "number", value
-    return ("text" if isinstance(value, str) else type(value).__name__), value
-
-
 def _batched(columns: list[Plain]) -> Iterator[list[Column]]:
     """Columns of equal length in batches, plain arrays all of them."""
     for start in range(0, column_length(columns[0]), BATCH_ROWS):
@@ -222,16 +214,61 @@ def _slice(column: Plain, start: int) -> Plain:
     return plain(column.slice(start, BATCH_ROWS))
 
 
-def plain(array: ArrowArray) -> ArrowArray:
-    """One contiguous array without a dictionary, whose unused entries would turn into items nobody saw."""
-    import pyarrow as pa
+def open_excel(file: File, sheet: str | None) -> RowSource:
+    """The rows of a sheet: the first row names the columns; the only sheet with anything in it, or the one named."""
+    try:
+        import python_calamine
+    except ImportError:
+        raise ConfigError(
+            f"{file.name} is a spreadsheet; reading it takes python-calamine: pip install 'majorant[excel]'. "
+            "Or save the sheet as CSV."
+        ) from None
+    try:
+        book = python_calamine.load_workbook(str(file.path))
+        cells = {name: _cells(book, name) for name in book.sheet_names}
+    except (python_calamine.CalamineError, OSError, ValueError) as error:
+        raise DataError(f"{file.name} is a spreadsheet that cannot be read ({error}). Save it as CSV.") from None
+    name = _chosen(file.name, cells, sheet)
+    header, *rows = cells[name]
+    width = max(len(header), *(len(row) for row in rows)) if rows else len(header)
+    names = [str(_plain(cell)).strip() if cell is not None else "" for cell in _padded(header, width)]
+    while len(names) > 1 and not names[-1] and all(_plain(row[-1]) is None for row in rows if len(row) == len(names)):
+        names = names[:-1]
+        width -= 1
+    names[0] = names[0] or ROW_NAMES
+    columns = [[_plain(_padded(row, width)[p]) for row in rows] for p in range(width)]
+    return open_columns(file.name, names, columns, format=f"spreadsheet, sheet {name!r}", first_row=2)
 
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-        if isinstance(array, pa.ChunkedArray):
-            array = pa.concat_arrays(array.chunks)
-    if isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    return array
+
+def _cells(book: Any, name: str) -> list[list[Any]]:
+    rows: list[list[Any]] = book.get_sheet_by_name(name).to_python(skip_empty_area=True)
+    return [row for row in rows if any(_plain(cell) is not None for cell in row)]
+
+
+def _chosen(source: str, cells: dict[str, list[list[Any]]], sheet: str | None) -> str:
+    filled = [name for name, rows in cells.items() if rows]
+    listed = ", ".join(map(repr, cells))
+    if sheet is not None:
+        if sheet not in cells:
+            raise ConfigError(f"{source} has no sheet {sheet!r}. Its sheets are {listed}.")
+        if sheet not in filled:
+            raise DataError(f"{source}, sheet {sheet!r} is empty.")
+        return sheet
+    if not filled:
+        raise DataError(f"{source} holds no filled sheet.")
+    if len(filled) > 1:
+        raise DataError(f"{source} has several sheets: {listed}. Say which with sheet='NAME'.")
+    return filled[0]
+
+
+def _padded(row: list[Any], width: int) -> list[Any]:
+    return [*row, *[None] * (width - len(row))]
+
+
+def _plain(cell: Any) -> Any:
+    """A cell as a value: nothing where it is empty, whole numbers as integers, dates as text."""
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return None
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return int(cell)
+    return cell if isinstance(cell, (str, int, float, bool)) else str(cell)

@@ -14,25 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.io.collect import Coded, collect_codes
 from majorant.io.columns import GOLD_ROLES
+from majorant.io.encode import Coded, collect_codes
 from majorant.io.faults import naming_faults
-from majorant.io.frames import kind_key
-from majorant.io.ids import distinct, first_per_item
+from majorant.io.names import Gold, distinct, first_per_item, found_again, match_labels
 from majorant.io.opening import open_table
 from majorant.io.options import MAX_CLASSES, ReadOptions
 from majorant.io.table import Table
 from majorant.io.values import decode, is_empty, is_vote, numbers_if_all
 from majorant.tabular import unguarded
 from majorant.votes import Note, Votes
-
-
-@dataclass(frozen=True, slots=True)
-class Gold:
-    """The gold value of each item that has one, by position in `items`, and where it came from."""
-
-    value_by_item: Mapping[int, Any]
-    notes: tuple[Note, ...] = ()
 
 
 def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
@@ -93,8 +84,7 @@ def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFi
 
 def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
     """The labels of items that `majorant ask` drew uniformly: experts and skipped items count as its design says."""
-    from majorant.io.answers import SKIPPED, count_answers
-    from majorant.io.tasks import read_answers
+    from majorant.io.tasks import SKIPPED, count_answers, read_answers
 
     answers, order = read_answers(Path(source)).answers, design["order"]
     counted = count_answers(answers, order, design["labels"], asked=design["asked"], experts=design["experts"])
@@ -109,7 +99,7 @@ def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
 
 def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
     """The gold labels of the items: matched by value, and by text where the types differ."""
-    found = _found_again(file.items, items)
+    found = found_again(file.items, items)
     unknown = [item for item, at in zip(file.items, found, strict=True) if at is None]
     if found and len(unknown) == len(found):
         known = f", e.g. {items[0]!r}" if len(items) else ""
@@ -137,47 +127,6 @@ def _gold_values(coded: Coded, no_vote: frozenset[str]) -> list[Any]:
         numbers = numbers_if_all([v for v in values if v is not None])
         values = [v if v is None else numbers.get(v, v) for v in values]
     return values
-
-
-def _positions(wanted: Sequence[Any], values: Iterable[Any]) -> list[int | None]:
-    """Where each wanted value stands among others: by kind and value, else by its text, the first that reads alike.
-
-    The others are looked at one by one, so that they need not fit into memory.
-
-    >>> _positions([1, "b", "2", None], ["1", "b", 2, 1])
-    [3, 1, 2, None]
-    """
-    exact: dict[Any, int | None] = dict.fromkeys(map(kind_key, wanted))
-    alike: dict[str, int | None] = dict.fromkeys(map(str, wanted))
-    for at, value in enumerate(values):
-        if kind_key(value) in exact:
-            exact[kind_key(value)] = at
-        text = str(value)
-        if text in alike and alike[text] is None:
-            alike[text] = at
-    found = (exact[kind_key(value)] for value in wanted)
-    return [alike[str(value)] if at is None else at for at, value in zip(found, wanted, strict=True)]
-
-
-def _found_again(wanted: Sequence[Any], values: Sequence[Any]) -> list[int | None]:
-    """The same; what is not there is looked for as it was before it was made safe for a spreadsheet.
-
-    >>> _found_again(["'=1", "'b"], ["=1", "b"])
-    [0, None]
-    """
-    found = _positions(wanted, values)
-    before = {n: unguarded(str(value)) for n, value in enumerate(wanted) if found[n] is None}
-    changed = [n for n, text in before.items() if text != str(wanted[n])]
-    if changed:
-        for n, at in zip(changed, _positions([before[n] for n in changed], values), strict=True):
-            found[n] = at
-    return found
-
-
-def match_labels(values: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
-    """Each gold value as the label that it means: itself, or the label that is written alike."""
-    matched = _found_again(values, labels)
-    return [value if at is None else labels[at] for value, at in zip(values, matched, strict=True)]
 
 
 @naming_faults

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from majorant.errors import ConfigError, MajorantError
-from majorant.io.formats.layout import DATA
-from majorant.io.joined import BETWEEN
-from majorant.io.json_values import loads
+from majorant.io.formats.base import DATA
 from majorant.io.opening import again, layout_of, open_rows
 from majorant.io.options import ReadOptions
+from majorant.io.reshape import BETWEEN, Wide
 from majorant.io.table import Column, Hashed, Objects, RowSource
-from majorant.io.wide import Wide
+from majorant.io.values import LONGEST, cell_values
 from majorant.votes import Account
 
 LEADING = (  # parts of names of columns that could tell the expert what others think
@@ -38,7 +37,14 @@ LEADING = (  # parts of names of columns that could tell the expert what others 
     ),
     *("worker", "annotator", "rater", "judge", "coder", "rating", "response", "correct", "agree", "status", "second"),
 )
-LONGEST = 100_000  # characters of one cell
+NO_VOTES: dict[str, Any] = {
+    **dict.fromkeys(("worker", "label", "gold", "status", "seconds"), ""),
+    "needed": ("item",),
+}  # of a table that tells of items alone
+TEXTS = (  # names of columns that hold what an item says, the likeliest first
+    *("text", "content", "prompt", "question", "userinput", "sentence", "document", "utterance", "message", "body"),
+    *("input", "query", "headline", "title", "tweet", "post", "review", "statement", "claim", "description", "rowdata"),
+)
 
 
 def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[str, list[Any]]:
@@ -86,29 +92,6 @@ def _collect(
                     value = values[n]
                     if value not in (None, "") and known.setdefault(column, value) != value:
                         dropped.add(column)
-
-
-def cell_values(column: Column, kind: str, most: int | None = None) -> list[Any]:
-    """The cells of a column as values, or the first of them."""
-    if isinstance(column, Objects):
-        return [None if code < 0 else column.values[code] for code in column.code_n[:most]]
-    array = column.values if isinstance(column, Hashed) else column
-    values = (array if most is None else array.slice(0, most)).to_pylist()
-    if kind == "json":
-        values = [value if value is None else loads(value) for value in values]
-    return [value[:LONGEST] if isinstance(value, str) else value for value in values]
-
-
-NO_VOTES: dict[str, Any] = {
-    **dict.fromkeys(("worker", "label", "gold", "status", "seconds"), ""),
-    "needed": ("item",),
-}  # of a table that tells of items alone
-
-
-TEXTS = (  # names of columns that hold what an item says, the likeliest first
-    *("text", "content", "prompt", "question", "userinput", "sentence", "document", "utterance", "message", "body"),
-    *("input", "query", "headline", "title", "tweet", "post", "review", "statement", "claim", "description", "rowdata"),
-)
 
 
 @dataclass(frozen=True, slots=True)

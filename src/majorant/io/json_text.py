@@ -9,18 +9,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from majorant.database import connect
+from majorant.database import batches, connect, literal, path_literal
 from majorant.errors import DataError
 from majorant.io.columns import Choice
 from majorant.io.faults import too_deep
 from majorant.io.files import File, as_utf8, temporary
 from majorant.io.formats import recognise
-from majorant.io.formats.base import Context, Format, Record
-from majorant.io.formats.layout import write_votes
-from majorant.io.formats.logs import Apart
-from majorant.io.json_values import loads
-from majorant.io.scan import batches, hashed_columns, literal, path_literal, wanted
-from majorant.io.table import Column, RowSource
+from majorant.io.formats.base import Apart, Context, Format, Record, write_votes
+from majorant.io.table import Column, RowSource, hashed_columns, wanted
+from majorant.io.values import loads
 
 LARGEST_OBJECT = 1 << 28
 LAID_OUT = "vote"  # what a row is called that was laid out from a record of another tool

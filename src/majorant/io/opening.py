@@ -1,4 +1,7 @@
-"""Anybody's votes, opened: a file, many files, standard input, a frame, columns or a list, all as one Table."""
+"""Anybody's votes, opened: a file, many files, standard input, a frame, columns or a list, all as one Table.
+
+A preview is a first look at it: what it was recognised as, which column was taken for what, its first rows.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +9,40 @@ import glob
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from majorant.errors import ConfigError, DataError
-from majorant.io.columns import VOTE_ROLES, Choice, find_roles
+from majorant.errors import ConfigError, DataError, MajorantError
+from majorant.io.columns import ALIASES, VOTE_ROLES, Choice, find_roles
 from majorant.io.delimited import open_delimited
-from majorant.io.excel import open_excel
 from majorant.io.faults import named_faults
 from majorant.io.files import File, find_files, identify, partitions, with_partitions
 from majorant.io.formats import cvat, inspect_log, recognise, recognise_table
-from majorant.io.formats.base import Format
-from majorant.io.formats.logs import Apart, told_apart
-from majorant.io.frames import open_frame
-from majorant.io.joined import join_items, joined_note, judged_subject, with_answers
+from majorant.io.formats.base import Apart, Format, told_apart
+from majorant.io.frames import open_excel, open_frame
 from majorant.io.json_text import open_json, open_votes
-from majorant.io.json_values import loads
-from majorant.io.options import ReadOptions
+from majorant.io.options import Reading, ReadOptions
 from majorant.io.parquet import open_parquet
-from majorant.io.several import split_labels
+from majorant.io.reshape import (
+    Wide,
+    detect_wide,
+    join_items,
+    joined_note,
+    judged_subject,
+    read_wide,
+    split_labels,
+    wide_parts,
+    with_answers,
+)
 from majorant.io.table import Column, NotCodedError, RowSource, Table, TableRows, column_length, from_row
-from majorant.io.wide import Wide, detect_wide, read_wide, wide_parts
+from majorant.io.values import cell_values, loads
 from majorant.votes import Note
 
 Layout = dict[str, int] | Wide
 FILE = "file"  # what a column is called that holds the name of the file, without its endings
+ROWS, LONGEST = 6, 160  # rows shown, and characters of a cell
 
 
 @contextmanager
@@ -317,3 +327,79 @@ def _coded_first(rows: RowSource, positions: Sequence[int], hashed: int) -> Iter
         if n_rows > done:
             yield [from_row(column, done) for column in columns] if done else columns
         done = max(done - n_rows, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a table looks like; where it cannot be understood yet, `trouble` says why, and the columns stand anyway."""
+
+    format: str
+    names: tuple[str, ...]
+    named: bool  # False: the file has no header, and columns are known by their positions
+    rows: tuple[tuple[str, ...], ...]
+    columns: dict[str, str]  # role -> column, as far as it is understood
+    workers: tuple[str, ...]  # the columns of workers, in a wide table
+    ignored: tuple[str, ...]
+    notes: tuple[Note, ...]
+    trouble: str
+
+
+def preview(source: Any, *, rows: int = ROWS, **reading: Unpack[Reading]) -> Preview:
+    """The first rows of a source, and how its columns are understood; `reading` is as for `read`.
+
+    >>> table = {"text": ["a", "b"], "annotator": ["w", "x"], "stars": [1, 0]}
+    >>> found = preview(table)
+    >>> found.names, found.rows[0], "the item or the label" in found.trouble
+    (('text', 'annotator', 'stars'), ('a', 'w', '1'), True)
+    >>> preview(table, item="text", label="stars").columns
+    {'item': 'text', 'worker': 'annotator', 'label': 'stars'}
+    """
+    how = ReadOptions.of(reading)
+    with named_faults(source), open_rows(source, how) as every:
+        first = every[0]
+        shown = _first_rows(first, rows)
+        form, names, named = first.format, first.names, first.named
+    try:
+        with open_table(source, how) as table:
+            workers = [name for name in names if name not in {*table.columns.values(), *table.ignored}]
+            return Preview(
+                format=table.format,
+                names=names,
+                named=named,
+                rows=shown,
+                columns=dict(table.columns),
+                workers=tuple(workers) if table.wide else (),
+                ignored=table.ignored,
+                notes=table.notes,
+                trouble="",
+            )
+    except MajorantError as error:
+        roles = _as_far(names, how.choice)
+        return Preview(
+            format=form, names=names, named=named, rows=shown, columns=roles, workers=(), ignored=(), notes=(),
+            trouble=str(error),
+        )  # fmt: skip
+
+
+def _as_far(names: Sequence[str], choice: Choice) -> dict[str, str]:
+    """The roles that can be told, where others cannot."""
+    found: dict[str, str] = {}
+    for role in () if choice.columns is not None else VOTE_ROLES:
+        alone = {other: "" for other in ALIASES if other != role}
+        named = {**alone, **({role: choice.named[role]} if role in choice.named else {})}
+        with suppress(MajorantError):
+            found |= {role: names[p] for role, p in find_roles(names, Choice(named=named, needed=()), "").items()}
+    return found
+
+
+def _first_rows(rows: RowSource, most: int) -> tuple[tuple[str, ...], ...]:
+    columns = next(iter(rows.stream(range(len(rows.names)), 0)), None)
+    if columns is None:
+        return ()
+    cells = [[_shown(value) for value in cell_values(column, rows.kind, most)] for column in columns]
+    return tuple(zip(*cells, strict=True))
+
+
+def _shown(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from majorant.database import connect
+from majorant.database import batches, connect, path_literal
 from majorant.errors import DataError
 from majorant.io.files import File
-from majorant.io.scan import batches, hashed_columns, path_literal, wanted
 from majorant.io.table import (
     Column,
     NotCodedError,
@@ -20,6 +19,8 @@ from majorant.io.table import (
     coded_column,
     column_length,
     dictionary_codes,
+    hashed_columns,
+    wanted,
 )
 from majorant.limits import beyond_fixed
 from majorant.threads import in_order, thread_count

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from majorant.errors import ConfigError, DataError, MajorantError
-from majorant.io.joined import values_of
-from majorant.io.json_values import loads
 from majorant.io.opening import again, open_rows, open_table
 from majorant.io.options import ReadOptions
-from majorant.io.values import is_empty, sort_labels
+from majorant.io.values import is_empty, loads, sort_labels, values_of
 
 TIES = frozenset(["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"])
 SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from majorant.votes import Note
 
 ArrowArray = Any  # pyarrow ships no types
+Known = Any  # an Arrow array, or a list of Python values where types differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class NotCodedError(Exception):
 
 
 Plain = ArrowArray | Objects
+
+
 Column = Plain | Hashed
 
 
@@ -134,3 +137,38 @@ def arrow_view(index_n: NDArray[np.intp]) -> ArrowArray:
     import pyarrow as pa
 
     return pa.Array.from_buffers(pa.int64(), len(index_n), [None, pa.py_buffer(index_n.astype(np.int64, copy=False))])
+
+
+def as_list(known: Known) -> list[Any]:
+    """The values as Python values."""
+    return [] if known is None else (known if isinstance(known, list) else known.to_pylist())
+
+
+def wanted(names: Sequence[str], hashed: int) -> str:
+    """The select list of some columns, the first `hashed` of which are text that comes with its hashes."""
+    hashes = (f"hash({name}), (hash({name} || '#') >> 32)::UINTEGER" for name in names[:hashed])
+    return ", ".join([*names, *hashes])
+
+
+def hashed_columns(arrays: Sequence[Any], n_columns: int) -> list[Column]:
+    """The columns of a batch that was asked for with `wanted`."""
+    columns: list[Column] = list(arrays[:n_columns])
+    for position, start in enumerate(range(n_columns, len(arrays), 2)):
+        key_n, check_n = numpy_view(arrays[start], np.uint64), numpy_view(arrays[start + 1], np.uint32)
+        columns[position] = Hashed(columns[position], key_n, check_n)
+    return columns
+
+
+def plain(array: ArrowArray) -> ArrowArray:
+    """One contiguous array without a dictionary, whose unused entries would turn into items nobody saw."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+        if isinstance(array, pa.ChunkedArray):
+            array = pa.concat_arrays(array.chunks)
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return array

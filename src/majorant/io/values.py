@@ -1,19 +1,30 @@
-"""What a value means: its type, whether it is empty, whether a status says that there is no vote."""
+"""What a value means: JSON text as values, its kind, whether it is empty, whether a status says there is a vote."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from decimal import Decimal
-from numbers import Complex, Real
+from numbers import Complex, Number, Real
 from typing import Any
 
-from majorant.io.frames import kind_key
-from majorant.io.json_values import loads
-from majorant.io.vocabulary import Known, as_list
+from majorant.io.table import (
+    Column,
+    Hashed,
+    Known,
+    Objects,
+    as_list,
+    plain,
+)
+from majorant.limits import limit
 from majorant.votes import Note
 
+MOST_DIGITS = 20  # those of 64 bits
+TEXT = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+BRACKETS = re.compile(r"[\[{]+|[\]}]+")
+LONGEST = 100_000  # characters of one cell
 NOT_AVAILABLE = frozenset(["na", "n/a", "none", "null", "nan"])
 VOTED = frozenset((
     "ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted",
@@ -28,6 +39,78 @@ NO_VOTE = frozenset((
 KIND_ORDER = {"bool": 0, "number": 1, "text": 2}
 LONGEST_NUMBER = 18  # digits of whole numbers that 64 bits hold
 SIXTY_FOUR_BITS = range(-(2**63), 2**64)
+
+
+class TooDeepError(RecursionError):
+    """A value nested deeper than the limit NESTING; versions of Python differ in how deep they go."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__(depth)
+        self.depth = depth
+
+
+def loads(text: str | bytes, **how: Any) -> Any:
+    """What `json.loads` returns; bare control signs in text are taken, and integers beyond 64 bits may be text.
+
+    >>> loads('["a\\tb", 12]'), loads("9" * 30)
+    (['a\\tb', 12], '999999999999999999999999999999')
+    """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    if text.count("[") + text.count("{") > limit("NESTING") and (depth := _depth(text)) > limit("NESTING"):
+        raise TooDeepError(depth)
+    return json.loads(text, strict=False, parse_int=_integer, **how)
+
+
+def _depth(text: str) -> int:
+    """How many lists and objects lie inside each other; brackets within texts do not count.
+
+    >>> _depth('[{"a": "[[["}, []]')
+    2
+    """
+    depth = deepest = 0
+    for run in BRACKETS.findall(TEXT.sub("", text)):
+        depth += len(run) if run[0] in "[{" else -len(run)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _integer(digits: str) -> Any:
+    """Python refuses to read thousands of digits."""
+    return int(digits) if len(digits) <= MOST_DIGITS else digits
+
+
+def values_of(column: Column) -> list[Any]:
+    """The values of a column."""
+    if isinstance(column, Objects):
+        return [None if code < 0 else column.values[code] for code in column.code_n.tolist()]
+    array = column.values if isinstance(column, Hashed) else column
+    values: list[Any] = plain(array).to_pylist()
+    return values
+
+
+def cell_values(column: Column, kind: str, most: int | None = None) -> list[Any]:
+    """The cells of a column as values, or the first of them."""
+    if isinstance(column, Objects):
+        return [None if code < 0 else column.values[code] for code in column.code_n[:most]]
+    array = column.values if isinstance(column, Hashed) else column
+    values = (array if most is None else array.slice(0, most)).to_pylist()
+    if kind == "json":
+        values = [value if value is None else loads(value) for value in values]
+    return [value[:LONGEST] if isinstance(value, str) else value for value in values]
+
+
+def kind_key(value: Any) -> tuple[str, Any]:
+    """What tells two values apart: their kind (truth value, number, text, other) and the value.
+
+    >>> kind_key(1) == kind_key(1.0), kind_key(1) == kind_key(True), kind_key(1) == kind_key("1")
+    (True, False, False)
+    """
+    if isinstance(value, bool):
+        return "bool", value
+    if isinstance(value, Number):
+        return "number", value
+    return ("text" if isinstance(value, str) else type(value).__name__), value
 
 
 def decode(known: Known, kind: str) -> list[Any]:

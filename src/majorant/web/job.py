@@ -39,7 +39,7 @@ def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What the file was recognised as, its columns and first rows."""
-    from majorant.io.preview import preview
+    from majorant.io.opening import preview
 
     tell("looking")
     return asdict(preview(job["file"], **job["settings"]))

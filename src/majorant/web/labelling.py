@@ -11,8 +11,7 @@ from typing import Any
 from majorant.errors import ConfigError
 from majorant.gold.design import Design
 from majorant.gold.question import Outcome
-from majorant.io.answers import CANNOT_TELL
-from majorant.io.tasks import KEYS, read_answers, relabelled_file, table_rows
+from majorant.io.tasks import CANNOT_TELL, KEYS, read_answers, relabelled_file, table_rows
 from majorant.output import write_files
 from majorant.web.job import DESIGN, ITEMS, TO_LABEL
 

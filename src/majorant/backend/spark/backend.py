@@ -1,30 +1,301 @@
-"""Votes in a Spark frame: blocks are the parts, and labels stay on the cluster.
+"""Votes in a Spark frame: packed blocks on the cluster are the parts, labels stay there, and what is small is here.
 
-Labels of votes in a Spark frame, as a frame: they are computed where the items are, when they are asked for.
+A pass sends a function out to the blocks and adds up what comes back, in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import gc
+import pickle
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from majorant.backend.base import Backend, LabelFiles, Part, Table, rows_alone
-from majorant.backend.spark.pack import PACKED, Places, blocks_of, brought, mapped, part_of
-from majorant.backend.spark.votes import SparkEngine, SparkVotes, ship
-from majorant.errors import ConfigError
+from majorant.backend.spark.pack import (
+    CHANGED,
+    PACKED,
+    Places,
+    as_list,
+    blocks_of,
+    brought,
+    is_here,
+    mapped,
+    packed_schema,
+    part_of,
+    votes_of,
+    without_gold,
+)
+from majorant.blocks import Rows, add_up
+from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import Fit
-from majorant.items import drawn_of_part
+from majorant.items import drawn_of_part, take_items
 from majorant.kernels import Block
 from majorant.limits import limit
 from majorant.output import Columns
-from majorant.votes import IntArray, Votes
+from majorant.values import FloatArray
+from majorant.votes import Account, IntArray, Votes
 
+T = TypeVar("T")
+TO_DRIVER = 1 << 28  # bytes of sums that may come to the driver at once; above, they are added up in two rounds
+SUM = "part int, total binary"
 PartTable = Callable[[Part, Fit], Columns]  # from some items and their part of a fit: the table of their labels
+LABELS = "labels.parquet"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparkEngine:
+    """The engine of votes in a Spark frame.
+
+    Sums are added block by block in the order of the blocks, so neither the number of executors nor a task that runs
+    again changes a digit.  Where there are many blocks and large sums, neighbours are added up on the cluster first.
+    """
+
+    blocks: Any  # a row for each block, as `pack` makes them: a Spark frame, or an Arrow table in the driver
+    places: Places
+    to_driver: int = TO_DRIVER
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(items, workers, classes)"""
+        return int(self.places.item_b[-1]), self.places.n_workers, self.places.n_classes
+
+    def map_sum(self, fn: Callable[[Block], T], *, gold: bool = False) -> T:
+        """The sum over blocks of what `fn` returns."""
+        n_blocks, (_, n_workers, n_classes) = len(self.places.part_b), self.shape
+        most = 8 * n_workers * n_classes**2 * n_blocks
+        if most <= self.to_driver or is_here(self.blocks):
+            return add_up(self.map_blocks(fn, gold=gold))
+        n_groups = max(1, min(n_blocks, round(n_blocks**0.5)))
+        total: T = add_up(_results(self._passed(fn, gold=gold), n_groups, self.places))
+        return total
+
+    def map_blocks(self, fn: Callable[[Block], T], *, gold: bool = False) -> Iterator[T]:
+        """What `fn` returns for each block, in the order of the items; with `gold`, blocks show their gold labels."""
+        yield from _results(self._passed(fn, gold=gold), None, self.places)
+
+    def rows(self, fn: Callable[[Block], FloatArray]) -> FloatArray:
+        """What `fn` says of each item, to be computed where the item is."""
+        return Rows(fn)  # type: ignore[return-value]
+
+    def _passed(self, fn: Callable[[Block], Any], *, gold: bool = False) -> Any:
+        """A frame with what `fn` returns for each block."""
+        sent = ship(self.blocks, partial(_call, fn, gold))
+        return mapped(self.blocks.select([*PACKED]), partial(run_pass, sent, self.places), SUM)
+
+
+def _call(fn: Callable[[Block], Any], gold: bool, block: Block) -> bytes:
+    return pickle.dumps(fn(block if gold else without_gold(block)), protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def ship(blocks: Any, fn: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
+    """A small function that, where the blocks are, gives `fn`: its parameters are broadcast, once to each executor."""
+    if is_here(blocks):
+        return lambda: fn
+    from pyspark import cloudpickle
+    from pyspark.sql.utils import is_remote
+
+    content = cloudpickle.dumps(fn)
+    if is_remote():  # Spark Connect has no broadcast of its own: the function travels with the plan
+        return partial(_unpickled, content)
+    return partial(_open, blocks.sparkSession.sparkContext.broadcast(content))
+
+
+def _open(broadcast: Any) -> Callable[..., Any]:
+    return _unpickled(broadcast.value)
+
+
+def _unpickled(content: bytes) -> Callable[..., Any]:
+    fn: Callable[..., Any] = pickle.loads(content)
+    _freeze()
+    return fn
+
+
+@cache
+def _freeze() -> None:
+    """On a worker, once: Spark looks for garbage after each task, for ten times as long as a pass over a block takes.
+
+    What was imported by now is none.
+    """
+    gc.freeze()
+
+
+def run_pass(sent: Callable[[], Callable[[Block], bytes]], places: Places, batches: Iterator[Any]) -> Iterator[Any]:
+    """On a worker: the result for each block of a partition."""
+    import pyarrow as pa
+
+    fn = None
+    for batch in batches:
+        fn = fn or sent()
+        for block in blocks_of(batch, places):
+            part, result = int(places.part_b[block.index]), fn(block)
+            yield pa.record_batch({"part": pa.array([part], pa.int32()), "total": pa.array([result], pa.binary())})
+
+
+def _results(frame: Any, n_groups: int | None, places: Places) -> Iterator[Any]:
+    """The results in the order of the blocks; with groups, the sums over runs of blocks, added up on the cluster."""
+    if n_groups is not None:
+        from pyspark.sql import functions as F
+
+        edges = [int(run[0]) for run in np.array_split(places.part_b, n_groups)][1:]
+        group = F.lit(0)
+        for number, edge in enumerate(edges, start=1):
+            group = F.when(F.col("part") >= edge, number).otherwise(group)
+        grouped = frame.withColumn("run", group).repartition(n_groups, "run").select("run", "part", "total")
+        frame = mapped(grouped, _add_runs, SUM)
+    table = brought(frame)
+    if table.num_rows != (len(places.part_b) if n_groups is None else n_groups):
+        raise DataError(CHANGED)  # a block has no votes left
+    order = np.argsort(table.column("part").to_numpy())
+    total = table.column("total")
+    for row in order.tolist():
+        yield pickle.loads(total[row].as_py())
+
+
+def _add_runs(batches: Iterator[Any]) -> Iterator[Any]:
+    """On a worker: the results of each run of blocks, added up in order."""
+    import pyarrow as pa
+
+    found: dict[int, list[tuple[int, bytes]]] = {}
+    for batch in batches:
+        for run, part, total in zip(*(batch.column(n).to_pylist() for n in ("run", "part", "total")), strict=True):
+            found.setdefault(run, []).append((part, total))
+    for parts in found.values():
+        parts.sort()
+        total = pickle.dumps(add_up(pickle.loads(content) for _, content in parts))
+        yield pa.record_batch({"part": pa.array([parts[0][0]], pa.int32()), "total": pa.array([total], pa.binary())})
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SparkVotes:
+    """Votes that stay on the cluster, or with the driver where they are few.
+
+    It answers to the names that estimators use of `Votes` when they are given an engine.  Items are known by their
+    codes, in the order of the blocks; their names are with their block.
+    """
+
+    blocks: Any  # a row for each block: a Spark frame, or an Arrow table in the driver
+    places: Places
+    session: Any
+    item_type: Any  # Spark's type of the items
+    workers: tuple[Hashable, ...]
+    labels: tuple[Hashable, ...]
+    n_votes: int
+    account: Account
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(items, workers, classes)"""
+        return int(self.places.item_b[-1]), len(self.workers), len(self.labels)
+
+    @property
+    def items(self) -> range:
+        """The codes of the items."""
+        return range(self.shape[0])
+
+    @property
+    def votes_i(self) -> Any:
+        """How many votes each item holds, to be computed where the items are."""
+        return Rows(votes_per_item)
+
+    @property
+    def gold_i(self) -> None:
+        """Models on the cluster take no class as known."""
+
+    @property
+    def slices(self) -> tuple[Hashable, ...]:
+        """Items in a frame are not sliced."""
+        return ()
+
+    @property
+    def slice_i(self) -> None:
+        """Items in a frame are not sliced."""
+
+    @property
+    def engine(self) -> SparkEngine:
+        """The engine that works on these blocks."""
+        return SparkEngine(self.blocks, self.places)
+
+    @property
+    def frame(self) -> Any:
+        """The blocks as a Spark frame, sent to the cluster if they are with the driver."""
+        if not is_here(self.blocks):
+            return self.blocks
+        return self.session.createDataFrame(self.blocks, packed_schema(self.item_type))
+
+    def take_items(self, item_p: IntArray) -> Votes:
+        """The votes of the chosen items, whose codes must rise, in the driver's memory."""
+        code_p = np.asarray(item_p, dtype=np.int64)
+        chosen = ship(self.blocks, partial(_chosen, code_p))
+        fields = "part int, items array<int>, workers array<int>, labels array<int>, gold array<int>"
+        names = f"array<{self.item_type.simpleString()}>"
+        packed = self.blocks.select([*PACKED, "names"])
+        taken = mapped(packed, partial(_take, chosen, self.places), f"{fields}, names {names}")
+        table = brought(taken).sort_by("part").combine_chunks()
+        item_n, worker_n, label_n, gold_i = (_flat(table, name) for name in ("items", "workers", "labels", "gold"))
+        return Votes.from_codes(
+            item_n,
+            worker_n,
+            label_n,
+            items=[name for part in table.column("names").to_pylist() for name in part],
+            workers=self.workers,
+            labels=self.labels,
+            account=self.account,
+            gold=gold_i if self.places.has_gold else None,
+        )
+
+    def close(self) -> None:
+        """Free what the executors hold."""
+        if not is_here(self.blocks):
+            self.blocks.unpersist()
+
+
+def votes_per_item(block: Any) -> Any:
+    """How many votes each item of a block holds."""
+    return np.diff(block.matrix.indptr)
+
+
+def _chosen(code_p: IntArray) -> IntArray:
+    return code_p
+
+
+def _take(sent: Any, places: Places, batches: Iterator[Any]) -> Iterator[Any]:
+    """On a worker: the votes of the chosen items of each block, items numbered as they were chosen."""
+    import pyarrow as pa
+
+    code_p = sent()()
+    for batch in batches:
+        for row, block in enumerate(blocks_of(batch, places)):
+            first, last = np.searchsorted(code_p, [block.start, block.stop])
+            if first == last and block.index > 0:  # the first block answers always, so that there is a table
+                continue
+            local_p = code_p[first:last] - block.start
+            votes = take_items(votes_of(block), local_p)
+            gold_i = np.full(len(local_p), -1) if votes.gold_i is None else votes.gold_i
+            lists = {
+                "items": votes.item_n + first,
+                "workers": votes.worker_n,
+                "labels": votes.label_n,
+                "gold": gold_i,
+            }
+            yield pa.record_batch(
+                {
+                    "part": pa.array([places.part_b[block.index]], pa.int32()),
+                    **{name: as_list(pa.array(array, pa.int32())) for name, array in lists.items()},
+                    "names": as_list(batch.column("names")[row].values.take(pa.array(local_p))),
+                }
+            )
+
+
+def _flat(table: Any, name: str) -> IntArray:
+    import pyarrow.compute as pc
+
+    found: IntArray = pc.list_flatten(table.column(name)).to_numpy()
+    return found
 
 
 def label_frame(votes: SparkVotes, fit: Fit, table: PartTable) -> Any:
@@ -72,10 +343,6 @@ def _kind(labels: tuple[Any, ...]) -> str:
         return "double"
     known = {str: "string", int: "int64", float: "double", bool: "bool"}
     return known.get(kinds.pop(), "string") if len(kinds) == 1 else "string"
-
-
-T = TypeVar("T")
-LABELS = "labels.parquet"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from majorant.backend import Part
 from majorant.errors import DataError
-from majorant.io.notes import LISTED
+from majorant.io.build import LISTED
 from majorant.io.table import arrow_view
 from majorant.kernels import Block
 from majorant.votes import Account, IntArray, Votes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.util
 import os
 import re
@@ -14,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from majorant.errors import ConfigError
+from majorant.backend.spark.pack import CHANGED
+from majorant.errors import ConfigError, DataError
 
 INSTALL = "pip install 'majorant[spark]'"
 LEAST_JAVA = 17
@@ -28,6 +30,8 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %m%n
 """
+NO_SPACE = "No space left on device"
+MORE_SPACE = "It sorts votes in its folder for temporary files: make room there, or name another by SPARK_LOCAL_DIRS."
 
 
 @contextlib.contextmanager
@@ -145,3 +149,31 @@ def _silent() -> Iterator[None]:
 def _no_start(master: str, error: Exception) -> ConfigError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return ConfigError(f"Spark did not start with master='{master}': {reason[:300]}")
+
+
+@contextlib.contextmanager
+def spark_errors() -> Iterator[None]:
+    """What Spark throws as an error of ours: its first line says what happened."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        yield
+    except AnalysisException as error:
+        raise DataError(f"Spark cannot read the votes: {_first_line(error)}") from None
+    except OSError as error:  # of PySpark itself, which keeps what it sends in a file; other files have errors of ours
+        if error.errno != errno.ENOSPC:
+            raise
+        raise ConfigError(f"Spark gave up: {NO_SPACE}. {MORE_SPACE}") from error
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark", "py4j")):
+            raise
+        if CHANGED in str(error):
+            raise DataError(CHANGED) from None
+        if NO_SPACE in str(error):
+            raise ConfigError(f"Spark gave up: {NO_SPACE}. {MORE_SPACE}") from error
+        raise ConfigError(f"Spark gave up: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:400]

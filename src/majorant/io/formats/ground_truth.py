@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from majorant.io.formats.base import Context, Format, Record, Vote, scalar_fields
-from majorant.io.json_values import loads
+from majorant.io.values import loads
 
 KINDS = ("worker", "object")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from majorant.errors import DataError
 from majorant.io.formats.base import Context, Format, Record, TableFormat, Vote, scalar_fields
-from majorant.io.json_values import loads
+from majorant.io.values import loads
 
 NO_ANSWER = "N"
 ZSTANDARD = 93  # a way of packing archives that Python reads from 3.14 on

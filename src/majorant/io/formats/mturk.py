@@ -11,7 +11,7 @@ from typing import Any
 
 from majorant.io.formats.base import TableFormat
 from majorant.io.formats.ground_truth import template_answers
-from majorant.io.json_values import loads
+from majorant.io.values import loads
 
 
 def _roles(names: Sequence[str]) -> Mapping[str, str]:

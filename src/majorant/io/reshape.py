@@ -1,11 +1,12 @@
-"""Wide tables: a row per item, a column per worker, turned into one entry per vote."""
+"""Tables that are not a row per vote, made so: a column per worker, items of two columns, several labels a cell."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -13,10 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
-from majorant.io.columns import ALIASES, ROW_NAMES, Choice, find_roles, means
-from majorant.io.frames import coded, plain
-from majorant.io.json_values import loads
-from majorant.io.table import Objects, Plain, RowSource, Table, TableRows, column_length, from_row, numpy_view
+from majorant.io.columns import ALIASES, JUDGES, ROW_NAMES, Choice, bare_word, find_roles, means
+from majorant.io.formats.base import TableFormat
+from majorant.io.frames import coded
+from majorant.io.table import (
+    Column,
+    Objects,
+    Plain,
+    RowSource,
+    Table,
+    TableRows,
+    column_length,
+    from_row,
+    numpy_view,
+    plain,
+)
+from majorant.io.values import loads, sort_labels, values_of
 from majorant.votes import Note
 
 SAMPLED_ROWS = 2_000
@@ -27,6 +40,12 @@ COVARIATES = frozenset((
     "weight", "height", "bmi", "length", "tokens", "cost", "latency", "comment", "comments", "note", "notes", "text",
     "prompt", "response", "input", "output", "url", "source", "category", "topic", "difficulty", "seed", "index",
 ))  # fmt: skip
+BETWEEN = " | "
+SUBJECT = frozenset(["model", "modelname", "system", "candidate", "provider"])
+SIGNS = ("|", ";", ",")
+MOST_LABELS = 1000
+YES, NO = "yes", "no"
+ABOUT = "label"  # what the column of labels is called among the slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,3 +360,194 @@ def _label_values(labels: NDArray[Any]) -> Plain:
         whole = all(isinstance(v, float) and v.is_integer() for v in values)
         return coded([int(v) for v in values] if whole else values, "matrix", "label")
     return pa.array(labels)
+
+
+def judged_subject(rows: RowSource, roles: dict[str, int], choice: Choice) -> int | None:
+    """The column of the model that is judged, where a judge labels an item once for each of several models.
+
+    It is looked for in the first rows, and only where neither the item nor the worker was named by the caller.
+    """
+    if (
+        {"item", "worker"} & choice.named.keys()
+        or not rows.again
+        or bare_word(rows.names[roles["worker"]]) not in JUDGES
+    ):
+        return None
+    free = [p for p in range(len(rows.names)) if p not in roles.values() and bare_word(rows.names[p]) in SUBJECT]
+    if len(free) != 1:
+        return None
+    seen: dict[tuple[Any, Any], Any] = {}
+    columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]], 0)), None)
+    for item, worker, subject in zip(*map(values_of, columns), strict=True) if columns is not None else ():
+        if seen.setdefault((item, worker), subject) != subject:
+            return free[0]
+    return None
+
+
+def join_items(rows: RowSource, positions: Sequence[int]) -> tuple[RowSource, int]:
+    """The rows with one more column, in which some columns are joined, and its position."""
+    name = " and ".join(rows.names[p] for p in positions)
+
+    def stream(wanted: Sequence[int], _: int) -> Iterator[list[Column]]:
+        own = [p for p in wanted if p < len(rows.names)]
+        for columns in rows.stream([*own, *positions], 0):
+            given = dict(zip(own, columns, strict=False))
+            joined = _join([values_of(column) for column in columns[len(own) :]], rows.kind)
+            yield [given.get(p, joined) for p in wanted]
+
+    return replace(rows, names=(*rows.names, name), stream=stream, coded=None), len(rows.names)
+
+
+def with_answers(rows: RowSource, label: int, tool: TableFormat) -> RowSource:
+    """The rows of a table whose cells of labels may hold JSON, with the answer in each."""
+
+    def said(cell: Any) -> Any:
+        if cell is None or tool.answer is None:
+            return cell
+        try:
+            answer = tool.answer(cell)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise DataError(
+                f"{rows.source}, column {rows.names[label]!r}: {cell[:60]!r} is no single answer ({error}). Export the "
+                "project as JSON, or give a table with a column per question."
+            ) from None
+        return answer if isinstance(answer, str) else json.dumps(answer)
+
+    def stream(wanted: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        import pyarrow as pa
+
+        for columns in rows.stream(wanted, hashed):
+            yield [
+                pa.array([said(cell) for cell in values_of(column)], pa.large_string()) if place == label else column
+                for place, column in zip(wanted, columns, strict=True)
+            ]
+
+    return replace(rows, stream=stream, coded=None)
+
+
+def joined_note(rows: RowSource, subject: int) -> Note:
+    """What was done, and how to undo it."""
+    name = rows.names[subject]
+    return Note(
+        "joined-items",
+        f"Judges label an item once per {name}, so an item is a question with its {name}. Otherwise say item='NAME'.",
+    )
+
+
+def _join(columns: Sequence[list[Any]], kind: str) -> Any:
+    import pyarrow as pa
+
+    def text(value: Any) -> str:
+        return str(loads(value)) if kind == "json" else str(value)
+
+    rows = zip(*columns, strict=True)
+    joined = [None if None in row else BETWEEN.join(map(text, row)) for row in rows]
+    if kind == "json":
+        joined = [None if one is None else json.dumps(one) for one in joined]
+    return pa.array(joined, pa.large_string())
+
+
+def labels_in(cell: Any) -> list[Any] | None:
+    """The labels in a cell, none where nothing stands: a list, a list written as JSON, or text with signs between.
+
+    >>> labels_in(["a", "b"]), labels_in('["a"]'), labels_in("a|b"), labels_in(""), labels_in([])
+    (['a', 'b'], ['a'], ['a', 'b'], None, [])
+    """
+    if isinstance(cell, list):
+        return cell
+    if cell is None or cell != cell or (isinstance(cell, str) and not cell.strip()):
+        return None
+    if not isinstance(cell, str):
+        return [cell]
+    if (found := written_list(cell)) is not None:
+        return found
+    sign = next((sign for sign in SIGNS if sign in cell), None)
+    return [cell.strip()] if sign is None else [part.strip() for part in cell.split(sign) if part.strip()]
+
+
+def written_list(text: str) -> list[Any] | None:
+    """A list written as JSON or as Python writes lists of text; None for any other text.
+
+    >>> written_list("['a', 'b']"), written_list("[a]")
+    (['a', 'b'], None)
+    """
+    if not re.fullmatch(r"\s*\[.*\]\s*", text, re.DOTALL):
+        return None
+    for candidate in (text, text.replace("'", '"')):
+        try:
+            found = loads(candidate)
+        except ValueError:
+            continue
+        return found if isinstance(found, list) else None
+    return None
+
+
+def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dict[str, int]]:
+    """The rows with one row for each label that anybody gave: item and label, worker, yes or no, and the label."""
+    if not rows.again:
+        raise ConfigError("several=True looks at the votes twice. Give a table, or write the votes to a file first.")
+    if "slice" in roles:
+        raise ConfigError("several=True gives a verdict for each label, so by= has no place. Leave it out.")
+    vocabulary = _vocabulary(rows, roles)
+    kept = [role for role in roles if role not in ("label", "gold")]
+    names = (*(rows.names[roles[role]] for role in kept), rows.names[roles["label"]], ABOUT, "gold")
+    found = {role: place for place, role in enumerate([*kept, "label", "slice"])}
+    if "gold" in roles:
+        found["gold"] = len(names) - 1
+    order = [roles[role] for role in kept] + [roles["label"]] + ([roles["gold"]] if "gold" in roles else [])
+
+    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
+        for columns in rows.stream(order, 0):
+            cells = dict(zip(kept, map(values_of, columns), strict=False))
+            chosen = [labels_in(_decoded(cell, rows.kind)) for cell in values_of(columns[len(kept)])]
+            gold = (
+                [labels_in(_decoded(cell, rows.kind)) for cell in values_of(columns[-1])] if "gold" in roles else None
+            )
+            yield _expanded(cells, chosen, gold, vocabulary, rows.kind, positions, kept)
+
+    spelt = f"{rows.format}, {len(vocabulary)} labels each yes or no"
+    return replace(rows, names=names, stream=stream, coded=None, format=spelt, kind="typed", unit="answer"), found
+
+
+def _vocabulary(rows: RowSource, roles: dict[str, int]) -> list[Any]:
+    found: dict[Any, None] = {}
+    for (column,) in rows.stream([roles["label"]], 0):
+        for cell in set(values_of(column)) if rows.kind != "typed" else values_of(column):
+            labels = labels_in(_decoded(cell, rows.kind)) or ()
+            if odd := [label for label in labels if isinstance(label, (dict, list))]:
+                raise DataError(
+                    f"{rows.source}: {str(odd[0])[:60]} among the labels of an item is no label. Give text or numbers."
+                )
+            found.update(dict.fromkeys(labels))
+        if len(found) > MOST_LABELS:
+            raise DataError(f"{rows.source}: more than {MOST_LABELS:,} different labels. Say which column with label=.")
+    return sort_labels(found)
+
+
+def _decoded(cell: Any, kind: str) -> Any:
+    return loads(cell) if kind == "json" and cell is not None else cell
+
+
+def _expanded(
+    cells: dict[str, list[Any]], chosen: list[list[Any] | None], gold: list[list[Any] | None] | None,
+    vocabulary: Sequence[Any], kind: str, positions: Sequence[int], kept: Sequence[str],
+) -> list[Column]:  # fmt: skip
+    import pyarrow as pa
+
+    columns: list[list[Any]] = [[] for _ in range(len(kept) + 3)]
+    for n, labels in enumerate(chosen):
+        truth = None if gold is None else gold[n]
+        for label in vocabulary:
+            for place, role in enumerate(kept):
+                value = _decoded(cells[role][n], kind)
+                columns[place].append(f"{value}{BETWEEN}{label}" if role == "item" and value is not None else value)
+            columns[-3].append(None if labels is None else YES if label in labels else NO)
+            columns[-2].append(str(label))
+            columns[-1].append(None if truth is None else YES if label in truth else NO)
+    wanted = [pa.array(_texts(columns[p]), pa.large_string()) for p in positions]
+    assert all(column_length(column) == len(columns[0]) for column in wanted)
+    return wanted
+
+
+def _texts(values: list[Any]) -> list[str | None]:
+    return [None if value is None else str(value) for value in values]
