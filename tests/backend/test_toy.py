@@ -9,7 +9,7 @@ import pytest
 import majorant as mj
 from majorant.backend import Backend, Part
 from majorant.blocks import in_memory
-from majorant.cli.backend import ENGINES
+from majorant.cli.source import ENGINES
 from majorant.items import take_items
 from majorant.output import votes_table, write_table
 from majorant.report.files import write_result

@@ -24,9 +24,9 @@ from majorant.gold.design import Design
 from majorant.report.html import live_map
 from majorant.simulate import simulate
 from majorant.web import runs as keeping
+from majorant.web import serve
 from majorant.web.app import application
 from majorant.web.runs import Runs
-from majorant.web.server import serve
 from majorant.wording import question_words
 from pictures import no_pictures
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import EngineChoice, Job, memory_options
-from majorant.cli.export import ENDINGS, export_option, export_text
 from majorant.cli.options import Grouped, as_flags, common_options, placed, spreadsheet_option, table_option
 from majorant.cli.progress import at_work
-from majorant.cli.source import Source, input_options
+from majorant.cli.source import DATASET, EngineChoice, Job, Source, input_options, memory_options
 
 if TYPE_CHECKING:
     from majorant.estimate.fit import Fit, Ties
     from majorant.output import Columns, Content
     from majorant.votes import Votes
+
+EXPORT_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}  # of the tools that import labels
+
+
+def export_option(what: str) -> Callable[[Any], Any]:
+    """The option --export, with what it does there."""
+    return click.option("--export", type=click.Choice([*EXPORT_ENDINGS]), help=what)
 
 
 @click.command(cls=Grouped)
@@ -79,7 +84,7 @@ def aggregate(
     if export is not None and spreadsheet:
         raise ConfigError("--export writes for a labelling tool, not for a spreadsheet: leave out --spreadsheet.")
     if export is not None and out == "labels.csv":
-        out = f"labels{ENDINGS[export]}"
+        out = f"labels{EXPORT_ENDINGS[export]}"
     write = partial(_write, out=out, spreadsheet=spreadsheet)
     if state is None:
         account, labels = _aggregate(source, engine, method, ties, out, seed, export, write)
@@ -171,3 +176,27 @@ def _write(
         print_table(table)
     else:
         write_files({Path(out): table, **(files or {})})
+
+
+def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source: Source) -> str:
+    """The labels as a file that a tool imports; of its own export, with the items' fields and the names of controls."""
+    from majorant.io.consensus import Consensus, Tool, control_of, item_fields
+    from majorant.io.consensus import export_text as text_of
+
+    file: Any = source.file[0] if len(source.file) == 1 else list(source.file)
+    found = [
+        Consensus(item, label, None if confidence != confidence else float(confidence))
+        for item, label, confidence in zip(table["item"], table["label"], table["confidence"], strict=True)
+    ]
+    public = source.file[0].startswith(DATASET) or source.file[0] == "-"
+    fields = {} if public else item_fields(file, item=source.options.item)
+    if not fields and getattr(votes, "text", None) is not None:
+        texts = votes.text([one.item for one in found])
+        fields = {str(one.item): {"text": text} for one, text in zip(found, texts, strict=True) if text is not None}
+    question, about = control_of(file) or (source.options.label or "label", "text")
+    return text_of(name, found, Tool(fields, labels, question, about))
+
+
+def export_path(folder: str, name: str) -> Path:
+    """Where the labels for a tool go in a folder of results."""
+    return Path(folder) / f"labels-for-{name}{EXPORT_ENDINGS[name]}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.backend import EngineChoice, Job, memory_options
 from majorant.cli.options import Grouped, as_flags, common_options, level_option
-from majorant.cli.source import Source, input_options
+from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options
 
 
 @click.command(cls=Grouped)

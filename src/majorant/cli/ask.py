@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import EngineChoice, Job, engine_options
 from majorant.cli.options import Grouped, common_options, level_option, placed, tolerance_option
 from majorant.cli.progress import at_work
-from majorant.cli.source import DATASET, Source, input_options
+from majorant.cli.source import DATASET, EngineChoice, Job, Source, engine_options, input_options
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:

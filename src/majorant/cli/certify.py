@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import EngineChoice, Job, memory_options
 from majorant.cli.options import Grouped, claim_option, common_options, level_option
 from majorant.cli.progress import at_work
-from majorant.cli.source import Source, input_options, say_notes
+from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options, say_notes
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.backend import EngineChoice, Job, engine_options, refuse_together
-from majorant.cli.export import export_option, export_path, export_text
+from majorant.cli.aggregate import export_option, export_path, export_text
 from majorant.cli.options import (
     Grouped,
     as_flags,
@@ -22,7 +21,7 @@ from majorant.cli.options import (
     tolerance_option,
 )
 from majorant.cli.progress import stages_of_check
-from majorant.cli.source import Source, input_options
+from majorant.cli.source import EngineChoice, Job, Source, engine_options, input_options, refuse_together
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ def serve(file: tuple[str, ...], port: int, no_browser: bool, memory: str, max_u
     the page keeps goes when the server ends (Ctrl-C).
     """
     from majorant.backend.budget import parse_memory, parse_size
-    from majorant.web.server import serve as serve_until_interrupted
+    from majorant.web import serve as serve_until_interrupted
 
     def say(address: str) -> None:
         click.echo(f"{address}\nOpen this address: it holds the key. Nothing leaves this machine. Ctrl-C ends it.")

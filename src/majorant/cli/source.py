@@ -1,20 +1,29 @@
-"""Where the votes come from: FILE and all that says how to read it."""
+"""Where the votes come from, FILE and all that says how to read it, and where a command works on them.
+
+That is in memory, from sorted files (--memory) or on a cluster (--engine).  A new engine is a class with `flag`,
+`refused` and `backend` like those here, and a line in ENGINES.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import click
 
 from majorant.cli.options import NONE, as_flags
-from majorant.cli.progress import row_counter
+from majorant.cli.progress import at_work, row_counter, stages
 from majorant.errors import ConfigError
 from majorant.threads import THREADS_VARIABLE
 
 if TYPE_CHECKING:
+    from majorant.backend import Backend
     from majorant.io.options import ReadOptions
     from majorant.votes import Account, Votes
 
@@ -23,6 +32,7 @@ ABOUT_FILE = """FILE is CSV, TSV, JSON, JSONL or Parquet, also .gz or .zst; or s
     or a pattern such as 'votes-*.csv'; or - for standard
     input; or data:NAME for a public data set (`majorant data list`)."""
 DATASET = "data:"  # before the name of a public data set, in place of a file
+MEMORY = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,190 @@ def say_notes(account: Account, *, quiet: bool) -> None:
 
     for note in () if quiet else account.notes:
         click.echo(f"Note     {as_flags(printable(note.text))}", err=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What is to be opened: the votes, where a table will go, a column to slice by, whether names are hidden."""
+
+    source: Source
+    out: str | None = None
+    by: str | None = None
+    masked: bool = False
+
+
+class EngineChoice(Protocol):
+    """Somewhere to work on votes."""
+
+    flag: ClassVar[str]  # what the user says for it, to be left out where something else needs all votes in memory
+    refused: ClassVar[Mapping[str, str]]  # options that do not go with it, and why
+
+    def backend(self, job: Job) -> AbstractContextManager[Backend]:
+        """The votes, read and ready."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """All votes in memory."""
+
+    flag: ClassVar[str] = ""
+    refused: ClassVar[Mapping[str, str]] = {}
+
+    @contextlib.contextmanager
+    def backend(self, job: Job) -> Iterator[Backend]:
+        """The votes as they are read."""
+        votes = job.source.read(by=job.by)  # before the rest is imported: a wrong table is told at once
+        from majorant.backend import MemoryBackend
+        from majorant.io.build import mask
+
+        yield MemoryBackend(mask(votes) if job.masked else votes)
+
+
+@dataclass(frozen=True, slots=True)
+class FromFiles:
+    """Votes that need not fit into memory: sorted into a folder, within a limit."""
+
+    memory: str
+    work: str | None
+    resume: bool
+    flag: ClassVar[str] = "--memory"
+    refused: ClassVar[Mapping[str, str]] = {}
+
+    @contextlib.contextmanager
+    def backend(self, job: Job) -> Iterator[Backend]:
+        """The sorted votes; a folder of our own lies beside the output, and goes if all went well."""
+        from majorant.backend.budget import parse_memory
+        from majorant.backend.files import FileBackend
+        from majorant.backend.prepare import clear, locked, prepare
+        from majorant.backend.store import MANIFEST, mask_stored
+
+        memory, source = parse_memory(self.memory), job.source
+        if source.file[0].startswith(DATASET):
+            raise ConfigError(f"{source.file[0]} fits into memory: leave out --memory.")
+        folder = Path(self.work) if self.work else _beside(job)
+        done = False
+        with locked(folder), stages(quiet=source.quiet) as (report, progress):
+            try:
+                options = replace(source.options, by=job.by)
+                stored = prepare(source.files, folder, options, memory=memory, resume=self.resume, report=report)
+                yield FileBackend(mask_stored(stored) if job.masked else stored, memory, report, progress)
+                done = True
+            finally:
+                if self.work is None and (done or not (folder / MANIFEST).exists()):
+                    clear(folder)
+                    _remove(folder)
+                elif not done and (folder / MANIFEST).exists():
+                    click.echo(f"The sorted votes stay in {folder}: go on with --resume, or remove it.", err=True)
+
+
+def _beside(job: Job) -> Path:
+    """A folder of our own whose name tells the source, so that --resume finds it."""
+    paths = "\n".join(str(Path(file).absolute()) for file in job.source.file)
+    place = Path.cwd() if job.out in (None, "-") else Path(str(job.out)).parent
+    return place / f".majorant-{hashlib.sha256(paths.encode()).hexdigest()[:12]}"
+
+
+def _remove(folder: Path) -> None:
+    (folder / "lock").unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # somebody else's file is in it
+        folder.rmdir()
+
+
+@dataclass(frozen=True, slots=True)
+class OnSpark:
+    """A Spark cluster."""
+
+    master: str
+    flag: ClassVar[str] = "--engine spark"
+    refused: ClassVar[Mapping[str, str]] = {
+        "by": "use --memory, or check each slice by itself",
+        "masked": "names are numbered in the order of the rows, and rows on Spark have none. Use --memory, or mask the "
+        "names in the table",
+    }
+
+    @contextlib.contextmanager
+    def backend(self, job: Job) -> Iterator[Backend]:
+        """The votes of the files as blocks on the cluster, which go at the end."""
+        from majorant.backend.spark.backend import SparkBackend
+        from majorant.backend.spark.reading import read_votes
+        from majorant.backend.spark.session import spark_errors, spark_session
+
+        source = job.source
+        if source.file[0].startswith(DATASET):
+            raise ConfigError(f"{source.file[0]} fits into memory: leave out --engine spark.")
+        with at_work("Spark", quiet=source.quiet), spark_session(self.master) as spark, spark_errors():
+            votes = read_votes(spark, source.file, source.options)
+            try:
+                yield SparkBackend(votes)
+            finally:
+                votes.close()
+
+
+ENGINES: dict[str, Callable[[str | None], EngineChoice]] = {  # by the word of --engine, from that of --master
+    MEMORY: lambda _: InMemory(),
+    "spark": lambda master: OnSpark(master or "local[*]"),
+}
+_FILES = (
+    click.option(
+        "--memory", metavar="SIZE", help="For votes larger than memory: work from files within this much, such as 2GB."
+    ),
+    click.option("--work", metavar="DIR", help="With --memory: keep the sorted votes in this folder."),
+    click.option(
+        "--resume", is_flag=True, help="With --memory: go on where a run was cut off, or use its sorted votes again."
+    ),
+)
+_ENGINE = (
+    click.option("--engine", metavar="|".join(ENGINES), default=MEMORY, show_default=True, help="Where to work."),
+    click.option(
+        "--master", metavar="URL", help="With --engine spark: Spark's master, local[2] for two cores here.  [local[*]]"
+    ),
+)
+
+
+def refuse_together(engine: EngineChoice, **options: Any) -> None:
+    """Refuse options that do not go with an engine."""
+    for name, why in engine.refused.items():
+        if options.get(name):
+            flag = "--mask" if name == "masked" else f"--{name} {options[name]}"
+            raise ConfigError(f"{flag} does not go with {engine.flag}: {why}.")
+
+
+def memory_options(command: Command) -> Command:
+    """Give a command --memory, --work and --resume; it receives where to work as `engine`."""
+    return _with_engine(command, _FILES)
+
+
+def engine_options(command: Command) -> Command:
+    """The same and --engine and --master."""
+    return _with_engine(command, (*_FILES, *_ENGINE))
+
+
+def _with_engine(command: Command, options: tuple[Callable[[Any], Any], ...]) -> Command:
+    def with_engine(**values: Any) -> Any:
+        chosen = [values.pop(name, None) for name in ("engine", "master", "memory", "work", "resume")]
+        return command(engine=_engine(*chosen), **values)
+
+    with_engine.__name__, with_engine.__doc__ = command.__name__, command.__doc__
+    with_engine.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    for option in reversed(options):
+        with_engine = option(with_engine)
+    return with_engine
+
+
+def _engine(name: str | None, master: str | None, memory: str | None, work: str | None, resume: bool) -> EngineChoice:
+    name = name or MEMORY
+    if name not in ENGINES:
+        raise ConfigError(f"--engine {name}: choose one of {', '.join(ENGINES)}.")
+    if name == MEMORY and master is not None:
+        raise ConfigError("--master goes with --engine spark.")
+    if memory is None:
+        if work is not None or resume:
+            raise ConfigError(f"{'--work' if work is not None else '--resume'} goes with --memory, such as 2GB.")
+        return ENGINES[name](master)
+    if name != MEMORY:
+        raise ConfigError(f"--memory works on this machine, --engine {name} on a cluster: choose one.")
+    return FromFiles(memory, work, resume)
 
 
 _INPUT_OPTIONS = (

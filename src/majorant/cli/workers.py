@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.backend import EngineChoice, Job, memory_options
 from majorant.cli.options import (
     Grouped,
     as_flags,
@@ -15,7 +14,7 @@ from majorant.cli.options import (
     table_option,
 )
 from majorant.cli.progress import at_work
-from majorant.cli.source import Source, input_options
+from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options
 from majorant.values import WORKER_METHOD
 
 

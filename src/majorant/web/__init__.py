@@ -1,1 +1,94 @@
-"""`majorant serve`: drop a file of votes into a page on this machine, see the answer, label a few items."""
+"""`majorant serve`: drop a file of votes into a page on this machine, see the answer, label a few items.
+
+It leaves nothing behind when it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import secrets
+import shutil
+import signal
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from majorant.errors import ConfigError
+
+HOST = "127.0.0.1"
+WAIT = 2  # seconds for answers under way when the server ends
+
+
+def serve(
+    files: Sequence[str], *, port: int, browser: bool, memory: int, limit: int, say: Callable[[str], None]
+) -> None:
+    """Serve until interrupted: `files` are kept from the start, `say` prints the address."""
+    try:
+        import python_multipart  # noqa: F401
+        import uvicorn
+
+        from majorant.web.app import application
+    except ImportError:
+        raise ConfigError(
+            "the page takes starlette, uvicorn and python-multipart: pip install 'majorant[web]'."
+        ) from None
+    from majorant.web.runs import Runs
+
+    token = secrets.token_urlsafe(24)
+    with _listening(port) as listener, _folder() as folder:
+        runs = Runs(folder, memory=memory)
+        try:
+            for file in files:
+                runs.add_local(Path(file).expanduser())
+            address = f"http://{HOST}:{listener.getsockname()[1]}/{token}/"
+            app = application(runs, token=token, port=listener.getsockname()[1], limit=limit)
+            config = uvicorn.Config(
+                app, log_level="error", access_log=False, server_header=False, lifespan="off", ws="none",
+                timeout_graceful_shutdown=WAIT,
+            )  # fmt: skip
+            say(address)
+            if browser:
+                webbrowser.open(address)
+            before = signal.signal(signal.SIGTERM, _interrupted)
+            try:
+                with contextlib.suppress(KeyboardInterrupt):
+                    uvicorn.Server(config).run(sockets=[listener])
+            finally:
+                signal.signal(signal.SIGTERM, before)
+        finally:
+            runs.close()
+
+
+def _interrupted(*_: Any) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    """A socket that this machine alone can reach; port 0 is any that is free."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, port))
+        except OSError as error:
+            if error.errno == errno.EACCES:
+                raise ConfigError(f"port {port} is not for everybody: choose one from 1024 on.") from None
+            raise ConfigError(
+                f"port {port} is in use by another program. Choose another port, or none: one that is free is found."
+            ) from None
+        listener.listen(128)
+        yield listener
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder that its owner alone can read; it goes at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="majorant-serve-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

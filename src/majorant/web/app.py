@@ -82,13 +82,13 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
     """The whole server: nobody gets in without the token, or by another name than this machine's own."""
     base = f"/{token}"
 
-    def page(name: str, status: int = 200, **more: Any) -> HTMLResponse:
+    def page(name: str, status: int = 200, *, with_map: bool = False, **more: Any) -> HTMLResponse:
         """A page from its template."""
-        text = _environment().get_template(name).render(base=base, **more)
+        text = _environment().get_template(name).render(base=base, with_map=with_map, **more)
         return HTMLResponse(text, status_code=status)
 
     def refused(message: str, status: int) -> HTMLResponse:
-        return page("refused.html.j2", status, message=message, files=len(runs.all()))
+        return page("layout.html.j2", status, message=message, files=len(runs.all()))
 
     def back(place: str = "/") -> RedirectResponse:
         return RedirectResponse(base + place, status_code=303)
@@ -100,9 +100,8 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         return kept
 
     def home(request: Request) -> Response:  # noqa: ARG001
-        return page(
-            "home.html.j2", files=[_row(kept) for kept in runs.all()], limit=limit, limit_words=size_words(limit)
-        )
+        files = [_row(kept) for kept in runs.all()]
+        return page("home.html.j2", with_map=not files, files=files, limit=limit, limit_words=size_words(limit))
 
     async def upload(request: Request) -> Response:
         added = []
@@ -120,7 +119,8 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         if kept.busy:
             return page("running.html.j2", kept=kept, **_progress(kept))
         if kept.state == "done" and kept.facts is not None:
-            return page("answer.html.j2", kept=kept, **_answer(kept))
+            with_map = kept.facts["live_map"] is not None
+            return page("answer.html.j2", with_map=with_map, kept=kept, **_answer(kept))
         return columns(request)
 
     def columns(request: Request) -> Response:
