@@ -18,7 +18,12 @@ settings.register_profile("explore", deadline=None, max_examples=2_000)
 
 
 def pytest_configure(config):
-    """A run that takes the long tests too draws as much as they say."""
+    """A run that takes the long tests too draws as much as they say.
+
+    Cores are for processes here (-n): a BLAS that waits in a loop for a core which is never free takes up to 15 times
+    as long.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sizes.LONG = config.option.markexpr != "not long"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed" if sizes.LONG else "quick"))
 
