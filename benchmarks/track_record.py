@@ -23,7 +23,7 @@ from majorant.answer.difference import compare_fits, gold_lead
 from majorant.backend import MemoryBackend
 from majorant.certify.certificate import Claim
 from majorant.certify.gold import claim_from_cells
-from majorant.claims import gather
+from majorant.claims import claim_inputs
 from majorant.items import take_items
 from majorant.pipeline import Result
 from majorant.votes import Votes
@@ -88,7 +88,7 @@ def checks(name: str, votes: Votes, seed: int = 0) -> Iterator[Row]:
     votes = take_items(votes, known) if len(known) < len(votes.items) else votes
     assert votes.gold_i is not None
     some = np.random.default_rng(seed).permutation(len(votes.items)) < SOME
-    cells = gather(MemoryBackend(votes), rng=np.random.default_rng(seed)).gold
+    cells = claim_inputs(MemoryBackend(votes), rng=np.random.default_rng(seed)).gold
     whole = None if cells is None else claim_from_cells(cells, votes.labels, level=0.95)
     given = {"none": None, str(SOME): np.where(some, votes.gold_i, -1), "all": votes.gold_i}
     for gold, gold_i in given.items():

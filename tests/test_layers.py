@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "estimate": "theory io votes tally blocks kernels items atomic",
     "certify": "theory tally estimate.fit estimate.squarem votes items",
     "gold": "blocks io kernels items output backend tally estimate votes",
-    "answer": "certify gold estimate io items tally votes theory kernels blocks backend",
+    "answer": "certify claims gold estimate io items tally votes theory kernels blocks backend",
     "plan": "theory certify estimate io votes",
     "claims": "backend certify estimate io kernels items tally votes",
     "slices": "backend certify claims items tally votes",

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.answer.answer import FIRST_BATCH
+from majorant.answer.choice import AUTO, member_fits, rule_fit
 from majorant.answer.combine import COMBINATION
 from majorant.backend import Backend, as_backend
 from majorant.errors import ConfigError
@@ -17,7 +18,6 @@ from majorant.gold.design import Design
 from majorant.gold.draw import draw_accuracy, draw_close_calls, draw_correction, draw_rules
 from majorant.io import Reading
 from majorant.io.tasks import ExpertAnswer
-from majorant.pipeline import AUTO, member_fits, rule_fit
 from majorant.values import LEVEL, TOLERANCE, as_level, as_seed
 
 BETWEEN = ("majority", AUTO)

@@ -108,9 +108,19 @@ def claim_inputs(backend: Countable, *, rng: np.random.Generator, counts: Counts
     )
 
 
-def sample(backend: Countable, *, rng: np.random.Generator) -> Votes:
-    """The votes that claims about workers look at, in memory."""
-    return votes_of_items(backend, sample_codes(backend, backend.votes_by_worker(), rng=rng))
+class Sample(NamedTuple):
+    """Votes in memory: of all items, or of a random sample of them."""
+
+    votes: Votes
+    item_p: IntArray | None = None  # the codes of the items, None for all
+
+
+def whole_or_sample(backend: Countable, *, rng: np.random.Generator) -> Sample:
+    """All votes where they are in memory; else those that claims about workers look at, taken into memory."""
+    if backend.whole is not None:
+        return Sample(backend.whole)
+    item_p = sample_codes(backend, backend.votes_by_worker(), rng=rng)
+    return Sample(votes_of_items(backend, item_p), item_p)
 
 
 def sample_codes(backend: Countable, votes_jl: NDArray[np.int64], *, rng: np.random.Generator) -> IntArray | None:

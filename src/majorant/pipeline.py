@@ -6,10 +6,10 @@ memory what does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -17,8 +17,20 @@ from majorant.agreement import Agreement
 from majorant.agreement.measure import agreement_from, resampling
 from majorant.answer.answer import Answer, model_of, weigh
 from majorant.answer.calibrate import Labels, calibrate
-from majorant.answer.choice import MAJORITY, Alternative, Decision, compare, decide, fit_rule, seed_of_fits, with_fit
-from majorant.answer.combine import COMBINATION, combined_fit, unsuited
+from majorant.answer.choice import (
+    AUTO,
+    MAJORITY,
+    Alternative,
+    Decision,
+    compare,
+    corrected_by,
+    decide,
+    fit_rule,
+    rival_of,
+    seed_of_fits,
+    with_fit,
+)
+from majorant.answer.combine import COMBINATION, combined_fit, fit_everywhere, fit_method
 from majorant.answer.difference import GoldAccuracy, difference, expected_gain, gold_accuracy, gold_lead
 from majorant.answer.labels import LabelChanges, outcome
 from majorant.answer.map import MapPanel, data_map
@@ -30,21 +42,16 @@ from majorant.certify.anonymous import anonymous_claim, as_histograms
 from majorant.certify.certificate import Certificate, Claim
 from majorant.claims import (
     Certification,
-    ClaimInputs,
     Counts,
+    Sample,
     certification_from,
     claim_inputs,
-    sample,
-    sample_codes,
-    votes_of_items,
+    whole_or_sample,
 )
-from majorant.errors import DataError
-from majorant.estimate import Fit, estimator_named, method_named
-from majorant.gold.correction import CORRECTED, CorrectedRule, corrected_fit
-from majorant.gold.design import Design, Recognised, recognise
-from majorant.gold.draw import WHOLE_ORDER, item_names, planned_labels, votes_digest
+from majorant.estimate import Fit, method_named
+from majorant.gold.design import Recognised, recognise
+from majorant.gold.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
 from majorant.gold.question import Outcome
-from majorant.gold.race import Race
 from majorant.io import Reading
 from majorant.limits import refuse_size
 from majorant.plan import Plan
@@ -53,21 +60,10 @@ from majorant.slices import Slice, certify_slices, refuse_slices
 from majorant.tabular import Records
 from majorant.tally import Tally, two_class_histograms
 from majorant.tally import tally as count
-from majorant.values import (
-    LEVEL,
-    TARGET,
-    TOLERANCE,
-    WORKER_METHOD,
-    Estimate,
-    FloatArray,
-    as_generator,
-    as_level,
-    as_seed,
-)
+from majorant.values import LEVEL, TARGET, TOLERANCE, WORKER_METHOD, Estimate, as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
 from majorant.wording import NO_ACCURACY
 
-AUTO = "auto"
 STAGES = ("counting", "testing", "comparing", "judging", "measuring")  # of `check`, in their order
 Stage = Callable[[str], None]
 
@@ -190,221 +186,183 @@ def check(
     >>> result.tally.votes_i.sum(), result.majority.method
     (np.int64(600), 'majority')
     """
-    if labelled is None:
-        labelled = recognise(reading.get("gold_file"))
-    if labelled is not None and not labelled.sample and reading.get("gold_file") is not None:
-        reading["gold_file"] = None
-    backend, stage = as_backend(votes, **reading), stage or nobody
-    seed = as_seed(rng)
-    as_level(level)
-    refuse_size(*backend.votes.shape, backend.votes.n_votes)
-    refuse_slices(len(backend.votes.slices))
-    if method is not None:
-        method = method_named(method, beside=[COMBINATION])
-        backend.refuse(method)
-    if labelled is not None:
-        labelled.design.refuse_other_votes(votes_digest(backend))
-    stage("counting")
-    near = _near(backend)
-    counts = _counts(near)
+    labelled = labelled or recognise(reading.get("gold_file"))
+    if labelled is not None and not labelled.sample:
+        reading.pop("gold_file", None)
+    backend = as_backend(votes, **reading)
+    settings = _Settings(
+        seed=as_seed(rng),
+        level=as_level(level),
+        method=None if method is None else method_named(method, beside=[COMBINATION]),
+        tolerance=tolerance,
+        labelled=labelled,
+        stage=stage or nobody,
+    )
+    _refuse(backend, settings)
+    settings.stage("counting")
+    near, seed = _near(backend), settings.seed
+    counts = Counts(near.patterns(), near.votes_by_worker())
     if early is not None and near.whole is None and backend.votes.shape[2] == 2:
         early(anonymous_claim(as_histograms(two_class_histograms(counts.patterns)), level, as_generator(seed)))
-    chosen = _choose(
-        near,
-        level=level,
-        seed=seed,
-        method=method,
-        tolerance=tolerance,
-        counts=counts,
-        labelled=labelled,
-        stage=stage,
-    )
-    votes, item_p, certification, answer = chosen.votes, chosen.item_p, chosen.certification, chosen.answer
-    stage("judging")
-    labels = calibrate(votes, chosen.rule_here, rng=seed, refit=chosen.refit)
-    here = backend if item_p is not None else MemoryBackend(votes)  # where the fits are
-    known = _worker_fit(here, chosen, method, seed)
-    workers = assess_workers(here, known, votes, item_p, level=level)
-    gold = gold_accuracy(votes, chosen.majority, level=level)
-    stage("measuring")
+    chosen = _choose(near, settings, counts)
+    rules, rule, certificate = chosen.rules, chosen.rule, chosen.certification.certificate
+    settings.stage("judging")
+    known = rules.votes
+    labels = calibrate(known, rule.here, rng=seed, refit=rule.refit)
+    worker_fit = _worker_fit(rules, settings)
+    workers = assess_workers(rules.backend, worker_fit, known, rules.item_p, level=level)
+    settings.stage("measuring")
     return Result(
         backend=backend,
-        votes=votes,
-        tally=count(votes),
+        votes=known,
+        tally=count(known),
         counts=counts,
-        agreement=agreement_from(counts.patterns, votes, resampling(seed, level=level)),
-        certification=certification,
-        majority=chosen.majority,
-        decision=chosen.decision,
-        answer=answer,
+        agreement=agreement_from(counts.patterns, known, resampling(seed, level=level)),
+        certification=chosen.certification,
+        majority=rules.majority.here,
+        decision=rules.decision,
+        answer=chosen.answer,
         labels=labels,
-        fit=chosen.fit,
-        outcome=outcome(here, chosen.other),
-        worker_fit=known,
+        fit=rule.everywhere,
+        outcome=outcome(rules.backend, rules.other.everywhere),
+        worker_fit=worker_fit,
         workers=workers,
-        reviewed=_reviewed(backend, chosen, labels, workers),
-        removal=removal(votes, labels.fit, workers, chosen.refit) if item_p is None else None,
-        plan=_plan(votes, certification.certificate, target, level),
+        reviewed=_reviewed(rules, rule, labels, workers),
+        removal=removal(known, labels.fit, workers, rule.refit) if rules.item_p is None else None,
+        plan=_plan(known, certificate, target, level),
         slices=certify_slices(backend, level=level, rng=seed),
-        path=decision_path(certification.certificate),
-        comparison=compare(votes, level=level, rng=seed) if compare_all else Records(),
-        gold=gold,
+        path=decision_path(certificate),
+        comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
+        gold=gold_accuracy(known, rules.majority.here, level=level),
         level=level,
         tolerance=tolerance,
         seed=seed,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    """What a run was asked for: what all of its steps share."""
+
+    seed: int
+    level: float = LEVEL
+    method: str | None = None  # overrules the choice
+    tolerance: float = TOLERANCE
+    labelled: Recognised | None = None  # an expert's labels, with the design that drew them
+    stage: Stage = nobody
+
+
+def _refuse(backend: Backend, settings: _Settings) -> None:
+    """Refuse what cannot be done, before any work: votes that are too many, a method, labels of other votes."""
+    refuse_size(*backend.votes.shape, backend.votes.n_votes)
+    refuse_slices(len(backend.votes.slices))
+    if settings.method is not None:
+        backend.refuse(settings.method)
+    if settings.labelled is not None:
+        settings.labelled.design.refuse_other_votes(votes_digest(backend))
+
+
+def _near(backend: Backend) -> Backend:
+    """The votes in memory, where that takes less time than going to them again and again."""
+    if backend.whole is not None or backend.votes.n_votes > backend.at_hand:
+        return backend
+    return MemoryBackend(backend.take(np.arange(backend.votes.shape[0])))
+
+
+class _Rule(NamedTuple):
+    """A rule on all items, on the votes that are in memory, and how it is fitted to others."""
+
+    everywhere: Fit
+    here: Fit
+    refit: Callable[[Votes], Fit]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _Chosen:
+class _Rules:
+    """Majority vote and the rule that is compared with it."""
+
+    votes: Votes  # from which they were learned
+    item_p: IntArray | None  # the codes of their items, None where they are all
+    backend: Backend  # where their fits to all items lie
+    majority: _Rule
+    other: _Rule
+    decision: Decision  # where the other comes from
+    members: Mapping[str, Fit]  # of the combination, on all items
+
+
+class _Chosen(NamedTuple):
     """The answer, and what it was made from."""
 
-    votes: Votes  # from which the rules were learned
-    item_p: IntArray | None  # the codes of their items, None where they are all
     certification: Certification
-    majority: Fit  # of `votes`
-    decision: Decision  # the rule that was compared with majority vote
-    other: Fit  # that rule on all items
-    members: Mapping[str, Fit]  # of the combination, on all items
-    fit: Fit  # the rule whose labels are written, on all items
-    rule_here: Fit  # the same on `votes`
-    refit: Callable[[Votes], Fit]
+    rules: _Rules
     answer: Answer
 
+    @property
+    def rule(self) -> _Rule:
+        """The rule whose labels are written."""
+        return self.rules.majority if self.answer.rule == MAJORITY else self.rules.other
 
-def _choose(
-    backend: Backend,
-    *,
-    level: float = LEVEL,
-    seed: int,
-    method: str | None = None,
-    tolerance: float = TOLERANCE,
-    counts: Counts | None = None,
-    labelled: Recognised | None = None,
-    stage: Stage = nobody,
-) -> _Chosen:
+
+def _choose(backend: Backend, settings: _Settings, counts: Counts | None = None) -> _Chosen:
     """Certify majority vote, find the rule to compare it with, and weigh the two."""
-    expert = None if labelled is None else labelled.outcome
+    level, seed, tolerance, labelled = settings.level, settings.seed, settings.tolerance, settings.labelled
+    settings.stage("testing")
     generator = as_generator(seed)
-    stage("testing")
     inputs = claim_inputs(backend, rng=generator, counts=counts)
     certification = certification_from(inputs, level=level, rng=generator)
-    votes, item_p = _learned_from(backend, inputs)
-    stage("comparing")
-    majority = aggregate(votes, MAJORITY)
-    rival = _rival(expert) if method is None and expert is not None else method
-    decision = decide(votes, majority, level=level, rng=seed, method=rival)
-    refit: Callable[[Votes], Fit] = partial(fit_rule, decision.method, seed=seed, starts=decision.members)
-    if item_p is None:  # all votes are in memory by now, wherever they came from
-        backend, other, everywhere, members = MemoryBackend(votes), decision.fit, majority, decision.members
-    else:
-        (other, members), everywhere = _fit_elsewhere(backend, decision, votes, seed), backend.fit(MAJORITY, seed)
-    if labelled is not None and method is None and _adopts(labelled):
-        refit, other = partial(_corrected, labelled.design), _frozen_correction(backend, labelled.design)
-        decision = with_fit(decision, majority, other if item_p is None else fit_of_items(backend, other, item_p))
-    elif (
-        labelled is not None and method is None and backend.votes.shape[0] <= WHOLE_ORDER
-    ):  # of more the names are many
-        _refuse_other_labels(backend, labelled.design, {MAJORITY: everywhere, other.method: other})
-    apart, expected = difference(backend, other), expected_gain(majority, *decision.expectation)
-    gold = gold_lead(backend, other, apart, alpha=(1 - level) / decision.n_rivals)
-    rules = {MAJORITY: everywhere, other.method: other}
-    model = model_of(certification.certificate, expected, apart.stake)
-    found = weigh(
+    settings.stage("comparing")
+    expert = None if labelled is None else labelled.outcome
+    rules = _rules(backend, Sample(inputs.sample, inputs.item_p), settings, expert)
+    decision, other = rules.decision, rules.other.everywhere
+    apart = difference(rules.backend, other)
+    expected = expected_gain(rules.majority.here, *decision.expectation)
+    both = {MAJORITY: rules.majority.everywhere, other.method: other}
+    answer = weigh(
         other=other.method,
         apart=apart,
-        model=model,
+        model=model_of(certification.certificate, expected, apart.stake),
         expected=expected,
-        gold=gold,
+        gold=gold_lead(rules.backend, other, apart, alpha=(1 - level) / decision.n_rivals),
         tolerance=tolerance,
         level=level,
-        planned=partial(planned_labels, backend, rules, seed=seed, tolerance=tolerance, level=level),
+        planned=partial(planned_labels, rules.backend, both, seed=seed, tolerance=tolerance, level=level),
         expert=expert,
         design=None if labelled is None else str(labelled.path),
-        asked_for=method is not None,
+        asked_for=settings.method is not None,
         source=backend.votes.account.source,
     )
-    keep = found.rule == MAJORITY
-    return _Chosen(
+    return _Chosen(certification, rules, answer)
+
+
+def _rules(backend: Backend, sample: Sample, settings: _Settings, expert: Outcome | None) -> _Rules:
+    """Fit majority vote and the rule that the user, an expert's labels, gold or the votes name."""
+    votes, item_p = sample if backend.whole is None else Sample(backend.whole)
+    seed, by_design = settings.seed, settings.labelled if settings.method is None else None
+    rival = settings.method if by_design is None or expert is None else rival_of(expert)
+    majority = fit_method(MAJORITY, votes, seed)
+    decision = decide(votes, majority, level=settings.level, rng=seed, method=rival)
+    refit: Callable[[Votes], Fit] = partial(fit_rule, decision.method, seed=seed, starts=decision.members)
+    if item_p is None:  # all votes are in memory by now, wherever they came from
+        backend, everywhere, other, members = MemoryBackend(votes), majority, decision.fit, decision.members
+    else:
+        everywhere = backend.fit(MAJORITY, seed)
+        other, members = _fit_elsewhere(backend, decision, votes, seed)
+    if by_design is not None and expert is not None and expert.adopted:
+        refit = partial(corrected_by, by_design.design)
+        other = corrected_by(by_design.design, backend)
+        refuse_other_labels(backend, by_design.design, {other.method: other})
+        decision = with_fit(decision, majority, other if item_p is None else fit_of_items(backend, other, item_p))
+    elif by_design is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # of more the names are many
+        refuse_other_labels(backend, by_design.design, {MAJORITY: everywhere, other.method: other})
+    return _Rules(
         votes=votes,
         item_p=item_p,
-        certification=certification,
-        majority=majority,
+        backend=backend,
+        majority=_Rule(everywhere, majority, partial(fit_rule, MAJORITY, seed=seed)),
+        other=_Rule(other, decision.fit, refit),
         decision=decision,
-        other=other,
         members=members,
-        fit=everywhere if keep else other,
-        rule_here=majority if keep else decision.fit,
-        refit=partial(fit_rule, MAJORITY, seed=seed) if keep else refit,
-        answer=found,
     )
-
-
-def _adopts(labelled: Recognised) -> bool:
-    """Whether labels show that a correction learned from others is better than the rule that it corrects."""
-    return labelled.outcome.kind == CorrectedRule.kind and labelled.outcome.verdict == "better"
-
-
-def _corrected(design: Design, votes: Votes) -> Fit:
-    """The corrected rule of a design on votes in memory, its models fitted as they were when it was learned."""
-    question, backend = design.question, MemoryBackend(votes)
-    assert isinstance(question, CorrectedRule)
-    return corrected_fit(backend, member_fits(backend, question.members, design.seed), question.correction)
-
-
-def _frozen_correction(backend: Backend, design: Design) -> Fit:
-    """The same on the votes of the design, wherever they lie; the labels must be those that the design froze."""
-    question = design.question
-    assert isinstance(question, CorrectedRule)
-    for method in question.members:
-        backend.refuse(method)
-    fits = member_fits(backend, question.members, design.seed)
-    if tuple(fits) != question.members:
-        raise DataError(f"The correction reweighs {', '.join(question.members)}, and these votes bear not all of them.")
-    fit = corrected_fit(backend, fits, question.correction)
-    _refuse_other_labels(backend, design, {CORRECTED: fit})
-    return fit
-
-
-def _refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit]) -> None:
-    """Refuse rules that give the items of a design other labels than those that the design froze."""
-    question = design.question
-    race = question.race if isinstance(question, CorrectedRule) else question
-    if not isinstance(race, Race):
-        return
-    for rule in set(race.rules) & set(fits):
-        if not race.is_given_by(rule, item_rows(backend, fits[rule], design.order)):
-            raise DataError(
-                f"{rule} gives other labels now than those that the design froze, so what the expert's labels show "
-                "does not hold for them. Use the version of majorant, and the seed, with which it was asked."
-            )
-
-
-def item_rows(backend: Backend, fit: Fit, names: Sequence[Any]) -> FloatArray:
-    """What a fit believes of the items of these names, in their order."""
-    n_items = backend.votes.shape[0]
-    place = {str(name): item for item, name in enumerate(item_names(backend, np.arange(n_items)))}
-    return np.asarray(fit_of_items(backend, fit, np.array([place[str(name)] for name in names], np.int64)).posterior)
-
-
-def _rival(expert: Outcome) -> str | None:
-    """The rule that labels drawn by design compare with majority vote: the leader, or the last that was compared."""
-    if expert.kind != "rules" or expert.rules[0] != MAJORITY:
-        return None
-    return expert.leader if expert.leader != MAJORITY else expert.rules[-1]
-
-
-def _learned_from(backend: Backend, inputs: ClaimInputs) -> tuple[Votes, IntArray | None]:
-    """The votes from which the rule is learned, and the codes of their items, None where they are all."""
-    return (inputs.sample, inputs.item_p) if backend.whole is None else (backend.whole, None)
-
-
-def _reviewed(backend: Backend, chosen: _Chosen, labels: Labels, workers: Workers) -> Reviewed:
-    """Where a look pays most, among all items."""
-    if chosen.item_p is None:
-        return Reviewed(chosen.votes, labels.fit, review(chosen.votes, labels.fit, good=workers.good_j))
-    crowd = crowd_confusion(chosen.votes, labels.fit)
-    return review_all(backend, chosen.fit, labels.calibration, good=workers.good_j, crowd=crowd)
 
 
 def _fit_elsewhere(backend: Backend, decision: Decision, sample: Votes, seed: int) -> tuple[Fit, Mapping[str, Fit]]:
@@ -415,40 +373,23 @@ def _fit_elsewhere(backend: Backend, decision: Decision, sample: Votes, seed: in
     return combined_fit(backend, sample, start)
 
 
-def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> Workers:
-    """How good each worker is by a fit to all votes, wherever they lie."""
-    item_p = (
-        None if backend.whole is not None else sample_codes(backend, backend.votes_by_worker(), rng=as_generator(seed))
-    )
-    return assess_workers(backend, fit, votes_of_items(backend, item_p), item_p, level=level)
-
-
-def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> Agreement:
-    """How well workers agree, wherever the votes lie; Cohen's kappa, of pairs of workers, perhaps on a sample."""
-    votes = sample(backend, rng=as_generator(seed)) if backend.whole is None else backend.whole
-    return agreement_from(backend.patterns(), votes, resampling(seed, level=level))
-
-
-def _near(backend: Backend) -> Backend:
-    """The votes in memory, where that takes less time than going to them again and again."""
-    if backend.whole is not None or backend.votes.n_votes > backend.at_hand:
-        return backend
-    return MemoryBackend(backend.take(np.arange(backend.votes.shape[0])))
-
-
-def _counts(backend: Backend) -> Counts:
-    return Counts(backend.patterns(), backend.votes_by_worker())
-
-
-def _worker_fit(backend: Backend, chosen: _Chosen, method: str | None, seed: int) -> Fit:
+def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
     """The fit by which workers are judged, as `majorant workers` does: one method, or the one that was asked for.
 
     A method that has no matrix for each worker cannot judge them.
     """
-    asked = chosen.other.confusion
-    if method is not None and asked is not None and asked.ndim == 3:
-        return chosen.other
-    return chosen.members.get(WORKER_METHOD) or backend.fit(WORKER_METHOD, seed)
+    asked = rules.other.everywhere.confusion
+    if settings.method is not None and asked is not None and asked.ndim == 3:
+        return rules.other.everywhere
+    return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, settings.seed)
+
+
+def _reviewed(rules: _Rules, rule: _Rule, labels: Labels, workers: Workers) -> Reviewed:
+    """Where a look pays most, among all items."""
+    if rules.item_p is None:
+        return Reviewed(rules.votes, labels.fit, review(rules.votes, labels.fit, good=workers.good_j))
+    crowd = crowd_confusion(rules.votes, labels.fit)
+    return review_all(rules.backend, rule.everywhere, labels.calibration, good=workers.good_j, crowd=crowd)
 
 
 def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -> Plan | None:
@@ -470,26 +411,16 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     backend, seed = as_backend(votes, **reading), as_seed(rng)
     method = method_named(method, beside=[AUTO, COMBINATION])
     if method == AUTO:
-        return _choose(backend, seed=seed).fit
-    backend.refuse(method)
-    if method != COMBINATION:
-        return backend.fit(method, seed)
-    known = sample(backend, rng=as_generator(seed)) if backend.whole is None else backend.whole
-    return combined_fit(backend, known, seed)[0]
+        return _choose(backend, _Settings(seed=seed)).rule.everywhere
+    return fit_everywhere(backend, method, seed)
 
 
-def member_fits(backend: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:
-    """The fits of those models that these votes can bear, in their order."""
-    borne = [method for method in members if method in backend.methods]
-    if backend.whole is not None:
-        borne = [method for method in borne if not unsuited(method, backend.whole)]
-    return {method: rule_fit(backend, method, seed) for method in borne}
+def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> Workers:
+    """How good each worker is by a fit to all votes, wherever they lie."""
+    return assess_workers(backend, fit, *whole_or_sample(backend, rng=as_generator(seed)), level=level)
 
 
-def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
-    """The fit of a rule by its name, on all votes, as `check` fits it."""
-    if rule != COMBINATION:
-        estimator_named(rule, beside=[AUTO, COMBINATION])
-    if backend.whole is None:
-        return aggregate(backend, rule, rng=seed)
-    return fit_rule(rule, backend.whole, seed_of_fits(as_generator(seed)))
+def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> Agreement:
+    """How well workers agree, wherever the votes lie; Cohen's kappa, of pairs of workers, perhaps on a sample."""
+    votes = whole_or_sample(backend, rng=as_generator(seed)).votes
+    return agreement_from(backend.patterns(), votes, resampling(seed, level=level))

@@ -23,7 +23,7 @@ from majorant.backend.spark.backend import SparkBackend, SparkVotes, label_frame
 from majorant.backend.spark.reading import Columns, encode
 from majorant.backend.spark.session import spark_session
 from majorant.certify.certificate import Certificate
-from majorant.claims import certification, sample_codes, votes_of_items
+from majorant.claims import certification, whole_or_sample
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator, Fit
 from majorant.estimate.fit import Ties
@@ -128,8 +128,7 @@ def workers(
 
     known = as_votes(votes, columns, settings)
     fit, backend = aggregate(known, method, rng=0).fit, SparkBackend(known)
-    item_p = sample_codes(backend, backend.votes_by_worker(), rng=np.random.default_rng(0))
-    judged = assess_workers(backend, fit, votes_of_items(backend, item_p), item_p, level=level)
+    judged = assess_workers(backend, fit, *whole_or_sample(backend, rng=np.random.default_rng(0)), level=level)
     table = worker_table(known.workers, fit, judged)
     arrays = {name: pa.array(values, from_pandas=True) for name, values in table.items()}
     return known.session.createDataFrame(pa.table(arrays))

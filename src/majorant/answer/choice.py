@@ -5,23 +5,36 @@ Whether that rule is used is another matter: `answer.py`.  `compare` shows all m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from majorant.answer.combine import COMBINATION, Combination, combination, fit_method, n_gold, unsuited
+from majorant.answer.combine import (
+    COMBINATION,
+    Combination,
+    combination,
+    fit_everywhere,
+    fit_method,
+    n_gold,
+    unsuited,
+)
 from majorant.answer.difference import gold_accuracy, right_share
-from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate import ESTIMATORS
+from majorant.backend import Backend, as_backend
+from majorant.errors import ConfigError, DataError, NotIdentified
+from majorant.estimate import ESTIMATORS, method_named
 from majorant.estimate.fit import NO_LABEL, TIE_TOLERANCE, Fit
 from majorant.estimate.known_workers import AnchorMap
+from majorant.gold.correction import CorrectedRule, corrected_fit
+from majorant.gold.design import Design
+from majorant.gold.question import Outcome
 from majorant.tabular import Records
 from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level
 from majorant.votes import Votes
 
 MAJORITY = "majority"
+AUTO = "auto"  # the rule that suits the votes best
 ChosenBy = Literal["default", "gold", "user", "votes"]  # votes: they can bear no other rule than majority vote
 ENOUGH_GOLD = 50  # items; with fewer the best of several rules is mostly the luckiest
 LEAD = 2.0  # standard errors by which gold must set a rule before the one that is compared without it
@@ -208,6 +221,41 @@ def fit_rule(method: str, votes: Votes, seed: int, starts: Mapping[str, Fit] | N
         return fit_method(method, votes, seed, (starts or {}).get(method))
     made = combination(votes, seed, starts)
     return fit_method(MAJORITY, votes, seed) if made is None else made.fit
+
+
+def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
+    """The fit of a rule by its name, on all votes, as `check` fits it."""
+    rule = method_named(rule, beside=[AUTO, COMBINATION])
+    if backend.whole is None:
+        return fit_everywhere(backend, rule, seed)
+    return fit_rule(rule, backend.whole, seed_of_fits(as_generator(seed)))
+
+
+def member_fits(backend: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:
+    """The fits of those models that these votes can bear, in their order."""
+    borne = [method for method in members if method in backend.methods]
+    if backend.whole is not None:
+        borne = [method for method in borne if not unsuited(method, backend.whole)]
+    return {method: rule_fit(backend, method, seed) for method in borne}
+
+
+def rival_of(expert: Outcome) -> str | None:
+    """The rule that labels drawn by design compare with majority vote: the leader, or the last that was compared."""
+    if expert.kind != "rules" or expert.rules[0] != MAJORITY:
+        return None
+    return expert.leader if expert.leader != MAJORITY else expert.rules[-1]
+
+
+def corrected_by(design: Design, votes: Any) -> Fit:
+    """The corrected rule of a design on votes wherever they lie, its models fitted as when it was learned."""
+    question, backend = design.question, as_backend(votes)
+    assert isinstance(question, CorrectedRule)
+    for method in question.members:
+        backend.refuse(method)
+    fits = member_fits(backend, question.members, design.seed)
+    if tuple(fits) != question.members:
+        raise DataError(f"The correction reweighs {', '.join(question.members)}, and these votes bear not all of them.")
+    return corrected_fit(backend, fits, question.correction)
 
 
 def compare(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generator) -> Records[Alternative]:

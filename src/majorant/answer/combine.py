@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from majorant.backend import COMBINATION as COMBINATION
 from majorant.backend import Backend
 from majorant.blocks import rows_in
+from majorant.claims import whole_or_sample
 from majorant.errors import ConfigError
 from majorant.estimate import estimator_named
 from majorant.estimate.fit import Fit
 from majorant.kernels import Block, softmax_rows
 from majorant.limits import limit
 from majorant.tally import Patterns, counts, distinct_counts, tied
-from majorant.values import FloatArray
+from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 SHARES = "majority"  # a vote is a vote: the member that no model can lead astray
@@ -152,6 +153,14 @@ def combined_fit(backend: Backend, sample: Votes, seed: int) -> tuple[Fit, Mappi
     rows = {method: fit.posterior for method, fit in fits.items()}
     model = _of_counts(members, partial(backend.fit, ALIKE, seed), backend.patterns)
     return replace(mean, posterior=backend.rows(partial(_mean_row, rows, model))), fits
+
+
+def fit_everywhere(backend: Backend, rule: str, seed: int) -> Fit:
+    """The fit of a method, or of the combination, to all votes, wherever they lie."""
+    backend.refuse(rule)
+    if rule != COMBINATION:
+        return backend.fit(rule, seed)
+    return combined_fit(backend, whole_or_sample(backend, rng=as_generator(seed)).votes, seed)[0]
 
 
 def _mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: Block) -> FloatArray:

@@ -142,10 +142,10 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
 
 
 def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
+    from majorant.answer.choice import AUTO
     from majorant.answer.combine import COMBINATION
     from majorant.ask import ask_accuracy
     from majorant.gold.draw import votes_digest
-    from majorant.pipeline import AUTO
 
     after, rule = None, options["rule"]
     if options["design"] is not None:
@@ -158,11 +158,11 @@ def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
 
 
 def _correction(backend: Backend, options: dict[str, Any]) -> Design:
+    from majorant.answer.choice import AUTO
     from majorant.answer.combine import COMBINATION
     from majorant.ask import JUDGING, ask_accuracy, ask_correction
     from majorant.gold.correction import LABELS
     from majorant.gold.draw import votes_digest
-    from majorant.pipeline import AUTO
 
     how = {"level": options["level"], "experts": options["experts"]}
     if options["design"] is None:

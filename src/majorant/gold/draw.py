@@ -331,6 +331,23 @@ def item_names(backend: Backend, item_p: Codes) -> tuple[object, ...]:
     return tuple(named[place] for place in back)
 
 
+def refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit]) -> None:
+    """Refuse rules that give the items of a design other labels than those that the design froze."""
+    question = design.question
+    race = question.race if isinstance(question, CorrectedRule) else question
+    if not isinstance(race, Race):
+        return
+    names = item_names(backend, np.arange(backend.votes.shape[0]))
+    place = {str(name): item for item, name in enumerate(names)}
+    item_d = np.array([place[str(name)] for name in design.order], np.int64)
+    for rule in set(race.rules) & set(fits):
+        if not race.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
+            raise DataError(
+                f"{rule} gives other labels now than those that the design froze, so what the expert's labels show "
+                "does not hold for them. Use the version of majorant, and the seed, with which it was asked."
+            )
+
+
 def votes_digest(backend: Backend) -> str:
     """The same for the same votes in any order of the rows and wherever they lie; another for any other votes.
 

@@ -86,6 +86,11 @@ class Outcome:
     def __post_init__(self) -> None:
         lock(self)
 
+    @property
+    def adopted(self) -> bool:
+        """Whether labels show that a correction learned from others is better than the rule that it corrects."""
+        return self.kind == "correct" and self.verdict == "better"
+
 
 def n_answers(answer_d: Codes) -> tuple[int, int]:
     """How many labels were given, and how many items skipped."""
