@@ -12,7 +12,7 @@ import numpy as np
 
 import board
 from majorant.certify.bootstrap import Case
-from majorant.certify.named import named_claim
+from majorant.certify.bootstrap_claims import named_claim
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene
 from majorant.items import merge_equal_items

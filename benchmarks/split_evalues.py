@@ -12,10 +12,8 @@ from time import process_time
 
 import numpy as np
 
+from majorant.certify.bootstrap_claims import multiclass_claim, named_claim, panel_claim
 from majorant.certify.certificate import Claim
-from majorant.certify.multiclass import multiclass_claim
-from majorant.certify.named import named_claim
-from majorant.certify.panel import panel_claim
 from majorant.certify.universal_inference import with_e_values
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.resampled import refit_dawid_skene

@@ -13,17 +13,22 @@ from numpy.typing import NDArray
 from majorant.backend import Countable, MemoryBackend, as_backend
 from majorant.certify.anonymous import anonymous_claim, as_histograms, weakened
 from majorant.certify.bootstrap import Case, bootstrap
+from majorant.certify.bootstrap_claims import (
+    VOTES_PER_CLASS,
+    align,
+    can_count,
+    multiclass_claim,
+    named_claim,
+    panel_claim,
+    typical,
+)
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
 from majorant.certify.count_tests import DRAWN_ANEW, count_gate
 from majorant.certify.dependence import dependence
 from majorant.certify.design import VotingDesign, design
 from majorant.certify.gold import GoldCells, cells_of, claim_from_cells, gold_rows
 from majorant.certify.homogeneity import workers_differ
-from majorant.certify.multiclass import align, multiclass_claim
-from majorant.certify.named import MODEL, VOTES_PER_CLASS, named_claim, typical
-from majorant.certify.panel import panel_claim
 from majorant.certify.universal_inference import with_e_values
-from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit
 from majorant.estimate.resampled import refit_dawid_skene
@@ -177,11 +182,12 @@ def certification_from(inputs: ClaimInputs, *, level: float, rng: np.random.Gene
     gate = None if shared_errors is None else shared_errors.gate
     # A headline takes gold where that decides, else the anonymous claim: they share the error, and hold at the level.
     each = level if inputs.gold is None else (1 + level) / 2
-    anonymous = _anonymous(inputs, panel, gate, each, rng)
+    by_panel = panel is not None and can_count(panel.votes)
+    anonymous = _anonymous(inputs, panel if by_panel else None, gate, each, rng)
     alike = workers_differ(inputs.sample, rng=rng.spawn(1)[0], level=ALIKE_LEVEL)
     named = None if case is None else _named(inputs, case, anonymous, alike, gate, level, rng)
     anonymous = replace(anonymous, level=level, why=at_level(anonymous.why, each, level))
-    if anonymous.model != MODEL:
+    if not by_panel:
         anonymous = weakened(anonymous, alike, DRAWN_ANEW)
     gold = None
     if inputs.gold is not None:
@@ -219,12 +225,9 @@ def _anonymous(
     if len(sample.labels) < 2:
         return Claim(kind="anonymous", verdict="unidentified", why=ONE_LABEL)
     if panel is not None:
-        try:
-            claim = panel_claim(panel, level=level, rng=rng)
-            claim = with_e_values(claim, panel.votes, level=level, rng=rng.spawn(1)[0], copies=panel.copies)
-            return _gated(_of_sample(claim, inputs), gate)
-        except ConfigError:  # too many ways for the votes to fall: treat the panel as a crowd
-            pass
+        claim = panel_claim(panel, level=level, rng=rng)
+        claim = with_e_values(claim, panel.votes, level=level, rng=rng.spawn(1)[0], copies=panel.copies)
+        return _gated(_of_sample(claim, inputs), gate)
     if inputs.histograms is not None:
         return anonymous_claim(as_histograms(inputs.histograms), level, rng)
     shared = SharedConfusion().fit(sample)
@@ -248,9 +251,8 @@ def _named(
     if case.replicates is not None:  # a panel
         claim = with_e_values(claim, case.votes, level=level, rng=rng.spawn(1)[0], copies=case.copies)
     claim = replace(claim, gates=(*claim.gates, alike), level=level)
-    if gate is None and anonymous.gates:
-        gate = anonymous.gates[0]  # of a crowd: independence as the counts show it
-    return _gated(_of_sample(claim, inputs), gate)
+    # Of a crowd: independence as the counts show it.
+    return _gated(_of_sample(claim, inputs), anonymous.independence if gate is None else gate)
 
 
 def _of_sample(claim: Claim, inputs: ClaimInputs) -> Claim:

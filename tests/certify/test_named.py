@@ -18,12 +18,10 @@ from majorant.certify.bootstrap import (
     majority_right,
     vote_odds,
 )
+from majorant.certify.bootstrap_claims import align, multiclass_claim, named_claim, panel_claim, set_margins
 from majorant.certify.dependence import dependence
 from majorant.certify.design import design, leaders, worker_sets
 from majorant.certify.homogeneity import _places, _shuffled, workers_differ
-from majorant.certify.multiclass import align, multiclass_claim
-from majorant.certify.named import named_claim, set_margins
-from majorant.certify.panel import panel_claim
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Refits

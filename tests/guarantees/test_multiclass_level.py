@@ -8,7 +8,7 @@ import pytest
 
 from guarantees.levels import lowest_rate
 from majorant.certify.bootstrap import supported_together
-from majorant.certify.multiclass import multiclass_claim
+from majorant.certify.bootstrap_claims import multiclass_claim
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.theory import majority_margin
 from majorant.votes import Votes

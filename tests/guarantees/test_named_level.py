@@ -5,9 +5,8 @@ import pytest
 
 from guarantees.levels import ALPHA, assert_loss_covered, assert_rarely_decided, claims, verdict_counts
 from majorant.certify.bootstrap import bootstrap
+from majorant.certify.bootstrap_claims import PanelModels, count_cells, panel_claim, set_margins
 from majorant.certify.design import WorkerSets, worker_sets
-from majorant.certify.named import set_margins
-from majorant.certify.panel import PanelModels, count_cells, panel_claim
 from majorant.items import merge_equal_items
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_margin

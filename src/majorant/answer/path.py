@@ -92,7 +92,7 @@ def _gold(gold: Claim) -> PathStep:
 
 
 def _independent(claim: Claim) -> PathStep:
-    gate = claim.gates[0] if claim.gates else None
+    gate = claim.independence
     on = "yes"
     if gate is None or gate.passed is None:
         on = "assumed, cannot be tested"

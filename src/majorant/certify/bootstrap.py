@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.certificate import Claim, ClaimKind, Verdict
+from majorant.certify.certificate import Verdict
 from majorant.certify.design import as_copies, leaders
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit, Refits
 from majorant.theory.checks import safe_log
-from majorant.values import Estimate, FloatArray, as_generator, as_level
+from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
-from majorant.wording import NO_THREE_VOTES
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
 N_REPLICATES, FEWEST_REPLICATES = 200, 100
@@ -59,35 +58,6 @@ class Case:
     refit: Refit
     copies: ArrayLike | None = None
     replicates: Replicates | None = None
-
-
-def identified(case: Case, level: float, *, per_worker: bool) -> bool:
-    """Whether some item has three votes; refuses a level, or a fit, that no claim can be made with."""
-    as_level(level)
-    if case.votes.votes_i.max(initial=0) < 3:
-        return False
-    wanted = 3 if per_worker else 2
-    if case.fit.confusion is None or case.fit.confusion.ndim != wanted:
-        whose = "one confusion matrix per worker" if per_worker else "one confusion matrix for all"
-        raise ConfigError(f"this claim needs {whose}; a {case.fit.method} fit has none.")
-    return True
-
-
-def unidentified(kind: ClaimKind, model: str, assumptions: tuple[str, ...]) -> Claim:
-    """The claim on votes without an item of three."""
-    return cannot_tell(kind, NO_THREE_VOTES, model, assumptions)
-
-
-def cannot_tell(kind: ClaimKind, why: str, model: str, assumptions: tuple[str, ...]) -> Claim:
-    """A claim of which these votes say nothing, nor test what it assumes."""
-    return Claim(
-        kind=kind, verdict="unidentified", why=why, model=model, assumptions=assumptions, not_tested=assumptions
-    )
-
-
-def replicates_of(case: Case, rng: int | np.random.Generator) -> Replicates:
-    """The replicates of a case, drawn if there are none yet."""
-    return bootstrap(case, rng=rng) if case.replicates is None else case.replicates
 
 
 def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int | None = None) -> Replicates:
@@ -149,32 +119,6 @@ def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) ->
     for weight_i in weight_bi:
         weight_i[:] = np.bincount(row_n[rng.integers(n_items, size=n_items, dtype=np.uint32)], minlength=n_rows)
     return weight_bi
-
-
-class FittedLoss(NamedTuple):
-    """What majority gives away by a fit, the part of it by ties, and how many items are tied."""
-
-    all: float
-    tied: float
-    tied_share: float
-
-
-def fitted_loss(votes: Votes, fit: Fit, copies_i: FloatArray) -> FittedLoss:
-    """What majority, a fair draw where votes are tied, gives away by the fit."""
-    assert fit.confusion is not None
-    top_ik, voted_i = leaders(votes), votes.votes_i > 0
-    lost = majority_losses(votes, top_ik, copies_i[None], fit.prior[None], fit.confusion[None])
-    tied = float(copies_i[voted_i & (top_ik.sum(axis=1) > 1)].sum())
-    return FittedLoss(float(lost.all_b[0]), float(lost.tied_b[0]), tied / float(copies_i[voted_i].sum()))
-
-
-def fitted_accuracy(votes: Votes, fit: Fit, copies_i: FloatArray, lost: float) -> dict[str, float]:
-    """How often majority, and the best rule, are right by the fit; a tie is a fair draw.  `lost` is the fitted loss."""
-    assert fit.confusion is not None
-    right_i = majority_right(votes, leaders(votes), np.asarray(fit.prior), np.asarray(fit.confusion))
-    voted = np.flatnonzero(votes.votes_i > 0)
-    right = float(copies_i[voted] @ right_i[voted] / copies_i[voted].sum())
-    return {"majority_accuracy": right, "best_accuracy": right + lost}
 
 
 def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bool) -> Estimate:

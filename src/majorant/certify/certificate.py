@@ -12,6 +12,7 @@ from majorant.values import Estimate, lock
 Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
 ClaimKind = Literal["anonymous", "named", "gold"]
 ITEMS_APART = "items are independent of each other: no duplicates, no drift from one part of the file to the next"
+INDEPENDENT_VOTES, INDEPENDENT_WORKERS = "independent votes", "independent workers"  # the tests of independence
 ALIKE = "workers alike"  # the gate that says whether workers differ: a finding, with which no claim falls
 NOT_ESTIMATED = Estimate(None, reason="not estimated")
 
@@ -73,6 +74,11 @@ class Claim:
     def tested(self) -> bool:
         """Whether nothing stands between the claim and its verdict that failed a test, or could not be tested."""
         return not self.conditions
+
+    @property
+    def independence(self) -> AssumptionTest | None:
+        """The test whether votes on an item, or the workers of a panel, are independent; None where there is none."""
+        return next((gate for gate in self.gates if gate.name in (INDEPENDENT_VOTES, INDEPENDENT_WORKERS)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc, xlogy
 
-from majorant.certify.certificate import ITEMS_APART, AssumptionTest, Verdict
+from majorant.certify.certificate import INDEPENDENT_VOTES, ITEMS_APART, AssumptionTest, Verdict
 from majorant.certify.count_models import (
     BETA_PARAMETERS,
     EVERYWHERE,
@@ -51,7 +51,6 @@ CLEAR_PASS = 0.3  # a chi-square p-value above this passes even so, unless most 
 SPARSE = 0.2  # share of cells that expect less than one item
 REPLICATES = 199
 BINOMIAL_PARAMETERS = 3
-INDEPENDENCE = "independent votes"
 UNTESTABLE = "assumes independent votes, not testable with 3 votes on every item"
 Refit = Callable[
     [FloatArray], FloatArray
@@ -181,7 +180,7 @@ def independence_gate(
     sizes = [int(h) for h in np.unique(cells.votes_c)]
     df = freedom(sizes)
     if df <= 0:
-        return AssumptionTest(name=INDEPENDENCE, passed=None, p_value=None, text=UNTESTABLE)
+        return AssumptionTest(name=INDEPENDENT_VOTES, passed=None, p_value=None, text=UNTESTABLE)
     log_cell_c = binomial_log_cells(cells, theta_3)
     p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, binomial_refit(cells, theta_3), rng)
     passed = p_value >= level
@@ -191,13 +190,13 @@ def independence_gate(
         text = (
             f"the votes on an item are not independent given its class (p = {p_value:.2g}): hard items or shared errors"
         )
-    return AssumptionTest(name=INDEPENDENCE, passed=passed, p_value=p_value, text=text)
+    return AssumptionTest(name=INDEPENDENT_VOTES, passed=passed, p_value=p_value, text=text)
 
 
 def weak_gate(gate: AssumptionTest, breakdown: Breakdown | None) -> AssumptionTest:
     """The gate, which has tested nothing if it would hardly have seen votes as dependent as those of real crowds.
 
-    >>> gate = AssumptionTest(name=INDEPENDENCE, passed=True, p_value=.4, text="the votes look independent")
+    >>> gate = AssumptionTest(name=INDEPENDENT_VOTES, passed=True, p_value=.4, text="the votes look independent")
     >>> weak_gate(gate, Breakdown(.1, .2, .1)).passed, weak_gate(gate, Breakdown(.1, .9, .1)).passed
     (None, True)
     """
@@ -369,11 +368,11 @@ def count_gate(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Assum
     tested = [p_value for p_value in p_values if p_value is not None]
     if not tested:
         text = "Whether votes are independent given the class cannot be told from so few items."
-        return AssumptionTest(name=INDEPENDENCE, passed=None, p_value=None, text=text)
+        return AssumptionTest(name=INDEPENDENT_VOTES, passed=None, p_value=None, text=text)
     p_value = min(1.0, min(tested) * len(tested))
     passed = p_value > GATE_LEVEL
     found = "the votes look independent given the class" if passed else "votes on an item agree more than chance allows"
-    return AssumptionTest(name=INDEPENDENCE, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g})")
+    return AssumptionTest(name=INDEPENDENT_VOTES, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g})")
 
 
 def mixture(prior_k: FloatArray, chance_k: FloatArray, n_votes: int) -> FloatArray:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.certificate import AssumptionTest, Dependence, Pair
+from majorant.certify.certificate import INDEPENDENT_WORKERS, AssumptionTest, Dependence, Pair
 from majorant.certify.design import WorkerSets, as_copies, worker_sets
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
@@ -31,7 +31,6 @@ COMMON_ITEMS = 30  # that a pair must share
 SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
 REDUNDANT = 0.5  # correlation, or share of votes copied, from which a worker mostly repeats the other
-GATE = "independent workers"
 UNTESTABLE = "with so few votes per item, confusion matrices can explain any dependence"
 ENOUGH_GOLD = 50  # items, with two votes or more
 ROUGH = f"votes alone bound it from neither side; gold labels for {ENOUGH_GOLD} items would"
@@ -184,11 +183,15 @@ def _gold_gate(tests: PairTests, gold: GoldItems, level: float) -> AssumptionTes
 def _all_pairs(p_value: float, level: float, by: str) -> AssumptionTest:
     passed = p_value > 1 - level
     found = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
-    return AssumptionTest(name=GATE, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g}, {by}).")
+    return AssumptionTest(
+        name=INDEPENDENT_WORKERS, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g}, {by})."
+    )
 
 
 def _untested(reason: str) -> Dependence:
-    gate = AssumptionTest(name=GATE, passed=None, p_value=None, text=f"Independence is not tested: {reason}.")
+    gate = AssumptionTest(
+        name=INDEPENDENT_WORKERS, passed=None, p_value=None, text=f"Independence is not tested: {reason}."
+    )
     return Dependence(gate=gate, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
 
 
