@@ -24,6 +24,7 @@ from majorant.certify.homogeneity import _places, _shuffled
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.shared import SharedConfusion
 from majorant.io.files import identify
+from majorant.io.options import ReadOptions
 from majorant.io.parquet import _damaged
 from majorant.limits import FIXED, LIMITS, limit, sizes_within
 from majorant.report.files import write_result
@@ -130,7 +131,7 @@ def test_deep_files_of_our_own_are_damaged(tmp_path, reader):
 def test_more_text_than_arrow_holds_is_refused_by_name(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"item": ["a"], "worker": ["w"], "label": ["y"]}), path)
-    file = identify(path.name, path, encoding=None, format=None)
+    file = identify(path.name, path, ReadOptions())
     error = duckdb.Error("Arrow Appender: The maximum total string size for regular string buffers is 2147483647 but")
     assert "a.parquet: more than 2,147,483,647 bytes of text in one column of a few rows, the limit COLUMN_TEXT" in str(
         _damaged(file, error)

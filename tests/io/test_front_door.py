@@ -9,7 +9,10 @@ import polars as pl
 import pytest
 
 import majorant as mj
+from majorant.cli.certify import certify
 from majorant.io import Reading, as_votes
+from majorant.io.files import KIND_OF_WORD
+from majorant.io.options import MAX_CLASSES, POLICIES
 
 ROWS = [(item, worker, str(int((7 * item + 3 * worker) % 4 > 0))) for item in range(30) for worker in range(3)]
 FRAME = pd.DataFrame(ROWS, columns=["task", "worker", "label"])
@@ -109,3 +112,11 @@ class TestIndexOfPandas:
         frame = FRAME.set_index("task")
         as_votes(frame)
         assert list(frame.columns) == ["worker", "label"]
+
+
+def test_the_command_line_offers_what_the_library_takes():
+    """Its lists are written out there, since `majorant --help` imports nothing that reads."""
+    options = {option.name: option for option in certify.params}
+    assert tuple(options["repeats"].type.choices) == POLICIES
+    assert tuple(options["format"].type.choices) == tuple(KIND_OF_WORD)
+    assert options["max_classes"].default == MAX_CLASSES

@@ -60,7 +60,7 @@ from majorant.io.build import (
     resolve_votes,
 )
 from majorant.io.encode import Coded, Codes
-from majorant.io.files import ENDINGS, files_in, is_address
+from majorant.io.files import files_in, is_address
 from majorant.io.gold import one_gold, read_gold
 from majorant.io.item_columns import item_text
 from majorant.io.names import Gold, Ids, LabelCodes, name_labels, slices_of_items, vote_mask
@@ -200,7 +200,7 @@ def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
         if is_address(str(name)):
             continue
         if path.is_dir():
-            files += map(str, files_in(str(name), path, tuple(ENDINGS)))
+            files += map(str, files_in(str(name), path))
             continue
         files += sorted(glob.glob(str(path), recursive=True)) if not path.exists() else [str(path)]  # noqa: PTH207
     found = [(str(Path(file).resolve()), Path(file).stat()) for file in files]

@@ -19,6 +19,8 @@ from majorant.database import BATCH_ROWS, batches, literal, path_literal
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ROW_NAMES, Choice, find_roles, looks_like_header
 from majorant.io.files import File, as_utf8
+from majorant.io.formats.base import Apart
+from majorant.io.options import ReadOptions
 from majorant.io.table import ArrowArray, Column, NotCodedError, RowSource, hashed_columns, wanted
 from majorant.threads import in_order, thread_count
 
@@ -145,12 +147,10 @@ class Dialect:
         return (record for record in found if record)
 
 
-def open_delimited(
-    file: File, choice: Choice, stack: ExitStack, *, delimiter: str | None, threads: int | None
-) -> RowSource:
+def open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
     """The rows of a delimited text file."""
-    lines = _head_lines(file)
-    dialect = _dialect(lines, delimiter, choice)
+    lines, choice, threads = _head_lines(file), how.choice, how.threads
+    dialect = _dialect(lines, how.delimiter or ("\t" if how.format == "tsv" else None), choice)
     first = next(dialect.reader(lines, strict=False), None)
     if first is None:
         raise DataError(f"{file.name} holds only blank lines. Check that the export that wrote it finished.")

@@ -22,28 +22,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
 
 from majorant.database import STORES, connect_to_store, literal
 from majorant.errors import ConfigError, DataError
+from majorant.io.options import ReadOptions
 from majorant.io.table import Column, RowSource, column_length
 from majorant.limits import refuse_beyond
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-PACKED = (".gz", ".zst")
+STANDARD_INPUT = "standard input"
 HEAD_BYTES = 1 << 18
 DEFLATED = 1032  # bytes that one byte of gzip can become at most
 LEAST_BOMB = 256_000_000  # bytes; less does no harm
 BLOCK_CHARS = 1 << 22
-FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
-ENDINGS = {
-    ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".psv": "csv",
-    ".json": "json", ".jsonl": "json", ".ndjson": "json",
-    ".parquet": "parquet", ".pq": "parquet",
-    ".eval": "eval", ".xml": "cvat",
-    ".xlsx": "excel", ".xls": "excel", ".xlsm": "excel", ".xlsb": "excel", ".ods": "excel",
-}  # fmt: skip
 PACKINGS = {".gz": "gzip", ".zst": "zstd"}
 MAGIC = (
     (b"PAR1", "parquet", ""),
@@ -57,10 +50,6 @@ MAGIC = (
     (b"<stata_dta>", "a Stata data file", "Save it as CSV: export delimited."),
     (b"%PDF", "a PDF document", "Export the table as CSV."),
 )
-SPELT = {
-    "csv": "a delimited text file (CSV)", "json": "JSON", "parquet": "Parquet", "eval": "an Inspect log",
-    "excel": "a spreadsheet", "cvat": "a CVAT export",
-}  # fmt: skip
 NOT_FOR_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7")
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -69,7 +58,28 @@ BOMS = (
 )  # fmt: skip
 
 
-def files_in(name: str, folder: Path, endings: Sequence[str]) -> list[Path]:
+class FileKind(NamedTuple):
+    """A kind of file: what `File.format` calls it, what a message does, its endings, and what format= may call it."""
+
+    name: str
+    spelt: str
+    endings: tuple[str, ...]
+    words: tuple[str, ...] = ()
+
+
+KINDS = (  # each has its reader in `opening.READERS`
+    FileKind("csv", "a delimited text file (CSV)", (".csv", ".tsv", ".tab", ".psv"), ("csv", "tsv")),
+    FileKind("json", "JSON", (".json", ".jsonl", ".ndjson"), ("json", "jsonl")),
+    FileKind("parquet", "Parquet", (".parquet", ".pq"), ("parquet",)),
+    FileKind("eval", "an Inspect log", (".eval",)),
+    FileKind("cvat", "a CVAT export", (".xml",)),
+    FileKind("excel", "a spreadsheet", (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")),
+)
+KIND_OF_ENDING = {ending: kind.name for kind in KINDS for ending in kind.endings}
+KIND_OF_WORD = {word: kind.name for kind in KINDS for word in kind.words}
+
+
+def files_in(name: str, folder: Path) -> list[Path]:
     """The files below a folder whose endings are known, in sorted order; hidden and marker files are left out."""
     if (folder / "_delta_log").is_dir() or (folder / ".hoodie").is_dir() or _is_iceberg(folder):
         raise DataError(
@@ -81,12 +91,11 @@ def files_in(name: str, folder: Path, endings: Sequence[str]) -> list[Path]:
         own = path.relative_to(folder).parts
         if any(part.startswith((".", "_")) for part in own) or not path.is_file():
             continue
-        stem = path.with_suffix("") if path.suffix in PACKED else path
-        if stem.suffix.lower() in endings:
+        if Path(_ending(path.name)[1]).suffix.lower() in KIND_OF_ENDING:
             found.append(path)
     if not found:
         raise DataError(
-            f"{name} is a directory without files of votes ({', '.join(endings)}). Name the files in it, e.g. "
+            f"{name} is a directory without files of votes ({', '.join(KIND_OF_ENDING)}). Name the files in it, e.g. "
             f"{str(Path(name) / '*.csv')!r}."
         )
     return found
@@ -141,7 +150,7 @@ class File:
 
     name: str  # as the user wrote it
     path: Path  # where its bytes are
-    format: str  # csv | json | parquet | eval | excel | cvat
+    format: str  # the name of its FileKind
     packing: str  # "" | gzip | zstd
     encoding: str
     head: bytes  # the first bytes, unpacked
@@ -152,11 +161,11 @@ class File:
 
 
 def find_files(
-    source: str | os.PathLike[str] | Sequence[Any], stack: ExitStack, *, allow_network: bool = False
+    source: str | os.PathLike[str] | Sequence[Any], stack: ExitStack, how: ReadOptions
 ) -> list[tuple[str, Path]]:
     """The files that a path, a folder, a glob, "-" or a list of these names, each as (name for messages, path)."""
     if not isinstance(source, (str, os.PathLike)):
-        found = [file for one in source for file in find_files(one, stack, allow_network=allow_network)]
+        found = [file for one in source for file in find_files(one, stack, how)]
         if not found:
             raise ConfigError("the list of files is empty.")
         return found
@@ -164,16 +173,16 @@ def find_files(
     if name == "-":
         if sys.stdin is None:
             raise DataError("standard input is closed. Name a file, or send the table through a pipe.")
-        return [("standard input", _spool(sys.stdin.buffer, stack))]
+        return [(STANDARD_INPUT, _spool(sys.stdin.buffer, stack))]
     if not name or "\0" in name:
         raise ConfigError(f"{name!r} is no file name. Name the table of votes, or - for standard input.")
     if is_address(name):
-        if not allow_network:
+        if not how.allow_network:
             raise refuse(name)
         return fetched(name, stack)
     path = _expanded(name)
     if path.is_dir():
-        return [(str(file), file) for file in files_in(name, path, tuple(ENDINGS))]
+        return [(str(file), file) for file in files_in(name, path)]
     if not path.exists() and glob.has_magic(name):
         matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
         if not matches:
@@ -238,7 +247,7 @@ def temporary(stack: ExitStack) -> Path:
     return Path(name)
 
 
-def identify(name: str, path: Path, *, encoding: str | None, format: str | None) -> File:
+def identify(name: str, path: Path, how: ReadOptions) -> File:
     """What the file holds, by its first bytes; an error where its ending says otherwise."""
     with _guarded(name, path) as stream:
         raw = stream.read(HEAD_BYTES)
@@ -251,7 +260,7 @@ def identify(name: str, path: Path, *, encoding: str | None, format: str | None)
         return File(name=name, path=path, format=archive, packing="", encoding="utf-8", head=raw)
     packing = content if content in ("gzip", "zstd") else ""
     ending, unpacked_name = _ending(name)
-    if packing != ending and name != "standard input":
+    if packing != ending and name != STANDARD_INPUT:
         _refuse_packing(name, packing, ending)
     if packing:
         _refuse_bomb(name, path, packing, raw)
@@ -260,9 +269,9 @@ def identify(name: str, path: Path, *, encoding: str | None, format: str | None)
         raise DataError(f"{name} holds an empty file, packed. Check that the export that wrote it finished.")
     if head.startswith(b"PAR1") and packing:
         raise DataError(f"{name} holds a packed Parquet file. Unpack it first; Parquet is compressed already.")
-    code = _encoding(name, head, encoding)
-    told = _format(name, unpacked_name, head, code, format)
-    return File(name=name, path=path, format=told, packing=packing, encoding=code, head=head)
+    code = _encoding(name, head, how.encoding)
+    kind = _format(name, unpacked_name, head, code, how.format)
+    return File(name=name, path=path, format=kind, packing=packing, encoding=code, head=head)
 
 
 def _refuse_bomb(name: str, path: Path, packing: str, raw: bytes) -> None:
@@ -402,22 +411,18 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
 
 
 def _format(name: str, unpacked_name: str, head: bytes, encoding: str, format: str | None) -> str:
-    if format is not None and format not in FORMATS:
-        raise ConfigError(f"format={format!r}: choose one of {', '.join(FORMATS)}.")
+    if format is not None and format not in KIND_OF_WORD:
+        raise ConfigError(f"format={format!r}: choose one of {', '.join(KIND_OF_WORD)}.")
     content = _content(name, head, encoding)
-    told = {"tsv": "csv", "jsonl": "json"}.get(format or "", format or "")
-    ending = told or ENDINGS.get(Path(unpacked_name).suffix.lower(), "")
-    if ending and ending != content and not (told == "csv" and content == "json"):
-        says = f"format={format!r}" if told else "its name"
-        wanted, held = _spell(ending), _spell(content)
+    said = KIND_OF_WORD.get(format or "", "")
+    expected = said or KIND_OF_ENDING.get(Path(unpacked_name).suffix.lower(), "")
+    if expected and expected != content and not (said == "csv" and content == "json"):
+        spelt = {kind.name: kind.spelt for kind in KINDS}
         raise DataError(
-            f"{name} is not {wanted}, although {says} says so: it looks like {held}. Rename it or say format=."
+            f"{name} is not {spelt[expected]}, although {f'format={format!r}' if said else 'its name'} says so: it "
+            f"looks like {spelt[content]}. Rename it or say format=."
         )
-    return ending or content
-
-
-def _spell(format: str) -> str:
-    return SPELT[format]
+    return expected or content
 
 
 def _content(name: str, head: bytes, encoding: str) -> str:

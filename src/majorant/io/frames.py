@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from majorant.database import BATCH_ROWS
 from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ROW_NAMES, VOTE_ROLES, Choice, means
 from majorant.io.files import File
+from majorant.io.formats.base import Apart
+from majorant.io.options import ReadOptions
 from majorant.io.table import Column, Objects, Plain, RowSource, column_length, plain
 from majorant.io.values import kind_key
 
@@ -214,7 +217,7 @@ def _slice(column: Plain, start: int) -> Plain:
     return plain(column.slice(start, BATCH_ROWS))
 
 
-def open_excel(file: File, sheet: str | None) -> RowSource:
+def open_excel(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
     """The rows of a sheet: the first row names the columns; the only sheet with anything in it, or the one named."""
     try:
         import python_calamine
@@ -228,7 +231,7 @@ def open_excel(file: File, sheet: str | None) -> RowSource:
         cells = {name: _cells(book, name) for name in book.sheet_names}
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise DataError(f"{file.name} is a spreadsheet that cannot be read ({error}). Save it as CSV.") from None
-    name = _chosen(file.name, cells, sheet)
+    name = _chosen(file.name, cells, how.sheet)
     header, *rows = cells[name]
     width = max(len(header), *(len(row) for row in rows)) if rows else len(header)
     names = [str(_plain(cell)).strip() if cell is not None else "" for cell in _padded(header, width)]

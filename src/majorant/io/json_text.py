@@ -11,11 +11,11 @@ from typing import Any
 
 from majorant.database import batches, connect, literal, path_literal
 from majorant.errors import DataError
-from majorant.io.columns import Choice
 from majorant.io.faults import too_deep
 from majorant.io.files import File, as_utf8, temporary
 from majorant.io.formats import recognise
 from majorant.io.formats.base import Apart, Context, Format, Record, write_votes
+from majorant.io.options import ReadOptions
 from majorant.io.table import Column, RowSource, hashed_columns, wanted
 from majorant.io.values import loads
 
@@ -25,9 +25,7 @@ TAIL_BYTES = 1 << 12
 DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
 
 
-def open_json(
-    file: File, choice: Choice, stack: ExitStack, *, threads: int | None, apart: Apart = ("", ""), several: bool = False
-) -> RowSource:
+def open_json(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
     """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere.
 
     The format of another tool, with the votes inside, is laid out a vote a line first.
@@ -45,7 +43,7 @@ def open_json(
     except (OSError, EOFError):
         raise _cut_off(file) from None
     packing = file.packing if path == file.path else ""
-    shape = _shape(file)
+    shape, threads = _shape(file), how.threads
     try:
         names = _keys(path, packing, shape, threads)
     except duckdb.Error as error:
@@ -59,20 +57,18 @@ def open_json(
 
     first = next(_records(file, path, packing, shape, threads))
     if found := recognise(names, first, file.name):
-        records = _records(file, path, packing, shape, threads)
-        return open_votes(file, found, records, choice, stack, threads=threads, apart=apart, several=several)
+        return open_votes(file, found, _records(file, path, packing, shape, threads), how, stack, apart)
     return _rows(file, path, packing, shape, names, threads)
 
 
 def open_votes(
-    file: File, format: Format, records: Iterable[Record], choice: Choice, stack: ExitStack, *,
-    threads: int | None, apart: Apart = ("", ""), several: bool = False,
-) -> RowSource:  # fmt: skip
+    file: File, format: Format, records: Iterable[Record], how: ReadOptions, stack: ExitStack, apart: Apart
+) -> RowSource:
     """The votes inside the records of a recognised format, laid out in a file of their own."""
     path = temporary(stack)
     context = Context(source=file.name, item_prefix=apart[0], worker_suffix=apart[1])
-    laid = write_votes(path, records, format, choice, context, split=several)
-    return _rows(file, path, "", "newline_delimited", laid.names, threads, laid.described)
+    laid = write_votes(path, records, format, how.choice, context, split=how.several)
+    return _rows(file, path, "", "newline_delimited", laid.names, how.threads, laid.described)
 
 
 def _rows(

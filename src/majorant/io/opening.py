@@ -60,9 +60,9 @@ def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
     """The rows of each file or frame of the source, with all their columns."""
     with ExitStack() as stack:
         if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
-            found = find_files(source, stack, allow_network=how.allow_network)
+            found = find_files(source, stack, how)
             before = [stamp(path) for _, path in found]
-            files = [identify(*f, encoding=how.encoding, format=how.format) for f in found]
+            files = [identify(name, path, how) for name, path in found]
             apart = _told_apart(files)
             opened = (_open_file(file, how, stack, one) for file, one in zip(files, apart, strict=True))
             yield [with_partitions(rows, partitions(rows.source) | _file_name(rows, how.choice)) for rows in opened]
@@ -131,18 +131,8 @@ def _open_file(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> 
     return READERS[file.format](file, how, stack, apart)
 
 
-def _open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
-    delimiter = how.delimiter or ("\t" if how.format == "tsv" else None)
-    return open_delimited(file, how.choice, stack, delimiter=delimiter, threads=how.threads)
-
-
-def _open_json(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
-    return open_json(file, how.choice, stack, threads=how.threads, apart=apart, several=how.several)
-
-
 def _open_inspect(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
-    log = inspect_log.document(file.path, file.name)
-    return _open_votes(inspect_log.LOG, [log], file, how, stack, apart)
+    return _open_votes(inspect_log.LOG, [inspect_log.document(file.path, file.name)], file, how, stack, apart)
 
 
 def _open_cvat(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
@@ -153,15 +143,14 @@ def _open_votes(
     format: Format, records: list[dict[str, Any]], file: File, how: ReadOptions, stack: ExitStack, apart: Apart
 ) -> RowSource:
     recognise(list(records[0]), records[0], file.name)
-    how_read: dict[str, Any] = {"threads": how.threads, "apart": apart, "several": how.several}
-    return open_votes(file, format, records, how.choice, stack, **how_read)
+    return open_votes(file, format, records, how, stack, apart)
 
 
-READERS: Mapping[str, Callable[[File, ReadOptions, ExitStack, Apart], RowSource]] = {  # by what `identify` calls a file
-    "csv": _open_delimited,
-    "parquet": lambda file, how, stack, apart: open_parquet(file, threads=how.threads),  # noqa: ARG005
-    "excel": lambda file, how, stack, apart: open_excel(file, how.sheet),  # noqa: ARG005
-    "json": _open_json,
+READERS: Mapping[str, Callable[[File, ReadOptions, ExitStack, Apart], RowSource]] = {  # by the name of the FileKind
+    "csv": open_delimited,
+    "parquet": open_parquet,
+    "excel": open_excel,
+    "json": open_json,
     "eval": _open_inspect,
     "cvat": _open_cvat,
 }

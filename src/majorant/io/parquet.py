@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from majorant.database import batches, connect, path_literal
 from majorant.errors import DataError
 from majorant.io.files import File
+from majorant.io.formats.base import Apart
+from majorant.io.options import ReadOptions
 from majorant.io.table import (
     Column,
     NotCodedError,
@@ -28,10 +31,11 @@ from majorant.threads import in_order, thread_count
 PLAIN_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "int32": "INTEGER"}  # Arrow's and DuckDB's names
 
 
-def open_parquet(file: File, *, threads: int | None) -> RowSource:
+def open_parquet(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
     """The rows of a Parquet file."""
     import duckdb
 
+    threads = how.threads
     scan = f"read_parquet({path_literal(file.path)}, hive_partitioning = false)"
     try:
         connection = connect(threads)

@@ -18,7 +18,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.io.build import LISTED, Coverage, Resolved, make_account, no_votes
 from majorant.io.columns import find_roles
 from majorant.io.encode import Coded, Span, too_many_labels
-from majorant.io.files import ENDINGS, PACKINGS
+from majorant.io.files import KIND_OF_ENDING, KIND_OF_WORD, PACKINGS
 from majorant.io.formats import recognise_table
 from majorant.io.gold import load_gold, match_gold, one_gold, spellings
 from majorant.io.json_text import LAID_OUT
@@ -31,15 +31,15 @@ from majorant.io.values import is_empty, is_vote, values_of, voted
 from majorant.limits import limit
 from majorant.votes import Account, IntArray
 
-PACKED = (*PACKINGS, ".bz2")  # Spark unpacks one more than we do
+UNPACKED_BY_SPARK = (*PACKINGS, ".bz2")  # one more than we do
 TABS = (".tsv", ".tab")
 MOST_STATUSES = 1_000
 HERE_BYTES = 1 << 28  # files up to this size may be laid out by the driver; larger ones are tables that Spark reads
 BLOCK_VOTES = 1_000_000  # of a partition, more where there are many workers: a block's sums have an entry for each
 COUNTED = 10_000_000  # pairs of a worker and a label that come to the driver before it knows whether they are that
 LEAST_VOTES = 50_000  # fewer in a partition do not pay for the call
-POLICIES = ("error", "each")
-ROLES = ("item", "worker", "label", "gold")
+ORDERLESS = ("error", "each")  # policies on repeats that need no order of the rows
+FRAME_ROLES = ("item", "worker", "label", "gold")
 
 
 def read_votes(spark: Any, files: Sequence[str], options: ReadOptions) -> SparkVotes:
@@ -128,13 +128,13 @@ def _alike(values: list[Any]) -> list[Any]:
 
 def _kind(files: Sequence[str], told: str | None) -> tuple[str, bool]:
     """What the files are, by our table of endings or as the caller says, and whether tabs separate their fields."""
-    names = [Path(Path(file).stem if Path(file).suffix in PACKED else file) for file in files]
+    names = [Path(Path(file).stem if Path(file).suffix in UNPACKED_BY_SPARK else file) for file in files]
     endings = {name.suffix.lower() for name in names}
-    kinds = {ENDINGS.get(ending) for ending in endings} if told is None else {told.replace("tsv", "csv")}
+    kinds = {KIND_OF_ENDING.get(ending) for ending in endings} if told is None else {KIND_OF_WORD.get(told)}
     kind = kinds.pop() if len(kinds) == 1 else None
     if kind == "json" and told != "jsonl" and ".json" in endings:
         raise ConfigError("Spark reads JSON lines, one vote a line: format='jsonl'.")
-    if kind not in ("csv", "json", "jsonl", "parquet"):
+    if kind not in ("csv", "json", "parquet"):
         raise ConfigError(f"{files[0]}: Spark reads CSV, TSV, JSON lines or Parquet. Say which with format=.")
     return kind, told == "tsv" or (told is None and endings <= set(TABS))
 
@@ -144,7 +144,7 @@ def _frame(spark: Any, files: list[str], kind: str, separator: str) -> Any:
     reader = spark.read.option("mode", "FAILFAST")
     if kind == "parquet":
         return reader.parquet(*files)
-    if kind in ("json", "jsonl"):
+    if kind == "json":
         return reader.json(files)
     return reader.option("quote", '"').option("escape", '"').csv(files, header=True, inferSchema=False, sep=separator)
 
@@ -218,7 +218,7 @@ def encode(
     kept.  `reading` is as for `majorant.read`.
     """
     columns = columns or Columns()
-    roles = {role: name for role in ROLES if (name := getattr(columns, role)) is not None}
+    roles = {role: name for role in FRAME_ROLES if (name := getattr(columns, role)) is not None}
     ignored = tuple(name for name in frame.columns if name not in roles.values())
     table = Table(source="Spark frame", kind="typed", format="Spark", columns=roles, ignored=ignored, parts=iter(()))
     return encode_table(frame, table, ReadOptions.of(reading), partitions=partitions, folder=folder)
@@ -228,9 +228,9 @@ def encode_table(
     frame: Any, table: Table, options: ReadOptions, *, partitions: int | None = None, folder: str | None = None
 ) -> SparkVotes:
     """The same of a frame that a table describes: where it comes from, its columns, and what its cells are."""
-    if options.repeats not in POLICIES:
+    if options.repeats not in ORDERLESS:
         raise ConfigError(
-            f"repeats={options.repeats}: rows of a Spark frame have no order. Choose one of {', '.join(POLICIES)}."
+            f"repeats={options.repeats}: rows of a Spark frame have no order. Choose one of {', '.join(ORDERLESS)}."
         )
     options = one_gold(options, table)
     raw = _raw(frame, table)
@@ -278,7 +278,7 @@ def _raw(frame: Any, table: Table) -> Any:
             )
     given = {role: frame[f"`{name}`"] for role, name in table.columns.items()}
     none = F.lit(None).cast("string")
-    return frame.select(*(given.get(role, none).alias(role) for role in ROLES))
+    return frame.select(*(given.get(role, none).alias(role) for role in FRAME_ROLES))
 
 
 def vocabulary(raw: Any, table: Table, options: ReadOptions) -> Vocabulary:
