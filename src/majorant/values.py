@@ -18,6 +18,7 @@ TARGET = 0.95  # the accuracy to buy votes for
 MAX_VOTES = 25  # on an item, that a plan looks at
 WORKER_METHOD = "hierarchical"  # by which workers are judged, unless the caller names another that knows each
 FloatArray = NDArray[np.float64]
+TINY = float(np.finfo(float).tiny)  # the smallest number that has all its digits
 LEAST_LEVEL = 0.5
 
 

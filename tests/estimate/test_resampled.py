@@ -44,8 +44,8 @@ def test_each_fit_is_the_estimators(n_classes, newton, monkeypatch):
     monkeypatch.setattr("majorant.estimate.resampled.CLOSE", 1e-6)
     for many in ("", "_OF_MANY"):
         monkeypatch.setattr(f"majorant.estimate.resampled.PRECISION{many}", 1e-6)
-        monkeypatch.setattr(f"majorant.estimate.resampled.MAX_ITER{many}", 3_000)
-    monkeypatch.setattr("majorant.estimate.resampled.MOST_PARAMETERS", 1_000 if newton else 0)
+        monkeypatch.setattr(f"majorant.estimate.resampled.MOST_EM_STEPS{many}", 3_000)
+    monkeypatch.setattr("majorant.estimate.resampled.MOST_INVERTED", 1_000 if newton else 0)
     votes = crowd(n_classes)
     fit = DawidSkene(tol=1e-9).fit(votes)
     weight_bi = resampled(votes, np.ones(400), 6)
@@ -106,7 +106,7 @@ def test_single_precision_is_close_enough(monkeypatch):
     monkeypatch.setattr("majorant.estimate.resampled.CLOSE", 1e-9)
     exact = refit_dawid_skene(votes, weight_bi, fit)
     monkeypatch.undo()
-    monkeypatch.setattr("majorant.estimate.resampled.MANY", 0)
+    monkeypatch.setattr("majorant.estimate.resampled.SINGLE_FROM", 0)
     found = refit_dawid_skene(votes, weight_bi, fit)
     for a, b in ((found.confusion, exact.confusion), (found.prior_bk, exact.prior_bk)):
         assert not np.array_equal(a, b)
@@ -118,10 +118,10 @@ def test_few_steps_for_very_many_workers_leave_the_spread_as_it_is(n_classes, mo
     crew = one_coin_crew(np.random.default_rng(2).uniform(0.55, 0.95, 40), n_classes)
     votes = simulate(np.full(n_classes, 1 / n_classes), crew, 1_500, 5, rng=1).votes
     fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(1_500), 60)
-    monkeypatch.setattr("majorant.estimate.resampled.MOST_PARAMETERS", 0)
+    monkeypatch.setattr("majorant.estimate.resampled.MOST_INVERTED", 0)
     few = refit_dawid_skene(votes, weight_bi, fit).confusion
     monkeypatch.setattr("majorant.estimate.resampled.PRECISION_OF_MANY", 1e-5)
-    monkeypatch.setattr("majorant.estimate.resampled.MAX_ITER_OF_MANY", 3_000)
+    monkeypatch.setattr("majorant.estimate.resampled.MOST_EM_STEPS_OF_MANY", 3_000)
     end = refit_dawid_skene(votes, weight_bi, fit).confusion
     deviation = end.std(axis=0)
     off = np.sqrt((((few - end) / np.maximum(deviation, 1e-3)) ** 2).mean())
@@ -148,8 +148,8 @@ def test_chunks_of_weightings_change_nothing(monkeypatch):
     votes = crowd(2)
     fit, weights = DawidSkene().fit(votes), resampled(votes, np.ones(400), 5)
     together = refit_dawid_skene(votes, weights, fit)
-    monkeypatch.setattr("majorant.estimate.resampled.AT_ONCE", 1)
-    monkeypatch.setattr("majorant.estimate.resampled.ITEMS_PER_BLOCK", 7)
+    monkeypatch.setattr("majorant.estimate.resampled.WEIGHTINGS_AT_ONCE", 1)
+    monkeypatch.setattr("majorant.estimate.resampled.ITEMS_AT_ONCE", 7)
     apart = refit_dawid_skene(votes, weights, fit)
     np.testing.assert_allclose(together.confusion, apart.confusion, atol=1e-9)
 

@@ -31,7 +31,7 @@ LOG_ZERO = -1e6  # the logarithm of a probability of 0: times no vote it is 0, t
 IntArray = NDArray[np.int64]
 MAX_CYCLES = 200
 GAIN = 1e-5  # nats: a cycle that gains less has arrived
-LONGEST_LEAP = 64.0
+LONGEST_OF_SEARCH = 64.0  # leaps
 ROOT_STEPS = 30
 ROOT_PRECISION = 1e-10  # nats
 TINY = 1e-250  # in place of 0 where a logarithm or a quotient is taken
@@ -414,7 +414,7 @@ def _leap(old: LogModels, first: LogModels, second: LogModels) -> LogModels:
         size_b = np.sqrt(sum((w * part**2).reshape(n, -1).sum(axis=1) for w, part in zip(weight, parts, strict=True)))
         return [size_b.reshape(-1, *[1] * (part.ndim - 1)) for part in parts]
 
-    (prior, table), _ = squarem(old, first, second, norm, LONGEST_LEAP)
+    (prior, table), _ = squarem(old, first, second, norm, LONGEST_OF_SEARCH)
     return LogModels(np.minimum(prior, 0), np.minimum(table, 0))
 
 

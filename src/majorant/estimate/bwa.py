@@ -16,7 +16,7 @@ from majorant.kernels import Block, gather, scatter, shares, weighted_sum
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
-LEAST_SPREAD = 1e-3  # unanimous votes have no spread at all, and no worker is that precise
+LEAST_PRECISION_SPREAD = 1e-3  # unanimous votes have no spread at all, and no worker is that precise
 
 
 class PrecisionParams(NamedTuple):
@@ -88,7 +88,7 @@ class BWA(EmModel):
             return spread_c, _spread(block, score_ic, np.zeros(target_lc.shape[1]))
 
         spread_c, first = prepared.engine.map_sum(step)
-        spread_c = np.maximum(spread_c / max(float(totals.votes_c.sum()), 1.0), LEAST_SPREAD)
+        spread_c = np.maximum(spread_c / max(float(totals.votes_c.sum()), 1.0), LEAST_PRECISION_SPREAD)
         base_c = self.votes * spread_c * 4 * (1 - 1 / max(totals.n_labels, 2))
         return base_c, self._update(first, base_c, totals)[0]
 

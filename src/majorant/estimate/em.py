@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.blocks import ITEMS_PER_BLOCK, Engine, every_nth, in_memory
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit, fit_of
-from majorant.estimate.squarem import squarem, whole_norm
+from majorant.estimate.squarem import largest_change, squarem, whole_norm
 from majorant.estimate.tables import ExpectedCounts, Tables, Totals, count_totals, expect, posterior, share_counts
 from majorant.items import Merged, merge_equal_items
 from majorant.kernels import Block
@@ -181,7 +181,7 @@ def run_starts(
     best = scouted[0]
     while not best.converged and best.n_iter < model.max_iter:
         best = _go_on(model, prepared, best, best.params, model.max_iter, progress)
-    other = max(scouted[1:], key=lambda one: one.trace[-1], default=best)
+    other = max(scouted[1:], key=lambda climbed: climbed.trace[-1], default=best)
     while not other.converged and other.n_iter < model.max_iter:
         pace = other.trace[-1] - other.trace[max(len(other.trace) - SCOUT_STEPS, 0)]
         if other.trace[-1] + PATIENCE * pace < best.trace[-1]:
@@ -193,9 +193,9 @@ def run_starts(
 def most_promising(model: TableModel[P], prepared: Prepared, starts: Iterable[P]) -> P:
     """Where the start leads to that is highest after a few steps; most are given up after fewer."""
     scouted = [_after(model, prepared, start, FIRST_STEPS) for start in starts]
-    scouted = sorted(scouted, key=lambda one: -one.trace[-1])[:FINALISTS]
-    scouted = [_after(model, prepared, one.params, SCOUT_STEPS - FIRST_STEPS) for one in scouted]
-    best = max(scouted, key=lambda one: one.trace[-1])
+    scouted = sorted(scouted, key=lambda climbed: -climbed.trace[-1])[:FINALISTS]
+    scouted = [_after(model, prepared, climbed.params, SCOUT_STEPS - FIRST_STEPS) for climbed in scouted]
+    best = max(scouted, key=lambda climbed: climbed.trace[-1])
     return _walk(model, prepared, best.params, model.max_iter)
 
 
@@ -208,7 +208,7 @@ def _walk(model: TableModel[P], prepared: Prepared, params: P, steps: int) -> P:
     """Where plain steps lead, or where they stand still."""
     for _ in range(steps):
         updated = model.m_step(expect(prepared.engine, model.tables(params), prepared.totals), params)
-        moved, params = _largest_change(params, updated), updated
+        moved, params = largest_change(params, updated).item(), updated
         if moved <= model.tol:
             break
     return params
@@ -262,7 +262,7 @@ def climb(
         trace.append(objective)
         if progress is not None:
             progress(n_iter, objective)
-        moved = _largest_change(params, updated)
+        moved = largest_change(params, updated).item()
         if moved <= limits.tol:
             if keeper is not None:
                 keeper.keep(Climb(n_iter, updated, tuple(trace), converged=True))
@@ -306,13 +306,6 @@ def _pattern_weights(merged: Merged, weights: ArrayLike | None) -> FloatArray:
         return merged.weight_p
     weight_i = np.asarray(weights, dtype=float)
     return np.bincount(merged.pattern_i, weights=weight_i, minlength=len(merged.weight_p)).astype(float)
-
-
-def _largest_change(old: tuple[Any, ...], new: tuple[Any, ...]) -> float:
-    """The largest change of a parameter; relative where it is above 1, as expected counts are."""
-    return max(
-        float((np.abs(a - b) / np.maximum(np.abs(b), 1.0)).max(initial=0.0)) for a, b in zip(old, new, strict=True)
-    )
 
 
 def _leap(first: P, second: P, third: P, *, positive: bool) -> P | None:

@@ -26,11 +26,11 @@ from majorant.votes import Votes
 
 MOST_GROWTH = 1.5  # of the logarithm of a strength in one step
 NEARBY = 1e-3  # a difference quotient of digamma costs far less than trigamma
-TINY = 1e-12
-ROUNDING = 1e-13
+NEAR_ZERO = 1e-12
+STRENGTH_ROUNDING = 1e-13
 FIRST_STRENGTH = 10.0
-FIRST_SPREAD, MOST_SPREAD = 0.5, 3.0
-ROUNDS = Steps(max_iter=20, tol=1e-3, accelerate=True)  # of the climb at each spread on trial
+FIRST_ODDS_SPREAD, MOST_ODDS_SPREAD = 0.5, 3.0
+ROUND = Steps(max_iter=20, tol=1e-3, accelerate=True)  # of the climb at each spread on trial
 MOST_ROUNDS = 8
 SAME_SPREAD = 0.02  # two spreads that differ by less are one
 LEAST_KNOWN = 0.05  # share of what a worker's votes say of the odds that survives not knowing the classes
@@ -117,11 +117,11 @@ class Hierarchical(EmModel):
         """A strength for each class that makes the votes more probable: a Newton step in its logarithm, if it does."""
         rise_k = self._rise(votes_jkl, mean_jkl, strength_k)
         turn_k = (self._rise(votes_jkl, mean_jkl, strength_k * np.exp(NEARBY)) - rise_k) / NEARBY
-        step_k = rise_k / np.maximum(-turn_k, np.abs(rise_k) / MOST_GROWTH + TINY)
+        step_k = rise_k / np.maximum(-turn_k, np.abs(rise_k) / MOST_GROWTH + NEAR_ZERO)
         before_k = self._log_strength(votes_jkl, mean_jkl, strength_k)
         for _ in range(3):
             tried_k = strength_k * np.exp(step_k)
-            up_k = self._log_strength(votes_jkl, mean_jkl, tried_k) >= before_k - ROUNDING * np.abs(before_k)
+            up_k = self._log_strength(votes_jkl, mean_jkl, tried_k) >= before_k - STRENGTH_ROUNDING * np.abs(before_k)
             if up_k.all():
                 return tried_k
             step_k = np.where(up_k, step_k, step_k / 4)
@@ -184,7 +184,7 @@ class Hierarchical(EmModel):
 
     @property
     def _spread(self) -> float:
-        return FIRST_SPREAD if self.spread is None else self.spread
+        return FIRST_ODDS_SPREAD if self.spread is None else self.spread
 
     def _base(self, n_classes: int) -> FloatArray:
         return np.where(np.eye(n_classes, dtype=bool), self.right, self.wrong)
@@ -208,7 +208,7 @@ class Hierarchical(EmModel):
         """The model at the spread that the votes speak for, and parameters near its own."""
         model = replace(self, spread=self._spread)
         for _ in range(MOST_ROUNDS if len(params.items_k) > 1 else 0):
-            limits = ROUNDS._replace(max_iter=min(ROUNDS.max_iter, self.max_iter))
+            limits = ROUND._replace(max_iter=min(ROUND.max_iter, self.max_iter))
             params = run_em(model, prepared, params, progress, limits).params
             spread = likely_spread(*odds_evidence(params, doubts(prepared, self.tables(params))))
             if abs(spread - model._spread) <= SAME_SPREAD * max(1.0, spread):
@@ -272,11 +272,11 @@ def odds_evidence(params: CrowdParams, doubt_jl: FloatArray) -> tuple[FloatArray
 
     prior_jkl, turn_jkl = turn(log_odds_j)
     by_vote_jkl = polygamma(1, votes_jkl + prior_jkl) * turn_jkl  # by how much one vote more moves the slope
-    wrong_jkl = np.where(diagonal, 0.0, votes_jkl + TINY)
+    wrong_jkl = np.where(diagonal, 0.0, votes_jkl + NEAR_ZERO)
     by_right_jl = np.einsum("jll->jl", by_vote_jkl)
     by_wrong_jl = (wrong_jkl * by_vote_jkl).sum(axis=1) / wrong_jkl.sum(axis=1)
     unknown_j = ((by_right_jl - by_wrong_jl) ** 2 * doubt_jl).sum(axis=1)
-    curve_j = np.maximum((slope(log_odds_j - NEARBY) - slope(log_odds_j + NEARBY)) / (2 * NEARBY), TINY)
+    curve_j = np.maximum((slope(log_odds_j - NEARBY) - slope(log_odds_j + NEARBY)) / (2 * NEARBY), NEAR_ZERO)
     known_j = np.maximum(curve_j - unknown_j, LEAST_KNOWN * curve_j)
     return slope(log_odds_j) + known_j * log_odds_j, known_j
 
@@ -300,7 +300,7 @@ def likely_spread(slope_j: FloatArray, known_j: FloatArray) -> float:
         spread_j = 1 + variance * known_j
         return float((variance * slope_j**2 / spread_j - np.log(spread_j)).sum())
 
-    grid = np.append(0.0, np.geomspace(0.02, MOST_SPREAD, 24) ** 2)
+    grid = np.append(0.0, np.geomspace(0.02, MOST_ODDS_SPREAD, 24) ** 2)
     best = int(np.argmax([height(variance) for variance in grid]))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     if rise(low) <= 0 or rise(high) >= 0:

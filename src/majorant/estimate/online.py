@@ -50,12 +50,12 @@ AXES = {
     **dict.fromkeys(("item", "worker", "label"), "n"),
 }
 CODES = {"item": "i", "worker": "j", "label": "l"}
-COUNTED = ("counts", "class_counts", "posterior", "item", "worker", "label")
+REMEMBERED = ("counts", "class_counts", "posterior", "item", "worker", "label")
 GROWTH = 2  # as many times the votes of the last full fit, and the next is due
 Codes = NDArray[np.int32]
 _growing = Lock()
-FORMAT = "majorant-state"
-VERSION = 1
+STATE_FORMAT = "majorant-state"
+STATE_VERSION = 1
 HEADER = "state.json"
 NO_SEAL = b"sha256:" + b"0" * 64  # the archive's comment, before it is known
 STAMP = (1980, 1, 1, 0, 0, 0)  # a fixed date: the same state is the same bytes
@@ -188,7 +188,7 @@ class OnlineModel(EmSettings, Estimator):
     """A table model whose M step needs the counts alone, so that a fit can go on when new votes come."""
 
     online: ClassVar[bool] = True
-    remembers: ClassVar[tuple[str, ...]] = COUNTED
+    remembers: ClassVar[tuple[str, ...]] = REMEMBERED
 
     def fit(
         self,
@@ -443,7 +443,7 @@ def grow(state: State, votes: Votes) -> Grown:
     workers, worker_a = joined(state.workers, votes.workers)
     labels, label_a = joined(state.labels, votes.labels)
     sizes = {"i": len(items), "j": len(workers), "k": len(labels), "l": len(labels)}
-    arrays = {name: state.arrays[name] for name in COUNTED}
+    arrays = {name: state.arrays[name] for name in REMEMBERED}
     for name, axes in (("counts", "jkl"), ("class_counts", "k"), ("posterior", "ik")):
         wider = np.zeros([sizes[axis] for axis in axes])
         wider[tuple(slice(0, size) for size in arrays[name].shape)] = arrays[name]
@@ -536,7 +536,7 @@ def state_bytes(state: State) -> bytes:
         "workers": [_encode(value) for value in state.workers],
         "labels": [_encode(value) for value in state.labels],
     }
-    header = {"format": FORMAT, "version": VERSION, "sha256": _digest(facts, members), **facts}
+    header = {"format": STATE_FORMAT, "version": STATE_VERSION, "sha256": _digest(facts, members), **facts}
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.comment = NO_SEAL
@@ -564,8 +564,10 @@ def load_state(path: str | Path) -> State:
 def state_of(content: bytes, source: str) -> State:
     """The state that a file's content holds; `source` names it in errors."""
     header, members = _members(content, source)
-    if header.get("version") != VERSION:
-        raise DataError(f"{source}: state version {header.get('version')}, this majorant reads version {VERSION}.")
+    if header.get("version") != STATE_VERSION:
+        raise DataError(
+            f"{source}: state version {header.get('version')}, this majorant reads version {STATE_VERSION}."
+        )
     facts = {name: header.get(name) for name in ("method", "settings", "fitted", "items", "workers", "labels")}
     missing = [name for name, value in facts.items() if value is None]
     if missing:
@@ -592,18 +594,18 @@ def _members(content: bytes, source: str) -> tuple[dict[str, Any], dict[str, byt
         raise _foreign(source)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            found = {name: archive.read(name) for name in sorted(archive.namelist())}
+            members = {name: archive.read(name) for name in sorted(archive.namelist())}
     except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError, OSError):
         raise _damaged(source) from None
     except Exception as error:  # zlib.error is all that is left
         raise _damaged(source) from error
     try:
-        header = json.loads(found.pop(HEADER))
+        header = json.loads(members.pop(HEADER))
     except (KeyError, ValueError):
         raise _foreign(source) from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if not isinstance(header, dict) or header.get("format") != STATE_FORMAT:
         raise _foreign(source)
-    return header, found
+    return header, members
 
 
 def _seal(content: bytes) -> bytes:

@@ -22,29 +22,29 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.blocks import vote_columns
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit, Refits
-from majorant.estimate.squarem import squarem
+from majorant.estimate.squarem import largest_change, squarem
 from majorant.threads import in_order, thread_count
-from majorant.values import FloatArray
+from majorant.values import TINY, FloatArray
 from majorant.votes import Votes
 
 T = TypeVar("T", bound=tuple[Any, ...])
-ITEMS_PER_BLOCK = 1_024
+ITEMS_AT_ONCE = 1_024
 VOTES_PER_COLUMN = 4  # of a block, at least: the sums by (worker, label) of a block are dense
-MANY = 300_000  # items x weightings from which single precision is used; see `VoteMatrix`
+SINGLE_FROM = 300_000  # items x weightings from which single precision is used; see `VoteMatrix`
 NO_ODDS = 80.0  # log-odds beyond which nothing changes, and short of which exp does not overflow
-AT_ONCE = 200  # weightings that a thread works on
-ENTRIES_AT_ONCE = 1_000_000  # of their confusion matrices together: more do not stay in the cache
+WEIGHTINGS_AT_ONCE = 200  # weightings that a thread works on
+CONFUSIONS_AT_ONCE = 1_000_000  # of their confusion matrices together: more do not stay in the cache
 WORTH_THREADS = 200_000  # items x weightings; fewer take less time than it takes to start a thread
-LONGEST_LEAP = 16.0
+LONGEST_OF_REPLICATES = 16.0  # leaps; one length for all loops would move recorded margins by up to 3 %
 PRECISION = 5e-4  # EM ends when no parameter moves by more than this over the root of a cell's votes
-MAX_ITER = 600
-PRECISION_OF_MANY = (
-    0.01  # standard errors, root mean square, beyond MOST_PARAMETERS: what is left is a twentieth of one,
-)
-MAX_ITER_OF_MANY = 30  # and the spread of the replicates is that of fits run to the end within a hundredth
-MOST_PARAMETERS = 1_200  # beyond, the information takes longer to invert than EM takes
-MOST_STEPS = 60
-MEMORY = 3  # steps that the acceleration looks back on
+MOST_EM_STEPS = 600
+MOST_INVERTED = 1_200  # parameters; beyond, the information takes longer to invert than EM takes
+# Beyond, EM ends by these: what is left is a twentieth of a standard error, and the spread of the replicates is that of
+# fits run to the end within a hundredth.
+PRECISION_OF_MANY = 0.01  # standard errors, root mean square
+MOST_EM_STEPS_OF_MANY = 30
+MOST_NEWTON_STEPS = 60
+STEPS_REMEMBERED = 3  # steps that the acceleration looks back on
 CLOSE = 1e-4  # standard errors, in the direction where it is worst, that may be left to the maximum
 CLOSE_SINGLE = 0.01  # the same in single precision, whose rounding leaves little less
 RIDGE = 1e-10
@@ -74,15 +74,15 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
     shared = start.confusion.ndim == 2
     matrices, params = vote_matrix(votes, len(weight_bi), shared=shared), _params(start)
     near = None
-    if params.confusion.size <= MOST_PARAMETERS:
+    if params.confusion.size <= MOST_INVERTED:
         near = newton_method(matrices, weight_bi.mean(axis=0), start.posterior, params, smoothing)
     threads = thread_count() if weight_bi.size > WORTH_THREADS else 1
-    size = max(1, min(AT_ONCE, -(-len(weight_bi) // threads), ENTRIES_AT_ONCE // params.confusion.size))
+    size = max(1, min(WEIGHTINGS_AT_ONCE, -(-len(weight_bi) // threads), CONFUSIONS_AT_ONCE // params.confusion.size))
     parts = [weight_bi[first : first + size] for first in range(0, len(weight_bi), size)]
-    found = list(in_order(lambda part_bi: _fit_all(matrices, part_bi, params, near, smoothing), parts, threads))
-    confusion = np.concatenate([one.confusion for one, _ in found], axis=3).transpose(3, 0, 2, 1)
-    prior_bk = np.concatenate([one.prior for one, _ in found], axis=1).T
-    converged_b = np.concatenate([converged for _, converged in found])
+    fits = list(in_order(lambda part_bi: _fit_all(matrices, part_bi, params, near, smoothing), parts, threads))
+    confusion = np.concatenate([fitted.confusion for fitted, _ in fits], axis=3).transpose(3, 0, 2, 1)
+    prior_bk = np.concatenate([fitted.prior for fitted, _ in fits], axis=1).T
+    converged_b = np.concatenate([converged for _, converged in fits])
     return Refits(prior_bk=prior_bk, confusion=confusion[:, 0] if shared else confusion, converged_b=converged_b)
 
 
@@ -99,12 +99,12 @@ def _fit_all(
     wanted = weighting(matrix, weight_bi)
     if near is None:
         return _converge_by_em(matrix, wanted, start, smoothing)
-    params, found_b = converge(near, matrix, wanted, smoothing)
-    rest = np.flatnonzero(~found_b)
+    params, converged_b = converge(near, matrix, wanted, smoothing)
+    rest = np.flatnonzero(~converged_b)
     if len(rest):
-        slow, found_b[rest] = _converge_by_em(matrix, some(wanted, ~found_b), start, smoothing)
+        slow, converged_b[rest] = _converge_by_em(matrix, some(wanted, ~converged_b), start, smoothing)
         params.confusion[..., rest], params.prior[:, rest] = slow
-    return params, found_b
+    return params, converged_b
 
 
 class Params(NamedTuple):
@@ -145,7 +145,7 @@ def vote_matrix(votes: Votes, n_weightings: int, *, shared: bool) -> VoteMatrix:
     n_items, n_workers, n_classes = votes.shape
     column_n = votes.label_n if shared else vote_columns(votes)
     n_columns = n_classes if shared else n_workers * n_classes
-    dtype = np.float32 if n_items * n_weightings > MANY else np.float64
+    dtype = np.float32 if n_items * n_weightings > SINGLE_FROM else np.float64
 
     def matrix(start: int, stop: int, dtype: Any) -> Any:
         first, last = votes.offsets_i[start], votes.offsets_i[stop]
@@ -154,7 +154,7 @@ def vote_matrix(votes: Votes, n_weightings: int, *, shared: bool) -> VoteMatrix:
         return csr_array(entries, shape=(stop - start, n_columns))
 
     enough = int(VOTES_PER_COLUMN * n_columns * n_items / max(1, votes.n_votes))
-    edges = [*range(0, n_items, max(ITEMS_PER_BLOCK, enough)), n_items]
+    edges = [*range(0, n_items, max(ITEMS_AT_ONCE, enough)), n_items]
     blocks = [matrix(start, stop, dtype) for start, stop in pairwise(edges)]
     return VoteMatrix(matrix(0, n_items, float), tuple((block, block.T) for block in blocks))
 
@@ -270,25 +270,25 @@ def converge(
     n_weightings = len(weighting.items_b)
     params = newton.params  # the first step is cheap: one posterior serves all weightings
     done = Params(*(np.repeat(part, n_weightings, axis=-1) for part in params))
-    found_b, active = np.zeros(n_weightings, dtype=bool), np.arange(n_weightings)
+    converged_b, active = np.zeros(n_weightings, dtype=bool), np.arange(n_weightings)
     past: list[_Point] = []
     before_b = np.zeros(n_weightings)
     close = CLOSE_SINGLE if matrix.single else CLOSE
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_NEWTON_STEPS):
         plain = em_step(matrix, weighting, params, smoothing)
         point = _point(newton, params, plain)
         distance_b = np.sqrt(np.maximum(np.einsum("pb,pb->b", point.residual_pb, point.step_pb), 0.0))
         params = _inside(_accelerated(newton, point, past), plain)
         done.confusion[..., active], done.prior[:, active] = params
         close_b = distance_b**2 <= close * np.maximum(distance_b, before_b)  # if it shrinks again as it did last
-        found_b[active] = close_b
+        converged_b[active] = close_b
         if close_b.all():
             break
-        past, before_b = [*past, point][-MEMORY:], distance_b
+        past, before_b = [*past, point][-STEPS_REMEMBERED:], distance_b
         if 2 * close_b.sum() >= len(active):  # copying the rest pays
             active, before_b, params = active[~close_b], before_b[~close_b], columns(params, ~close_b)
             weighting, past = some(weighting, ~close_b), [columns(one, ~close_b) for one in past]
-    return done, found_b
+    return done, converged_b
 
 
 def _point(newton: NewtonMethod, params: Params, plain: Params) -> _Point:
@@ -304,7 +304,7 @@ def _accelerated(newton: NewtonMethod, point: _Point, past: list[_Point]) -> Par
         change = [_Point(*(now - then for now, then in zip(point, one, strict=True))) for one in past]
         inner_mmb = np.array([[(a.step_pb * b.residual_pb).sum(axis=0) for b in change] for a in change])
         wanted_mb = np.array([(a.step_pb * point.residual_pb).sum(axis=0) for a in change])
-        scale_b = np.einsum("mmb->b", inner_mmb) + np.finfo(float).tiny
+        scale_b = np.einsum("mmb->b", inner_mmb) + TINY
         ridge_bmm = RIDGE * scale_b[:, None, None] * np.eye(len(past))
         factor_bm = np.linalg.solve(inner_mmb.transpose(2, 0, 1) + ridge_bmm, wanted_mb.T[..., None])[..., 0]
         for factor_b, one in zip(factor_bm.T, change, strict=True):
@@ -403,11 +403,11 @@ def _converge_by_em(
     n_weightings = len(weighting.items_b)
     params = Params(*(np.repeat(part, n_weightings, axis=-1) for part in start))
     done = Params(*(part.copy() for part in params))
-    if many := start.confusion.size > MOST_PARAMETERS:
-        tol, max_iter, leap = PRECISION_OF_MANY, MAX_ITER_OF_MANY, _leap_of_each_worker
+    if many := start.confusion.size > MOST_INVERTED:
+        tol, max_iter, leap = PRECISION_OF_MANY, MOST_EM_STEPS_OF_MANY, _leap_of_each_worker
     else:
         tol = PRECISION / np.sqrt(max(1.0, float(weighting.votes_cb.max(initial=1.0))))
-        max_iter, leap = MAX_ITER, _leap
+        max_iter, leap = MOST_EM_STEPS, _leap
     information = _information(weighting, start) if many else None
     active = np.arange(n_weightings)
     moved_b = np.full(n_weightings, np.inf)
@@ -415,7 +415,9 @@ def _converge_by_em(
     for cycle in range(max_iter // 3):
         first = em_step(matrix, weighting, params if cycle else start, smoothing)  # one posterior serves all at first
         second = em_step(matrix, weighting, first, smoothing)
-        change_b = _largest(second, first) if information is None else _movement(second, first, information)
+        change_b = (
+            largest_change(first, second, len(active)) if information is None else _movement(first, second, information)
+        )
         plain_b |= change_b > 2 * moved_b
         moved_b = change_b
         done.confusion[..., active], done.prior[:, active] = second
@@ -441,14 +443,9 @@ def _leap(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
     def norm(parts: Sequence[FloatArray]) -> list[FloatArray]:
         return [np.sqrt(sum((part**2).reshape(-1, n).sum(axis=0) for part in parts))] * len(parts)
 
-    leap, _ = squarem(old, first, second, norm, LONGEST_LEAP)
+    leap, _ = squarem(old, first, second, norm, LONGEST_OF_REPLICATES)
     outside_b = plain_b | np.any([(part <= 0).reshape(-1, n).any(axis=0) for part in leap], axis=0)
     return Params(*(np.where(outside_b, c, part) for c, part in zip(second, leap, strict=True)))
-
-
-def _largest(one: Params, two: Params) -> FloatArray:
-    n = one.prior.shape[1]
-    return np.asarray(np.max([np.abs(a - b).reshape(-1, n).max(axis=0) for a, b in zip(one, two, strict=True)], axis=0))
 
 
 def _leap_of_each_worker(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
@@ -465,7 +462,7 @@ def _leap_by(
     def norm(parts: Sequence[FloatArray]) -> list[FloatArray]:
         return [np.sqrt((part**2).sum(axis=together, keepdims=True)) for part in parts]
 
-    [leap], _ = squarem([old], [first], [second], norm, LONGEST_LEAP)
+    [leap], _ = squarem([old], [first], [second], norm, LONGEST_OF_REPLICATES)
     outside = plain_b | (leap <= 0).any(axis=row, keepdims=True)
     return np.where(outside, second, leap)
 
@@ -483,9 +480,9 @@ def _information(weighting: Weighting, start: Params) -> FloatArray:
     return np.asarray(1 / (confusion * (1 - confusion) * vote + vote**2))
 
 
-def _movement(one: Params, two: Params, information: FloatArray) -> FloatArray:
+def _movement(old: Params, new: Params, information: FloatArray) -> FloatArray:
     """How far each weighting's confusions lie apart, in standard errors (root mean square)."""
-    apart = one.confusion - two.confusion
+    apart = new.confusion - old.confusion
     apart *= apart
     apart *= information
     return np.asarray(np.sqrt(apart.mean(axis=(0, 1, 2))))

@@ -17,11 +17,11 @@ from majorant.kernels import Block, gather, scatter, shares
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-GROUPS = 3
+WORKER_GROUPS = 3
 START_VOTES = 10.0  # imaginary votes by which a worker's first matrix leans on that of his group
-LEAST = 1e-3  # no probability of the start is smaller: moments are noisy, and EM cannot leave 0
+LEAST_SHARE = 1e-3  # no probability of the start is smaller: moments are noisy, and EM cannot leave 0
 RANK = 1e-6  # eigenvalues below this share of the largest one carry no class
-RESTARTS, STEPS = 10, 12  # the power method converges quadratically
+RESTARTS, POWER_STEPS = 10, 12  # the power method converges quadratically
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,25 +77,25 @@ class SpectralEm(ConfusionModel, DrawnEmModel):
 def spectral_start(prepared: Prepared, rng: np.random.Generator) -> ConfusionParams:
     """Confusion matrices and prior from the moments of three groups of workers."""
     n_workers, n_classes = prepared.totals.n_workers, prepared.totals.n_labels
-    group_j = rng.permutation(n_workers) % GROUPS
+    group_j = rng.permutation(n_workers) % WORKER_GROUPS
     moments = _moments(prepared, group_j)
     if moments.items == 0:
         raise NotIdentified(
             "spectral-em needs items with votes from three groups of workers, and there are none: use dawid-skene."
         )
-    mean_gkl, prior_k = np.empty((GROUPS, n_classes, n_classes)), np.zeros(n_classes)
-    for turn in range(GROUPS):
+    mean_gkl, prior_k = np.empty((WORKER_GROUPS, n_classes, n_classes)), np.zeros(n_classes)
+    for turn in range(WORKER_GROUPS):
         mean_kl, share_k = view_means(_turned(moments, turn), rng)
         order_k = _by_diagonal(mean_kl)
-        mean_gkl[(2 + turn) % GROUPS], prior_k = _proper(mean_kl[order_k]), prior_k + share_k[order_k]
+        mean_gkl[(2 + turn) % WORKER_GROUPS], prior_k = _proper(mean_kl[order_k]), prior_k + share_k[order_k]
     worker_jkl = _worker_matrices(prepared, group_j, mean_gkl)
     return ConfusionParams(_proper(worker_jkl), _proper(prior_k))
 
 
 def _group_tables(group_j: IntArray, n_classes: int) -> FloatArray:
     """One table for each group, by which only its workers' votes count, as counts of labels."""
-    member_gj = (group_j == np.arange(GROUPS)[:, None]).astype(float)
-    return np.asarray((member_gj[:, :, None, None] * np.eye(n_classes)).reshape(GROUPS, -1, n_classes))
+    member_gj = (group_j == np.arange(WORKER_GROUPS)[:, None]).astype(float)
+    return np.asarray((member_gj[:, :, None, None] * np.eye(n_classes)).reshape(WORKER_GROUPS, -1, n_classes))
 
 
 def _views(block: Block, tables: FloatArray) -> FloatArray:
@@ -140,8 +140,8 @@ def _by_diagonal(mean_kl: FloatArray) -> IntArray:
 
 
 def _proper(value: FloatArray) -> FloatArray:
-    """Probabilities along the last axis, none of them below LEAST."""
-    return shares(np.maximum(shares(np.maximum(value, 0.0)), LEAST))
+    """Probabilities along the last axis, none of them below LEAST_SHARE."""
+    return shares(np.maximum(shares(np.maximum(value, 0.0)), LEAST_SHARE))
 
 
 def _worker_matrices(prepared: Prepared, group_j: IntArray, mean_gkl: FloatArray) -> FloatArray:
@@ -153,7 +153,7 @@ def _worker_matrices(prepared: Prepared, group_j: IntArray, mean_gkl: FloatArray
     tables = _group_tables(group_j, n_classes)
     beside = prepared.engine.map_sum(lambda block: tuple(scatter(block, view) for view in _views(block, tables)))
     total_jkl = np.zeros((n_workers, n_classes, n_classes))
-    for group in range(GROUPS):
+    for group in range(WORKER_GROUPS):
         joint_jlm = beside[group].reshape(n_workers, n_classes, n_classes)
         solved = np.linalg.lstsq(mean_gkl[group].T, joint_jlm.reshape(-1, n_classes).T, rcond=1e-6)[0]
         joint_jkl = solved.T.reshape(n_workers, n_classes, n_classes).transpose(0, 2, 1)
@@ -213,11 +213,11 @@ def _components(core_ggg: FloatArray, rng: np.random.Generator) -> tuple[FloatAr
         flat = core_ggg.reshape(n * n, n)
         starts_gr = rng.normal(size=(n, RESTARTS))
         starts_gr /= np.linalg.norm(starts_gr, axis=0)
-        for _ in range(STEPS):
+        for _ in range(POWER_STEPS):
             starts_gr = _power_step(flat, starts_gr)
         height_r = np.einsum("gr,gr->r", _apply(flat, starts_gr), starts_gr)
         best_g = starts_gr[:, [int(height_r.argmax())]]
-        for _ in range(STEPS):
+        for _ in range(POWER_STEPS):
             best_g = _power_step(flat, best_g)
         values[k] = max(float((_apply(flat, best_g) * best_g).sum()), 1.0)  # a share of more than 1 is noise
         vectors[k] = best_g[:, 0]

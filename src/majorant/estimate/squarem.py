@@ -2,6 +2,10 @@
 
 Varadhan and Roland, Scandinavian Journal of Statistics 35 (2008), scheme S3: with the step r = x1 - x0 and the
 curvature v = (x2 - x1) - r, the leap is x0 + 2 a r + a^2 v with a = |r| / |v|; a = 1 is x2 itself.
+
+Three loops leap.  `em.climb` follows one problem whose step tells the objective too, so that a leap costs no step of
+its own: two steps, a leap, two steps.  `resampled` and `certify.constrained_likelihood` follow many problems at once,
+which know no objective or must pay for it, and take a step from where a leap ends before they go on.
 """
 
 from __future__ import annotations
@@ -11,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from majorant.values import FloatArray
+from majorant.values import TINY, FloatArray
 
 Parts = Sequence[FloatArray]
 Norm = Callable[[Parts], Sequence[Any]]  # for each part a length that broadcasts to it: one for all, or one per problem
-TINY = np.finfo(float).tiny
 
 
 def whole_norm(parts: Parts) -> list[float]:
@@ -41,6 +44,23 @@ def squarem(old: Parts, first: Parts, second: Parts, norm: Norm, longest: float)
         v *= length**2
         r += v
     return step, lengths
+
+
+def largest_change(old: Parts, new: Parts, n_problems: int = 1) -> FloatArray:
+    """By how much a parameter has moved at most, for each problem, the last axis; relative where it is above 1.
+
+    >>> largest_change([np.array([0.5, 0.25])], [np.array([0.5, 0.5])]).tolist()
+    [0.25]
+    >>> largest_change([np.array([[0.5, 8.0]])], [np.array([[0.25, 10.0]])], n_problems=2).tolist()
+    [0.25, 0.2]
+    """
+    change_b = np.zeros(n_problems)
+    for a, b in zip(old, new, strict=True):
+        moved_xb, size_xb = np.abs(a - b).reshape(-1, n_problems), np.abs(b).reshape(-1, n_problems)
+        if size_xb.max(initial=0.0) > 1.0:
+            moved_xb = moved_xb / np.maximum(size_xb, 1.0)
+        np.maximum(change_b, moved_xb.max(axis=0, initial=0.0), out=change_b)
+    return change_b
 
 
 def _length(step: Any, curvature: Any, longest: float) -> Any:

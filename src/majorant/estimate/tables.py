@@ -16,13 +16,12 @@ import numpy as np
 from majorant.blocks import Engine
 from majorant.kernels import Block, gather, scatter, shares, softmax_rows, weighted_sum
 from majorant.theory.checks import safe_log
-from majorant.values import FloatArray
+from majorant.values import TINY, FloatArray
 from majorant.votes import IntArray
 
-MANY_VOTES = 64  # on an item; beyond, it is not asked which subtypes can matter
-NOTHING = -50.0  # nats: what is so much less likely than its neighbour adds nothing, not even to the last digit
+MOST_VOTES_COUNTED = 64  # on an item; beyond, it is not asked which subtypes can matter
+NEGLIGIBLE = -50.0  # nats: what is so much less likely than its neighbour adds nothing, not even to the last digit
 LOG_CHUNK = 32  # a product of this many numbers seldom overflows: their logarithms would have to be 22 in the mean
-TINY = float(np.finfo(float).tiny)
 
 
 class Tables(NamedTuple):
@@ -65,7 +64,7 @@ class Totals(NamedTuple):
     items: float
     n_workers: int
     n_labels: int
-    most_votes: int  # on an item; MANY_VOTES stands for any number from that on
+    most_votes: int  # on an item; MOST_VOTES_COUNTED stands for any number from that on
 
 
 class ExpectedCounts(NamedTuple):
@@ -82,8 +81,8 @@ def count_totals(engine: Engine) -> Totals:
 
     def step(block: Block) -> tuple[FloatArray, FloatArray, IntArray]:
         ones_i = np.ones(block.stop - block.start)
-        votes_i = np.minimum(np.diff(block.matrix.indptr), MANY_VOTES)
-        items_h = np.bincount(votes_i, minlength=MANY_VOTES + 1)
+        votes_i = np.minimum(np.diff(block.matrix.indptr), MOST_VOTES_COUNTED)
+        items_h = np.bincount(votes_i, minlength=MOST_VOTES_COUNTED + 1)
         return scatter(block, ones_i), weighted_sum(block, ones_i), items_h
 
     votes_c, items, items_h = engine.map_sum(step)
@@ -111,7 +110,7 @@ def expect(engine: Engine, tables: Tables, totals: Totals) -> ExpectedCounts:
 def live_columns(tables: Tables, totals: Totals) -> IntArray | None:
     """The columns of the subtypes that can matter to some item, as many of each class; None where that is all.
 
-    A subtype is dead where, on any votes that an item may have, it is less likely by exp(NOTHING) than the largest
+    A subtype is dead where, on any votes that an item may have, it is less likely by exp(NEGLIGIBLE) than the largest
     subtype of its class.
 
     >>> log_vote_cg, log_prior_g = np.log([[.8, .5, .2, .5], [.2, .5, .8, .5]]), np.array([-1.0, -90.0, -1.0, -90.0])
@@ -119,14 +118,14 @@ def live_columns(tables: Tables, totals: Totals) -> IntArray | None:
     [0, 2]
     """
     n_latent, n_classes = len(tables.log_prior_g), totals.n_labels
-    if n_latent <= n_classes or totals.most_votes >= MANY_VOTES or not np.isfinite(tables.log_vote_cg).all():
+    if n_latent <= n_classes or totals.most_votes >= MOST_VOTES_COUNTED or not np.isfinite(tables.log_vote_cg).all():
         return None
     prior_km = tables.log_prior_g.reshape(n_classes, -1)
     top_k = prior_km.argmax(axis=1)
     vote_ckm = tables.log_vote_cg.reshape(-1, n_classes, n_latent // n_classes)
     top_ck = vote_ckm[:, np.arange(n_classes), top_k]
     lift_km = np.maximum((vote_ckm - top_ck[:, :, None]).max(axis=0, initial=0.0), 0.0)
-    live_km = prior_km - prior_km.max(axis=1, keepdims=True) + totals.most_votes * lift_km > NOTHING
+    live_km = prior_km - prior_km.max(axis=1, keepdims=True) + totals.most_votes * lift_km > NEGLIGIBLE
     width = int(live_km.sum(axis=1).max())
     if width == n_latent // n_classes:
         return None
