@@ -24,7 +24,17 @@ from majorant.errors import DataError
 from majorant.io.encode import FULLEST, Coded, Coder, Codes, DenseTable, Span, encode_part, no_rows, part_seconds
 from majorant.io.names import empty_id
 from majorant.io.options import ReadOptions
-from majorant.io.table import Column, Hashed, Objects, Table, TableRows, arrow_view, column_length, numpy_view
+from majorant.io.table import (
+    Column,
+    Hashed,
+    Objects,
+    Table,
+    TableRows,
+    arrow_view,
+    column_length,
+    dictionary_codes,
+    numpy_view,
+)
 from majorant.io.values import decode, is_empty, is_vote, kind_key, voted
 
 LABEL_BITS, WORKER_BITS = 16, 31  # of 63: what is left is for the items of a bucket
@@ -275,11 +285,14 @@ class IdEncoder:
         self.dense: DenseTable | None = DenseTable(room)
         self.form = ""  # of JSON: how the first name is written
         self.alike = False  # whether two names that differ might be one value
+        self.connection: Any = None  # to DuckDB, where it must hash text
 
     def encode(self, column: Column) -> tuple[Codes, int | None]:
         """The codes of the next rows, and the first code that names nothing, if there is one."""
         number_n = self._numbers(column)
         if number_n is None or self.dense is None or isinstance(column, (Hashed, Objects)):
+            if not isinstance(column, (Hashed, Objects)) and _is_text(column):
+                return self._encode_text(column)
             self.coder.add(self._hashed(column))
             return self._take()
         if column.null_count:
@@ -288,6 +301,21 @@ class IdEncoder:
         if len(new):
             self._write(column.take(arrow_view(new)))
         return code_n, None
+
+    def _encode_text(self, column: Any) -> tuple[Codes, int | None]:
+        """Text that comes without hashes gets those that DuckDB would have given, each text once."""
+        import pyarrow as pa
+
+        encoded = column.dictionary_encode()
+        if self.connection is None:
+            self.connection = connect(1)
+        self.connection.register("part", pa.table({"c": encoded.dictionary}))
+        hashes = self.connection.sql("SELECT hash(c), (hash(c || '#') >> 32)::UINTEGER FROM part").fetchnumpy()
+        key_v, check_v = (np.ma.getdata(values) for values in hashes.values())
+        self.coder.add(Hashed(encoded.dictionary, key_v.astype(np.uint64), check_v.astype(np.uint32)))
+        code_v, empty = self._take()
+        code_n = np.append(code_v, np.int32(-1))[dictionary_codes(encoded)]
+        return code_n, -1 if encoded.null_count else empty
 
     def make_ready(self, column: Column) -> int:
         """Choose the table by which the next rows are encoded, and say how much memory that may take."""
@@ -328,10 +356,7 @@ class IdEncoder:
 
         if isinstance(column, (Hashed, Objects)):
             return column
-        if pa.types.is_integer(column.type):
-            return _hashed_integers(column)
-        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        return _hashed_text(column) if text else column
+        return _hashed_integers(column) if pa.types.is_integer(column.type) else column
 
     def _take(self) -> tuple[Codes, int | None]:
         """The codes of the part added last, and the first code that names nothing, if there is one."""
@@ -413,12 +438,7 @@ def _hashed_integers(column: Any) -> Hashed:
     return Hashed(values, key_n ^ (key_n >> np.uint64(32)), np.zeros(len(values), dtype=np.uint32))
 
 
-def _hashed_text(column: Any) -> Hashed:
-    """Text that comes without hashes, such as rows that Python had to read, gets those that DuckDB would have given."""
+def _is_text(column: Any) -> bool:
     import pyarrow as pa
 
-    with connect() as connection:
-        connection.register("part", pa.table({"c": column}))
-        found = connection.sql("SELECT hash(c), (hash(c || '#') >> 32)::UINTEGER FROM part").fetchnumpy()
-    key_n, check_n = (np.ma.getdata(values) for values in found.values())
-    return Hashed(column, key_n.astype(np.uint64), check_n.astype(np.uint32))
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
