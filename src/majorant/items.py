@@ -173,7 +173,11 @@ def _text(names: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         bounds = np.frombuffer(text.buffers()[1], np.int64)[text.offset : text.offset + len(text) + 1]
         return np.frombuffer(text.buffers()[2] or b"", np.uint8)[bounds[0] : bounds[-1]], bounds - bounds[0]
     # Not by Arrow, which loads pandas to look at a list.
-    words = [str(name).encode() for name in names]
+    words = list(map(str, names))
+    joined = "".join(words).encode()
+    lengths = list(map(len, words))
+    if sum(lengths) < len(joined):  # some sign takes several bytes
+        lengths = [len(word.encode()) for word in words]
     bounds = np.zeros(len(words) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=bounds[1:])
-    return np.frombuffer(b"".join(words), np.uint8), bounds
+    np.cumsum(lengths, out=bounds[1:])
+    return np.frombuffer(joined, np.uint8), bounds

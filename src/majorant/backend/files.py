@@ -28,6 +28,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.em import Climb, Progress
 from majorant.estimate.fit import Fit
+from majorant.items import drawn
 from majorant.kernels import Block
 from majorant.output import Columns
 from majorant.tally import Patterns, counts, distinct_counts, label_counts, merged_patterns
@@ -80,6 +81,10 @@ class FileBackend(Backend):
     def votes_by_worker(self) -> NDArray[np.int64]:
         """How often worker j gave label l, (J, K): by SQL, since a sum for each row group could be large."""
         return np.asarray(stored_votes_by_worker(self.votes, memory=self.memory), dtype=np.int64)
+
+    def draw(self, share: float, seed: int) -> IntArray:
+        """The codes of items drawn by their names, which stay as Arrow has read them."""
+        return drawn(self.votes.items.parts(), share, seed)
 
     def take(self, item_p: IntArray) -> Votes:
         """The votes of some items."""

@@ -20,7 +20,7 @@ from majorant.atomic import whole_file
 from majorant.errors import ConfigError, DataError
 from majorant.io.build import mask_account
 from majorant.io.table import arrow_view, numpy_view
-from majorant.io.values import decode
+from majorant.io.values import decode, is_plain
 from majorant.items import take_items
 from majorant.votes import Account, IntArray, ItemTexts, Note, Votes
 
@@ -94,6 +94,12 @@ class StoredNames(Sequence[Hashable]):
     def __iter__(self) -> Iterator[Hashable]:
         for start in range(0, self.n_names, PER_GROUP):
             yield from self[start : start + PER_GROUP]
+
+    def parts(self) -> Iterator[tuple[int, Any]]:
+        """All names, a row group at a time with its first code: as Arrow holds them where these are the user's own."""
+        for group, start in enumerate(range(0, self.n_names, PER_GROUP)):
+            names = self._group(group)
+            yield start, names if self.kind != "json" and is_plain(names) else decode(names, self.kind)
 
     def take(self, code_p: IntArray) -> list[Hashable]:
         """The names of some codes, which must rise."""
