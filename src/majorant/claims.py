@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from majorant.backend import Countable, MemoryBackend, as_backend
 from majorant.certify.anonymous import anonymous_claim, as_histograms, weakened
-from majorant.certify.bootstrap import Case, bootstrap
+from majorant.certify.bootstrap import Case, replicates_of
 from majorant.certify.bootstrap_claims import (
     VOTES_PER_CLASS,
     align,
@@ -178,7 +178,7 @@ def certification_from(inputs: ClaimInputs, *, level: float, rng: np.random.Gene
     if panel is not None:
         shared_errors = dependence(panel.votes, panel.fit, rng=rng, level=level, copies=panel.copies)
         if panel.votes.votes_i.max(initial=0) >= 3:
-            case = panel = replace(panel, replicates=bootstrap(panel, rng=rng))  # one for both claims
+            case = panel = replace(panel, replicates=replicates_of(panel, level, rng))  # one for both claims
     gate = None if shared_errors is None else shared_errors.gate
     # A headline takes gold where that decides, else the anonymous claim: they share the error, and hold at the level.
     each = level if inputs.gold is None else (1 + level) / 2

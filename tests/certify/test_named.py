@@ -1,6 +1,5 @@
 """Claims about named workers, panels and many classes: hand-worked cases, and what must be refused."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +7,13 @@ import pytest
 
 from majorant.certify import bootstrap as bootstrap_module
 from majorant.certify.bootstrap import (
+    FEW_REPLICATES,
+    FEWEST_REPLICATES,
     N_REPLICATES,
     affordable_replicates,
     as_likely_passed,
     bootstrap,
+    clearly_negative,
     drawn_items,
     lower_limit,
     majority_losses,
@@ -298,13 +300,29 @@ def test_a_shuffle_mixes_the_votes_of_each_item_evenly_and_no_others():
 
 def test_of_many_votes_fewer_replicates_are_drawn_and_their_ends_are_as_likely_to_be_passed(monkeypatch):
     votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=20, n_votes=3, n_workers=5, rng=0)
-    assert affordable_replicates(votes) == N_REPLICATES
-    monkeypatch.setattr(sys.modules[bootstrap.__module__], "MOST_WORK", 120 * 150)
-    assert affordable_replicates(votes) == 150
+    assert affordable_replicates(votes, 0.95) == N_REPLICATES
+    monkeypatch.setattr(bootstrap_module, "MOST_WORK", 120 * 150)
+    assert affordable_replicates(votes, 0.95) == 150
+    monkeypatch.setattr(bootstrap_module, "VERY_MUCH_WORK", 120 * 80)
+    assert affordable_replicates(votes, 0.95) == 80
+    monkeypatch.setattr(bootstrap_module, "VERY_MUCH_WORK", 0)
+    assert [affordable_replicates(votes, level) for level in (0.95, 0.99)] == [FEWEST_REPLICATES, FEW_REPLICATES]
     rng, level = np.random.default_rng(0), 0.95
     passed = []
-    for n_replicates in (100, N_REPLICATES):
+    for n_replicates in (FEWEST_REPLICATES, FEW_REPLICATES, N_REPLICATES):
         value_rb = rng.normal(size=(20_000, n_replicates + 1))
         low_r = np.quantile(value_rb[:, 1:], as_likely_passed((1 - level) / 2, n_replicates), axis=1)
         passed.append((value_rb[:, 0] < low_r).mean())
-    assert abs(passed[0] - passed[1]) < 4 * np.sqrt(2 * 0.03 * 0.97 / 20_000)
+        assert (value_rb[:, 0] < lower_limit(value_rb[:, 1:].T, level)).mean() < 0.05 + 3 * np.sqrt(0.05 / 20_000)
+    assert max(passed) - min(passed) < 4 * np.sqrt(2 * 0.03 * 0.97 / 20_000)
+
+
+def test_a_spread_by_the_fewest_replicates_refutes_no_more_often_than_one_by_few():
+    rng, n_runs = np.random.default_rng(1), 100_000
+    rates = []
+    for n_replicates in (FEWEST_REPLICATES, FEW_REPLICATES):
+        value_p = rng.normal(size=n_runs)
+        value_bp = value_p + rng.normal(size=(n_replicates, n_runs))
+        rates.append(clearly_negative(value_p, value_bp, n_tried=10, level=0.95).mean())
+    assert rates[0] <= rates[1] + 3 * np.sqrt(2 * 0.005 / n_runs)
+    assert rates[1] < 0.01

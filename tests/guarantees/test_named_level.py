@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from guarantees.levels import ALPHA, assert_loss_covered, assert_rarely_decided, claims, verdict_counts
+from majorant.certify import bootstrap as bootstrap_module
 from majorant.certify.bootstrap import bootstrap
 from majorant.certify.bootstrap_claims import PanelModels, count_cells, panel_claim, set_margins
 from majorant.certify.design import WorkerSets, worker_sets
@@ -31,6 +32,18 @@ def assert_level_at_the_boundary(n_workers, n_items, cell, runs):
 @pytest.mark.parametrize("n_workers", [3, 5])
 def test_boundary_pools_are_rarely_certified(n_workers):
     assert_level_at_the_boundary(n_workers, 10_000, 0, runs=many(30, quick=10))
+
+
+@pytest.fixture
+def fewest(monkeypatch):
+    """As few replicates as very large crowds get."""
+    monkeypatch.setattr(bootstrap_module, "VERY_MUCH_WORK", 0)
+
+
+@pytest.mark.usefixtures("fewest")
+@pytest.mark.parametrize("n_workers", [3, 5])
+def test_boundary_pools_are_rarely_certified_by_the_fewest_replicates(n_workers):
+    assert_level_at_the_boundary(n_workers, 2_000, 4, runs=many(500, quick=10))
 
 
 @pytest.mark.long
@@ -77,6 +90,12 @@ def test_the_loss_lies_in_its_interval(name):
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_loss_lies_in_its_interval_at_the_level(name, n_items):
     assert_loss_is_covered(name, n_items, runs=300)
+
+
+@pytest.mark.usefixtures("fewest")
+@pytest.mark.parametrize("name", ["boundary of 5", "unlike 5", "nearly 5"])
+def test_the_loss_lies_in_its_interval_by_the_fewest_replicates(name):
+    assert_loss_is_covered(name, 2_000, runs=many(300, quick=10))
 
 
 def anonymous_boundary(rng, n_workers):

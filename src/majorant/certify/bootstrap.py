@@ -24,8 +24,10 @@ from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
-N_REPLICATES, FEWEST_REPLICATES = 200, 100
+N_REPLICATES, FEW_REPLICATES, FEWEST_REPLICATES = 200, 100, 60
 MOST_WORK = 20_000_000  # votes x classes x replicates; of more, fewer replicates, whose ends are as likely to be passed
+VERY_MUCH_WORK = 100_000_000  # the same for FEW_REPLICATES, of which there are fewer only for crowds of very many
+FEWEST_LEVEL = 0.95  # up to which FEWEST_REPLICATES hold the level: the third of 60 is passed once in 20
 WEIGHTS_AT_ONCE = 20_000_000  # of the weights held at a time
 FEW_COPIES = 8  # items that an item stands for on average, up to which they are drawn one by one
 THIN_CELL = 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
@@ -60,8 +62,15 @@ class Case:
     replicates: Replicates | None = None
 
 
-def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int | None = None) -> Replicates:
-    """Refit to items drawn with replacement, 200 times, or fewer where there are many votes.
+def replicates_of(case: Case, level: float, rng: int | np.random.Generator) -> Replicates:
+    """The replicates of a case, drawn if there are none yet."""
+    if case.replicates is not None:
+        return case.replicates
+    return bootstrap(case, rng=rng, n_replicates=affordable_replicates(case.votes, level))
+
+
+def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int = N_REPLICATES) -> Replicates:
+    """Refit to items drawn with replacement.
 
     A row of a confusion matrix with a cell of less than THIN_CELL expected votes is drawn anew around the replicate
     (Dirichlet, half a vote more in each cell): a worker without an error in the data has none in any replicate, and
@@ -70,7 +79,6 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int |
     votes, fit = case.votes, case.fit
     if fit.confusion is None:
         raise ConfigError(f"a {fit.method} fit has no confusion matrices: certify needs them.")
-    n_replicates = n_replicates or affordable_replicates(votes)
     generator, copies_i = as_generator(rng), as_copies(votes, case.copies)
     top_ik = leaders(votes)
     expected = _expected_votes(votes, fit, copies_i)
@@ -94,15 +102,16 @@ def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int |
     )
 
 
-def affordable_replicates(votes: Votes) -> int:
-    """As many replicates as the work allows, 100 at least.
+def affordable_replicates(votes: Votes, level: float) -> int:
+    """As many replicates as the work allows, 200 at most, and at least as many as the level needs.
 
     >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
-    >>> affordable_replicates(votes)
+    >>> affordable_replicates(votes, level=.95)
     200
     """
     work = max(votes.n_votes * len(votes.labels), 1)
-    return int(np.clip(MOST_WORK // work, FEWEST_REPLICATES, N_REPLICATES))
+    fewest = FEWEST_REPLICATES if level <= FEWEST_LEVEL else FEW_REPLICATES
+    return min(N_REPLICATES, max(MOST_WORK // work, FEW_REPLICATES), max(VERY_MUCH_WORK // work, fewest))
 
 
 def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) -> IntArray:
@@ -303,13 +312,14 @@ def _tables(prior_bk: FloatArray, confusion: FloatArray) -> tuple[FloatArray, Fl
 def _scores(votes_ic: Any, prior_bk: FloatArray, confusion: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     """Some items at a time, and their scores of each class, (K, items, models), relative to the first class."""
     log_prior_kb, log_vote_kcb = _tables(prior_bk, confusion)
+    log_vote_kcb -= log_vote_kcb[0].copy()
     n_items, n_models, n_classes = votes_ic.shape[0], *prior_bk.shape
     size = max(1, SCORES_AT_ONCE // n_models)
     for start in range(0, n_items, size):
         rows = slice(start, min(start + size, n_items))
         score_kib = np.zeros((n_classes, rows.stop - start, n_models))
         for k in range(1, n_classes):
-            score_kib[k] = votes_ic[rows] @ (log_vote_kcb[k] - log_vote_kcb[0])
+            score_kib[k] = votes_ic[rows] @ log_vote_kcb[k]
             score_kib[k] += log_prior_kb[k] - log_prior_kb[0]
         yield rows, score_kib
 
@@ -380,13 +390,11 @@ def supported_together(value_p: FloatArray, value_bp: FloatArray, level: float) 
 
 def clearly_positive(value_p: FloatArray, value_bp: FloatArray, n_tried: int, level: float) -> NDArray[np.bool_]:
     """Which values are above 0 at the level, all `n_tried` taken together (Bonferroni), by their spread downwards."""
-    from scipy.special import ndtri
-
     middle_p = np.median(value_bp, axis=0)
     known_p = np.isfinite(middle_p) & np.isfinite(value_p)
     below_bp = np.maximum(np.where(known_p, middle_p, 0.0) - np.where(known_p, value_bp, 0.0), 0.0)
     spread_p = np.sqrt(2 * (below_bp**2).mean(axis=0))
-    far_p = np.where(known_p, value_p, np.inf) > ndtri(1 - (1 - level) / max(n_tried, 1)) * spread_p
+    far_p = np.where(known_p, value_p, np.inf) > _deviations(level, n_tried, len(value_bp)) * spread_p
     return np.asarray(far_p & (value_bp > 0).all(axis=0))
 
 
@@ -427,11 +435,25 @@ def clearly_negative(value_p: FloatArray, value_bp: FloatArray, n_tried: int, le
 
     No replicate may be at 0 or above: with few items the spread alone, a normal law's, refutes too often.
 
-    >>> clearly_negative(np.array([-1.]), np.array([[-1.3], [-.7], [-1.]]), 10, .95).tolist()
+    >>> clearly_negative(np.array([-1.]), np.linspace(-1.6, -.4, 100)[:, None], 10, .95).tolist()
     [True]
     """
-    from scipy.special import ndtri
-
     spread_p = spread_upwards(value_bp)
-    far_p = value_p + ndtri(1 - (1 - level) / max(n_tried, 1)) * spread_p < 0
+    far_p = value_p + _deviations(level, n_tried, len(value_bp)) * spread_p < 0
     return np.asarray(far_p & (value_bp < 0).all(axis=0))
+
+
+def _deviations(level: float, n_tried: int, n_replicates: int) -> float:
+    """How many standard deviations one of `n_tried` normal values stays within, with its share of the error.
+
+    A deviation by fewer than FEW_REPLICATES, half of which tell it, is less certain: by Student's law.
+
+    >>> round(_deviations(.95, 1000, 100), 3), round(_deviations(.95, 1000, 60), 3)
+    (3.891, 4.124)
+    """
+    from scipy.special import ndtri, stdtrit
+
+    share = 1 - (1 - level) / max(n_tried, 1)
+    if n_replicates >= FEW_REPLICATES:
+        return float(ndtri(share))
+    return float(ndtri(share) * stdtrit(n_replicates / 2, share) / stdtrit(FEW_REPLICATES / 2, share))

@@ -21,7 +21,6 @@ from majorant.certify.bootstrap import (
     RARE_SHARE,
     Case,
     Replicates,
-    bootstrap,
     clearly_negative,
     clearly_positive,
     deviation,
@@ -31,6 +30,7 @@ from majorant.certify.bootstrap import (
     lower_limit,
     majority_losses,
     majority_right,
+    replicates_of,
     supported_together,
     vote_odds,
     weakest_verdict,
@@ -255,7 +255,7 @@ def named_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> 
         loss = Estimate(None, reason="too few votes per worker")
         thin = _unidentified("named", NAMED_WORKERS, workers_too_thin(typical))
         return replace(thin, verdict="undecided", loss=loss, not_tested=NAMED_WORKERS.not_tested)
-    replicates = bootstrap(case, rng=rng) if case.replicates is None else case.replicates
+    replicates = replicates_of(case, level, rng)
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     margins = set_margins(worker_sets(votes, copies_i), fit, replicates, level)
     refuted, refuted_ties = _refuted_votes(votes, fit, replicates, level)
@@ -421,7 +421,7 @@ def panel_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> 
         return _unidentified("anonymous", NAMED_WORKERS)
     if not can_count(case.votes):
         raise ConfigError("The votes of this panel fall in too many ways to enumerate.")
-    replicates = bootstrap(case, rng=rng) if case.replicates is None else case.replicates
+    replicates = replicates_of(case, level, rng)
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     assert fit.confusion is not None
     point, sets = PanelModels(fit.prior[None], fit.confusion[None]), worker_sets(votes, copies_i)
@@ -588,7 +588,7 @@ def multiclass_claim(case: Case, *, level: float, rng: int | np.random.Generator
         return _unidentified("anonymous", SHARED_MATRIX, too_many_votes(int(votes.votes_i[votes.votes_i > 0].min())))
     fit, n_voted = align(case.fit), float(items_n[1:].sum())
     assert fit.confusion is not None
-    replicates = bootstrap(replace(case, fit=fit), rng=rng) if case.replicates is None else case.replicates
+    replicates = replicates_of(replace(case, fit=fit), level, rng)
     common = [n for n in sizes if items_n[n] >= RARE_SHARE * n_voted] or sizes
     margin_n = np.array([float(majority_margins(fit.prior, fit.confusion, n)) for n in common])
     margin_bn = np.stack([majority_margins(replicates.prior_bk, replicates.confusion, n) for n in common], axis=1)
