@@ -21,6 +21,7 @@ ITEMS_PER_BLOCK = 1 << 13
 ROWS_KEPT = 1 << 18  # rows of counts that wait before equal ones are put together
 KEY_LIMIT = 1 << 62  # keys of count patterns fit 64-bit integers with room to spare
 PAIRS_PER_CHUNK = 4_000_000
+CELLS_PER_PAIR = 4  # of votes, up to which all cells of the workers' tables are counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -344,10 +345,10 @@ def pair_counts(votes: Votes, *, chunk_pairs: int = PAIRS_PER_CHUNK, min_items: 
     once = None if first_n.all() else _listing(voted_n[first_n], first_n[first_n], votes.shape)
     pairs_j = np.bincount(every.worker_n, weights=every.partners_n, minlength=n_workers).astype(np.int64)
     for start, stop in _chunks(pairs_j, chunk_pairs):
-        key_e, count_e = _cells(every, start, stop, chunk_pairs)
+        key_e, count_e = _cells(every, start, stop, chunk_pairs, n_workers * n_classes**2)
         pair_p, first_p, items_p = _by_pair(key_e, count_e, n_classes)
         if once is not None:
-            *_, items_p = _by_pair(*_cells(once, start, stop, chunk_pairs), n_classes)
+            *_, items_p = _by_pair(*_cells(once, start, stop, chunk_pairs, n_workers * n_classes**2), n_classes)
         enough_p = items_p >= min_items
         if enough_p.any():
             entries = (count_e, key_e % n_classes**2, np.append(first_p, len(key_e)))
@@ -377,8 +378,9 @@ def _listing(voted_n: IntArray, first_n: NDArray[np.bool_], shape: tuple[int, in
     return _Listing(worker_n, next_n, stop_i[item_n] - next_n, as_first_n, worker_n * n_classes**2 + label_n)
 
 
-def _cells(listing: _Listing, start: int, stop: int, at_once: int) -> tuple[IntArray, IntArray]:
+def _cells(listing: _Listing, start: int, stop: int, at_once: int, per_worker: int) -> tuple[IntArray, IntArray]:
     """The numbers of the cells of pairs whose first worker lies from `start` to `stop`, and how often each occurs."""
+    lowest, n_cells = start * per_worker, (stop - start) * per_worker
     chosen = np.flatnonzero((listing.worker_n >= start) & (listing.worker_n < stop))
     found = []
     for first, last in _chunks(listing.partners_n[chosen], at_once):
@@ -386,7 +388,13 @@ def _cells(listing: _Listing, start: int, stop: int, at_once: int) -> tuple[IntA
         while len(place := place[listing.partners_n[place] > further]):
             keys.append(listing.as_first_n[place] + listing.as_second_n[listing.next_n[place] + further])
             further += 1
-        found.append(np.unique(np.concatenate(keys), return_counts=True))
+        key_m = np.concatenate(keys)
+        if n_cells <= CELLS_PER_PAIR * len(key_m):  # most are in use: counting them all takes less than sorting
+            count_c = np.bincount(key_m - lowest, minlength=n_cells)
+            key_e = np.flatnonzero(count_c)
+            found.append((key_e + lowest, count_c[key_e]))
+        else:
+            found.append(np.unique(key_m, return_counts=True))
     if len(found) < 2:
         return found[0] if found else (chosen, chosen)
     key_e, place_f = np.unique(np.concatenate([key for key, _ in found]), return_inverse=True)
