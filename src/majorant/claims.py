@@ -23,7 +23,7 @@ from majorant.certify.bootstrap_claims import (
     typical,
 )
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
-from majorant.certify.count_tests import DRAWN_ANEW, count_gate
+from majorant.certify.count_tests import count_gate
 from majorant.certify.dependence import dependence
 from majorant.certify.design import VotingDesign, design
 from majorant.certify.gold import GoldCells, cells_of, claim_from_cells, gold_rows
@@ -38,7 +38,7 @@ from majorant.items import merge_equal_items, take_items
 from majorant.tally import Patterns, two_class_histograms
 from majorant.values import LEVEL, as_generator, as_level
 from majorant.votes import IntArray, Votes
-from majorant.wording import ONE_LABEL, at_level, of_a_sample, void_sentence
+from majorant.wording import DRAWN_ANEW, ONE_LABEL, at_level, of_a_sample, void_sentence
 
 MOST_ENTRIES = 250_000  # of all workers' confusion matrices together; 200 replicates of more would fill the memory
 MOST_VOTES = 800_000  # times classes squared: what 200 refits go through in seconds; of more, a sample of the items

@@ -9,7 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.certificate import ALIKE, Certificate
+from majorant.certify.certificate import ALIKE, INDEPENDENT_VOTES, Certificate
 from majorant.certify.count_tests import SIZES_ALIKE
 from majorant.certify.gold import gold_cells, gold_claim, model_gold
 from majorant.certify.plug_in import shared_model
@@ -21,7 +21,7 @@ from majorant.theory.accuracy import scaled_shared
 from majorant.theory.checks import as_crew, as_prior
 from majorant.values import LEVEL, MAX_VOTES, TARGET, Estimate, FloatArray, as_level, clopper_pearson
 from majorant.votes import Votes
-from majorant.wording import TOO_FEW_VOTES
+from majorant.wording import PLAN_ASSUMPTIONS, SIZES_DIFFER, TOO_FEW_VOTES, VOTES_DEPEND, WORKERS_DIFFER
 
 Advice = Literal["enough", "better rule", "more votes", "both", "out of reach", "know who votes", "doubtful"]
 CREW_PATTERNS = 2**14  # ways in which a crew can vote, up to which choosing among its members is cheap
@@ -31,16 +31,7 @@ ROUNDING = 1e-12  # accuracies closer than this are equal
 NO_GOLD = Estimate(None, reason="no item has a gold label")
 PANEL_METHOD = "dawid-skene"  # the plan for a panel is made at its confusion matrices, pooled by votes where need be
 CROWD_METHOD = "shared"  # that for a crowd at one matrix for all: its workers give too few votes each
-INDEPENDENT = "independent votes"
-DOUBTS = {  # by the test that fails
-    INDEPENDENT: "votes were independent",
-    ALIKE: "workers were alike",
-    SIZES_ALIKE: "the number of votes did not go with the item",
-}
-ASSUMPTIONS = (
-    "votes are independent given the truth (hard items and shared errors make votes gain less than shown)",
-    "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
-)
+DOUBTS = {INDEPENDENT_VOTES: VOTES_DEPEND, ALIKE: WORKERS_DIFFER, SIZES_ALIKE: SIZES_DIFFER}  # by the test that fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +72,7 @@ class Plan:
     expected_now: float | None = None  # by the model, how often majority is right on the gold items
     observed_now: Estimate = NO_GOLD  # how often it is
     doubts: tuple[str, ...] = ()  # what the numbers rest on, and the data contradict
-    assumptions: tuple[str, ...] = ASSUMPTIONS
+    assumptions: tuple[str, ...] = PLAN_ASSUMPTIONS
 
     def __repr__(self) -> str:
         needed = [("majority vote", self.majority_votes), ("the best rule", self.best_votes)]
@@ -243,9 +234,9 @@ def _doubts(certificate: Certificate | None, *, independent: bool) -> tuple[str,
     """What the plan rests on and the certificate's tests reject, or gold contradicts: not `independent`."""
     claim = None if certificate is None else certificate.anonymous
     failed = {gate.name for gate in claim.gates if gate.passed is False} if claim is not None else set()
-    depend = claim is not None and (claim.verdict == "void" or claim.model == "item difficulty")
+    depend = claim is not None and (claim.verdict == "void" or claim.allows_difficulty)
     if not independent or (depend and not failed & {ALIKE, SIZES_ALIKE}) or failed - {ALIKE, SIZES_ALIKE}:
-        failed |= {INDEPENDENT}
+        failed |= {INDEPENDENT_VOTES}
     return tuple(text for name, text in DOUBTS.items() if name in failed)
 
 

@@ -767,6 +767,105 @@ def too_few_items(n_items: int, n_classes: int) -> str:
     )
 
 
+# --- what is taken for granted, and the tests of it
+
+TWO_CLASSES = "two classes"
+INDEPENDENT = "votes on an item are independent given its class"
+HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
+ITEMS_APART = "items are independent of each other: no duplicates, no drift from one part of the file to the next"
+DRAWN_ANEW = "every vote comes from a worker drawn anew: all share one confusion matrix, and no items share workers"
+ONE_MATRIX = "all votes come from one confusion matrix"
+OWN_MATRIX = "each worker labels by one confusion matrix, the same on all items"
+GUESSING = "votes are better than guessing"
+MOSTLY_RIGHT = "most labels are given more often where they are true than where another is"
+ANY_SIZE = "the number of votes on an item depends neither on the item nor on the votes seen"
+OPEN_SIZE = "the number of votes on an item does not depend on the votes seen"
+OPEN_WORKERS = "who and how many vote on an item does not depend on the votes"
+MANY_ITEMS = "enough items for the bootstrap, which holds its level only in the limit"
+GOLD_CHOSEN = "gold items are chosen without regard to their truth: at random, or by their votes"
+GOLD_COUNTS = "the claim is about the vote counts that occur in these votes"
+SEARCH_FOUND = "for the e-values: a search over models found the likeliest of each kind"
+PLAN_ASSUMPTIONS = (
+    f"{INDEPENDENT} (hard items and shared errors make votes gain less than shown)",
+    "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
+)
+VOTES_DEPEND = "votes were independent"  # what a plan doubts
+WORKERS_DIFFER = "workers were alike"
+SIZES_DIFFER = "the number of votes did not go with the item"
+WITHOUT_LEVEL = (
+    "The estimate is taken for the truth and votes for independent: no confidence level stands behind this verdict. "
+    "Close to the boundary it is wrong half of the time or more."
+)
+THREE_FIT_ALWAYS = "assumes independent votes, not testable with 3 votes on every item"
+TOO_FEW_TO_TEST = "Whether votes are independent given the class cannot be told from so few items."
+ALL_VOTED_ALIKE = "No item was labelled differently by two workers: whether workers differ cannot be told."
+MATRICES_FIT_ALL = "with so few votes per item, confusion matrices can explain any dependence"
+NEVER_ERR = "on the gold items no two workers ever err"
+
+
+def cannot_test(*, three_votes: bool) -> str:
+    """The condition under which a claim holds where its votes cannot test whether they are independent."""
+    return f"{INDEPENDENT}, which {'3 votes per item' if three_votes else 'so few items or votes'} cannot test"
+
+
+def votes_independent(p_value: float, *, passed: bool) -> str:
+    """Whether vote counts look like independent votes.
+
+    >>> votes_independent(.4, passed=True)
+    'the votes look independent given the class (p = 0.4)'
+    """
+    if passed:
+        return f"the votes look independent given the class (p = {p_value:.2g})"
+    return f"the votes on an item are not independent given its class (p = {p_value:.2g}): hard items or shared errors"
+
+
+def blind_test(correlation: float, power: float) -> str:
+    """A test that has tested nothing."""
+    seen = f"a correlation of {correlation} between votes would be seen in only {power:.0%} of cases"
+    return f"assumes independent votes: with so few items or votes, {seen}"
+
+
+def difficulty_fits(p_value: float, *, passed: bool) -> str:
+    """Whether items that differ in difficulty explain the counts."""
+    return f"a model in which items differ in difficulty {'fits' if passed else 'does not fit'} (p = {p_value:.2g})"
+
+
+def sizes_alike(p_value: float, *, passed: bool) -> str:
+    """Whether the number of votes goes with the item."""
+    return f"items with few and with many votes {'look alike' if passed else 'differ'} (p = {p_value:.2g})"
+
+
+def workers_alike(p_value: float, *, passed: bool) -> str:
+    """Whether workers differ."""
+    seen = "No difference between workers is seen" if passed else "Workers differ"
+    return f"{seen} (p = {p_value:.2g}, votes shuffled among the workers of each item)."
+
+
+def workers_independent(p_value: float, *, passed: bool, n_gold: float | None) -> str:
+    """Whether the workers of a panel err together, by the score test or on so many gold items."""
+    seen = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
+    by = "score test of all pairs given the true label"
+    if n_gold is not None:
+        by = f"Mantel-Haenszel tests of all pairs on {n_gold:,.0f} gold items"
+    return f"{seen} (p = {p_value:.2g}, {by})."
+
+
+def not_tested_since(reason: str) -> str:
+    """A test that there is not."""
+    return f"Independence is not tested: {reason}."
+
+
+def panel_or_crowd(n_sets: int, n_items: float, covered: float, *, panel: bool, few_sets: bool) -> str:
+    """Which workers voted together: `covered` is the share of the items that a panel's sets, `few_sets`, hold."""
+    sets = "1 set of workers" if n_sets == 1 else f"{n_sets} sets of workers"
+    if panel:
+        share = "all" if covered == 1 else f"{100 * covered:.0f} % of the"
+        return f"A panel: {sets} labelled {share} items, so who voted is known item by item."
+    if few_sets:
+        return f"Taken for a crowd: {n_items:,.0f} items are too few to judge {sets} as a panel."
+    return f"A crowd: {n_sets:,} different sets of workers labelled {n_items:,.0f} items."
+
+
 # --- claims
 
 NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"

@@ -27,7 +27,6 @@ from majorant.certify.count_models import flatten, suprema
 from majorant.certify.design import WorkerSets
 from majorant.certify.independent import contradictions, opposite
 from majorant.certify.universal_inference import (
-    ASSUMPTION,
     vote_table,
     weigh_comparisons,
     with_e_values,
@@ -36,6 +35,7 @@ from majorant.items import take_items
 from majorant.simulate import simulate
 from majorant.theory import crew_margin, majority_margin
 from majorant.votes import Votes
+from majorant.wording import SEARCH_FOUND
 from sizes import many
 from split_models import NOISE, crowd, one_coins, panel, pattern_chances
 
@@ -275,7 +275,7 @@ def test_claims_gain_evidence_and_keep_their_verdict():
     again = weigh_comparisons(table, items_p, count_comparisons(3, [5]), np.random.default_rng(0))
     assert found.evidence["e_value"] == pytest.approx(np.exp(again.log_e))
     assert found.evidence["margin low"] == 0.5
-    assert (found.verdict, found.assumptions) == ("supported", (ASSUMPTION,))
+    assert (found.verdict, found.assumptions) == ("supported", (SEARCH_FOUND,))
 
 
 def test_a_panels_claims_are_weighed_by_ballots_of_its_common_sets():

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 import real
-from majorant.certify.certificate import ITEMS_APART
 from majorant.pipeline import check
 from majorant.report.certificate_text import certificate_text
 from majorant.report.html import render
 from majorant.report.summary import dependence_summary, result_summary
 from majorant.report.text import check_text
 from majorant.simulate import one_coin_crew, simulate
-from majorant.wording import breakdown_text
+from majorant.wording import ITEMS_APART, breakdown_text
 from pictures import no_pictures
 
 QUICK_SETS, SLOW_SETS = ("SP_amt",), ("CF", "CF_amt", "SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "D-Product")

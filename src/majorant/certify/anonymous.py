@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from majorant.certify.certificate import AssumptionTest, Certificate, Claim, Verdict
+from majorant.certify.certificate import (
+    DIFFICULTY,
+    INDEPENDENT_COUNTS,
+    SIZES_APART,
+    AssumptionTest,
+    Basis,
+    Certificate,
+    Claim,
+    Verdict,
+)
 from majorant.certify.count_models import (
     BETA_PARAMETERS,
     LEAST_CONCENTRATION,
@@ -31,23 +40,17 @@ from majorant.certify.count_models import (
     sides,
 )
 from majorant.certify.count_tests import (
-    APART,
-    DIFFICULTY,
     ENOUGH_POWER,
     GATE_LEVEL,
-    SIZES,
     Breakdown,
     Refit,
-    assumptions,
     binomial_log_cells,
     find_breakdown,
     fit_p_value,
     freedom,
     independence_gate,
     misplaced,
-    not_tested,
     sizes_gate,
-    untestable,
     weak_gate,
 )
 from majorant.certify.independent import (
@@ -64,9 +67,13 @@ from majorant.errors import ConfigError
 from majorant.limits import sizes_within
 from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level
 from majorant.wording import (
+    ANY_SIZE,
     NO_VOTES,
     TOO_FEW_VOTES,
+    TWO_CLASSES,
     anonymous_by_counts,
+    cannot_test,
+    difficulty_fits,
     failed_condition,
     too_many_votes,
     under,
@@ -110,7 +117,7 @@ def anonymous_claim(histograms: Histograms, level: float, rng: np.random.Generat
         total = sum(float(items_k.sum()) for items_k in histograms.values())
         shares = {h: float(items_k.sum()) / total for h, items_k in histograms.items()}
         claim = replace(claim, without_say={h: share for h, share in shares.items() if h not in claim.by_votes})
-    return claim if gate is None else weakened(claim, gate, SIZES)
+    return claim if gate is None else weakened(claim, gate, ANY_SIZE)
 
 
 def weakened(claim: Claim, gate: AssumptionTest, assumption: str) -> Claim:
@@ -161,7 +168,7 @@ def _independent_claim(histograms: Histograms, level: float, rng: np.random.Gene
     turns = find_breakdown(
         histograms, main_sizes(histograms), finding.verdict, theta_3, level, freedom(list(histograms))
     )
-    return _claim("independent votes", finding, (weak_gate(gate, turns),), histograms, level, [turns])
+    return _claim(INDEPENDENT_COUNTS, finding, (weak_gate(gate, turns),), histograms, level, [turns])
 
 
 def _when_votes_depend(
@@ -180,7 +187,7 @@ def _when_votes_depend(
         apart = {h: part for h, part in parts.items() if part.gate.passed is not False}
         if set(apart) == set(sizes):
             finding = join({h: part.finding for h, part in apart.items()}, histograms, level)
-            return _claim(APART, finding, gates, histograms, level, [part.breakdown for part in apart.values()])
+            return _claim(SIZES_APART, finding, gates, histograms, level, [part.breakdown for part in apart.values()])
     difficulty = find_difficulty(histograms, theta_3, level, rng)
     if difficulty is not None:
         gates.append(difficulty[1])
@@ -190,11 +197,11 @@ def _when_votes_depend(
     cells, items_c = flatten(histograms)
     how_far = {"misplaced_items": misplaced(items_c, cells.votes_c, binomial_log_cells(cells, theta_3))}
     void = replace(pooled, verdict="void", by_votes=by_votes, more_items=None, evidence={**pooled.evidence, **how_far})
-    return _claim("independent votes", void, gates, histograms, level)
+    return _claim(INDEPENDENT_COUNTS, void, gates, histograms, level)
 
 
 def _claim(
-    model: str,
+    basis: Basis,
     finding: Finding,
     gates: Sequence[AssumptionTest],
     histograms: Histograms,
@@ -202,9 +209,12 @@ def _claim(
     breakdowns: Sequence[Breakdown | None] = (),
 ) -> Claim:
     """The claim, not proved but supported on a condition where no test could have seen what would turn the verdict."""
-    counted = gates if model == APART else gates[-1:]
+    counted = gates if basis is SIZES_APART else gates[-1:]
     blind = any(turns is not None and turns.power_to_turn < ENOUGH_POWER for turns in breakdowns)
-    conditions = (untestable(histograms),) if blind or None in [gate.passed for gate in counted] else ()
+    conditions: tuple[str, ...] = ()
+    if blind or None in [gate.passed for gate in counted]:
+        conditions = (cannot_test(three_votes={h for h in histograms if h > 1} == {3}),)
+        basis = basis._replace(tested=(TWO_CLASSES,))
     stands = [None if turns is None else turns.correlation for turns in breakdowns]
     breakdown = None if not stands or None in stands else min(rho for rho in stands if rho is not None)
     if conditions:
@@ -221,7 +231,7 @@ def _claim(
     return Claim(
         kind="anonymous",
         verdict=finding.verdict,
-        why=anonymous_by_counts(finding, level, conditions, tied_share, difficulty=model == DIFFICULTY),
+        why=anonymous_by_counts(finding, level, conditions, tied_share, difficulty=basis.model == DIFFICULTY.model),
         by_votes=finding.by_votes,
         untied=finding.untied if finding.verdict != "void" else None,
         margin=finding.margin,
@@ -231,10 +241,10 @@ def _claim(
         tie_loss=finding.tie_loss,
         items_certified=finding.items_certified,
         evidence=finding.evidence,
-        model=model,
+        model=basis.model,
         gates=tuple(gates),
-        assumptions=assumptions(model),
-        not_tested=not_tested(model, bool(conditions)),
+        assumptions=basis.assumptions,
+        not_tested=basis.not_tested,
         conditions=conditions,
         breakdown=breakdown,
         without_say={h: n / total for h, n in n_items.items() if h not in says},
@@ -364,9 +374,8 @@ def find_difficulty(
     psi_5, value = _best(cells, items_c, theta_3)
     log_cell_c = np.logaddexp(*beta_class_logs(cells, psi_5)) + cells.log_orders_c
     p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, _refit(cells, psi_5), rng)
-    fits = "fits" if p_value >= GATE_LEVEL else "does not fit"
-    text = f"a model in which items differ in difficulty {fits} (p = {p_value:.2g})"
-    gate = AssumptionTest(name="item difficulty", passed=p_value >= GATE_LEVEL, p_value=p_value, text=text)
+    text = difficulty_fits(p_value, passed=p_value >= GATE_LEVEL)
+    gate = AssumptionTest(name=DIFFICULTY.model, passed=p_value >= GATE_LEVEL, p_value=p_value, text=text)
     return _finding(cells, items_c, main_sizes(histograms), psi_5, value, level), gate
 
 

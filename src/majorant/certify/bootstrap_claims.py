@@ -35,7 +35,7 @@ from majorant.certify.bootstrap import (
     vote_odds,
     weakest_verdict,
 )
-from majorant.certify.certificate import ITEMS_APART, Claim, ClaimKind, Verdict
+from majorant.certify.certificate import NAMED_WORKERS, SHARED_MATRIX, Basis, Claim, ClaimKind, Verdict
 from majorant.certify.design import WorkerSets, as_copies, leaders, worker_sets
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
@@ -59,47 +59,6 @@ from majorant.wording import (
 VOTES_PER_CLASS = 20  # that the worker behind the typical vote must have given, or workers cannot be told apart
 MARGIN_STEPS = 2e8  # that margins of more than two classes may take
 MOST_COUNTS = 20_000  # of a panel's votes, before those that do not add up are left out
-INDEPENDENT = "votes are independent given the true label"
-LIMIT = "enough items for the bootstrap, which holds its level only in the limit"
-
-
-class Basis(NamedTuple):
-    """A model, what it takes for granted, and which of that its gates test."""
-
-    model: str
-    assumptions: tuple[str, ...]
-    tested: tuple[str, ...]
-
-    @property
-    def not_tested(self) -> tuple[str, ...]:
-        """What nothing here tests."""
-        return tuple(text for text in self.assumptions if text not in self.tested)
-
-
-NAMED_WORKERS = Basis(
-    "named workers",
-    (
-        "each worker labels by one confusion matrix, the same on all items",
-        ITEMS_APART,
-        INDEPENDENT,
-        "who and how many vote on an item does not depend on the votes",
-        LIMIT,
-    ),
-    tested=(INDEPENDENT,),
-)
-ONE_MATRIX = "all votes come from one confusion matrix"
-SHARED_MATRIX = Basis(
-    "independent votes",
-    (
-        ONE_MATRIX,
-        ITEMS_APART,
-        INDEPENDENT,
-        "most labels are given more often where they are true than where another is",
-        "how many vote on an item does not depend on the votes",
-        LIMIT,
-    ),
-    tested=(INDEPENDENT, ONE_MATRIX),
-)
 
 
 class Verdicts(NamedTuple):

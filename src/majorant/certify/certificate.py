@@ -4,17 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from majorant import wording
 from majorant.certify.design import VotingDesign
 from majorant.values import Estimate, lock
 
 Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
 ClaimKind = Literal["anonymous", "named", "gold"]
-ITEMS_APART = "items are independent of each other: no duplicates, no drift from one part of the file to the next"
 INDEPENDENT_VOTES, INDEPENDENT_WORKERS = "independent votes", "independent workers"  # the tests of independence
 ALIKE = "workers alike"  # the gate that says whether workers differ: a finding, with which no claim falls
 NOT_ESTIMATED = Estimate(None, reason="not estimated")
+
+
+class Basis(NamedTuple):
+    """A model of votes, what a claim by it takes for granted, and what of that is tested."""
+
+    model: str
+    assumptions: tuple[str, ...]
+    tested: tuple[str, ...]
+
+    @property
+    def not_tested(self) -> tuple[str, ...]:
+        """What nothing tests."""
+        return tuple(text for text in self.assumptions if text not in self.tested)
+
+
+_COUNTS = (wording.TWO_CLASSES, wording.DRAWN_ANEW, wording.ITEMS_APART, wording.GUESSING)
+INDEPENDENT_COUNTS = Basis(
+    "independent votes",
+    (*_COUNTS, wording.ANY_SIZE, wording.INDEPENDENT),
+    tested=(wording.TWO_CLASSES, wording.INDEPENDENT),
+)
+SIZES_APART = Basis(
+    "independent votes, each number of votes apart",
+    (*_COUNTS, wording.OPEN_SIZE, wording.INDEPENDENT),
+    tested=(wording.TWO_CLASSES, wording.INDEPENDENT),
+)
+DIFFICULTY = Basis(
+    "item difficulty",
+    (*_COUNTS, wording.ANY_SIZE, wording.HARD_ITEMS),
+    tested=(wording.TWO_CLASSES, wording.HARD_ITEMS),
+)
+NAMED_WORKERS = Basis(
+    "named workers",
+    (wording.OWN_MATRIX, wording.ITEMS_APART, wording.INDEPENDENT, wording.OPEN_WORKERS, wording.MANY_ITEMS),
+    tested=(wording.INDEPENDENT,),
+)
+SHARED_MATRIX = Basis(
+    "independent votes",
+    (
+        wording.ONE_MATRIX,
+        wording.ITEMS_APART,
+        wording.INDEPENDENT,
+        wording.MOSTLY_RIGHT,
+        wording.OPEN_SIZE,
+        wording.MANY_ITEMS,
+    ),
+    tested=(wording.INDEPENDENT, wording.ONE_MATRIX),
+)
+GOLD_ALONE = Basis(
+    "none", (wording.GOLD_CHOSEN, wording.GOLD_COUNTS, wording.ITEMS_APART), tested=(wording.GOLD_COUNTS,)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +125,16 @@ class Claim:
     def tested(self) -> bool:
         """Whether nothing stands between the claim and its verdict that failed a test, or could not be tested."""
         return not self.conditions
+
+    @property
+    def by_worker(self) -> bool:
+        """Whether its model gives each worker a confusion matrix of their own."""
+        return self.model == NAMED_WORKERS.model
+
+    @property
+    def allows_difficulty(self) -> bool:
+        """Whether items of a class differ in its model."""
+        return self.model == DIFFICULTY.model
 
     @property
     def independence(self) -> AssumptionTest | None:

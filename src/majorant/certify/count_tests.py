@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtrc, xlogy
+from scipy.special import chdtrc, chdtri, chndtr, gammaln, xlog1py, xlogy
 
-from majorant.certify.certificate import INDEPENDENT_VOTES, ITEMS_APART, AssumptionTest, Verdict
+from majorant.certify.certificate import INDEPENDENT_VOTES, AssumptionTest, Verdict
 from majorant.certify.count_models import (
     BETA_PARAMETERS,
     EVERYWHERE,
@@ -44,6 +44,7 @@ from majorant.estimate.fit import Fit
 from majorant.tally import counts
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
+from majorant.wording import THREE_FIT_ALWAYS, TOO_FEW_TO_TEST, blind_test, sizes_alike, votes_independent
 
 GATE_LEVEL = 0.05  # of all tests of a claim together
 SMALL_COUNT = 5.0  # expected items below which the chi-square law is not trusted
@@ -51,18 +52,9 @@ CLEAR_PASS = 0.3  # a chi-square p-value above this passes even so, unless most 
 SPARSE = 0.2  # share of cells that expect less than one item
 REPLICATES = 199
 BINOMIAL_PARAMETERS = 3
-UNTESTABLE = "assumes independent votes, not testable with 3 votes on every item"
 Refit = Callable[
     [FloatArray], FloatArray
 ]  # items (B, cells) -> log probability of each cell at the best fit (B, cells)
-TWO_CLASSES = "two classes"
-DRAWN_ANEW = "every vote comes from a worker drawn anew: all share one confusion matrix, and no items share workers"
-GUESSING = "votes are better than guessing"
-SIZES = "the number of votes on an item depends neither on the item nor on the votes seen"
-SIZES_APART = "the number of votes on an item does not depend on the votes seen"
-INDEPENDENT = "votes on an item are independent given its class"
-APART, DIFFICULTY = "independent votes, each number of votes apart", "item difficulty"
-HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
 SIZES_ALIKE = "numbers of votes alike"
 SIZES_LEVEL = 0.01
 ENOUGH = 50  # items of a number of votes, for the normal law of their means
@@ -74,26 +66,6 @@ _PRIORS = np.array([-4, -2, -1, 0, 1, 2, 4.0])  # logits
 STARTS = 3  # of the grid and of the boundary each
 ENOUGH_POWER = 0.8  # with which a test must see what it is for, to have tested anything
 EXPECTED = 5.0  # items in a bin, for the chi-square law to hold
-
-
-def assumptions(model: str) -> tuple[str, ...]:
-    """What a verdict under this model takes for granted."""
-    sizes = SIZES_APART if model == APART else SIZES
-    independent = HARD_ITEMS if model == DIFFICULTY else INDEPENDENT
-    return (TWO_CLASSES, DRAWN_ANEW, ITEMS_APART, GUESSING, sizes, independent)
-
-
-def not_tested(model: str, blind: bool) -> tuple[str, ...]:
-    """Those of them that counts alone cannot test; `blind` if independence could not be tested either."""
-    tested = {TWO_CLASSES} if blind else {TWO_CLASSES, INDEPENDENT, HARD_ITEMS}
-    return tuple(text for text in assumptions(model) if text not in tested)
-
-
-def untestable(histograms: Histograms) -> str:
-    """The condition under which a claim holds where its votes cannot test whether they are independent."""
-    sizes = [h for h in histograms if h > 1]
-    votes = "3 votes per item" if set(sizes) == {3} else "so few items or votes"
-    return f"{INDEPENDENT}, which {votes} cannot test"
 
 
 def freedom(sizes: list[int], parameters: int = BINOMIAL_PARAMETERS) -> int:
@@ -180,17 +152,11 @@ def independence_gate(
     sizes = [int(h) for h in np.unique(cells.votes_c)]
     df = freedom(sizes)
     if df <= 0:
-        return AssumptionTest(name=INDEPENDENT_VOTES, passed=None, p_value=None, text=UNTESTABLE)
+        return AssumptionTest(name=INDEPENDENT_VOTES, passed=None, p_value=None, text=THREE_FIT_ALWAYS)
     log_cell_c = binomial_log_cells(cells, theta_3)
     p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, binomial_refit(cells, theta_3), rng)
-    passed = p_value >= level
-    if passed:
-        text = f"the votes look independent given the class (p = {p_value:.2g})"
-    else:
-        text = (
-            f"the votes on an item are not independent given its class (p = {p_value:.2g}): hard items or shared errors"
-        )
-    return AssumptionTest(name=INDEPENDENT_VOTES, passed=passed, p_value=p_value, text=text)
+    text = votes_independent(p_value, passed=p_value >= level)
+    return AssumptionTest(name=INDEPENDENT_VOTES, passed=p_value >= level, p_value=p_value, text=text)
 
 
 def weak_gate(gate: AssumptionTest, breakdown: Breakdown | None) -> AssumptionTest:
@@ -202,8 +168,7 @@ def weak_gate(gate: AssumptionTest, breakdown: Breakdown | None) -> AssumptionTe
     """
     if not gate.passed or breakdown is None or breakdown.power >= ENOUGH_POWER:
         return gate
-    seen = f"a correlation of {TYPICAL} between votes would be seen in only {breakdown.power:.0%} of cases"
-    return replace(gate, passed=None, text=f"assumes independent votes: with so few items or votes, {seen}")
+    return replace(gate, passed=None, text=blind_test(TYPICAL, breakdown.power))
 
 
 def sizes_gate(histograms: Histograms) -> AssumptionTest | None:
@@ -226,12 +191,9 @@ def sizes_gate(histograms: Histograms) -> AssumptionTest | None:
     statistic = sum(
         float((mean - common) @ weight @ (mean - common)) for mean, weight in zip(means, weights, strict=True)
     )
-    from scipy.special import chdtrc
-
     p_value = float(chdtrc(2 * (len(sizes) - 1), statistic))
     passed = p_value >= SIZES_LEVEL
-    found = "items with few and with many votes look alike" if passed else "items with few and with many votes differ"
-    return AssumptionTest(name=SIZES_ALIKE, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g})")
+    return AssumptionTest(name=SIZES_ALIKE, passed=passed, p_value=p_value, text=sizes_alike(p_value, passed=passed))
 
 
 def _mean_and_precision(n_votes: int, items_k: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -290,8 +252,6 @@ def find_breakdown(
 
 def power_against(cells: HistogramCells, items_c: FloatArray, psi_5: FloatArray, df: int, error: float = 0.05) -> float:
     """How often the misfit of two binomials would be seen at this error, were `psi_5` true: by its noncentral law."""
-    from scipy.special import chdtri, chndtr
-
     if df <= 0:
         return 0.0
     items_h = np.bincount(cells.votes_c.astype(np.int64), weights=items_c).astype(float)
@@ -367,12 +327,10 @@ def count_gate(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> Assum
             p_values.append(_chi_square(seen_m, share_m * seen_m.sum()))
     tested = [p_value for p_value in p_values if p_value is not None]
     if not tested:
-        text = "Whether votes are independent given the class cannot be told from so few items."
-        return AssumptionTest(name=INDEPENDENT_VOTES, passed=None, p_value=None, text=text)
+        return AssumptionTest(name=INDEPENDENT_VOTES, passed=None, p_value=None, text=TOO_FEW_TO_TEST)
     p_value = min(1.0, min(tested) * len(tested))
-    passed = p_value > GATE_LEVEL
-    found = "the votes look independent given the class" if passed else "votes on an item agree more than chance allows"
-    return AssumptionTest(name=INDEPENDENT_VOTES, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g})")
+    text = votes_independent(p_value, passed=p_value > GATE_LEVEL)
+    return AssumptionTest(name=INDEPENDENT_VOTES, passed=p_value > GATE_LEVEL, p_value=p_value, text=text)
 
 
 def mixture(prior_k: FloatArray, chance_k: FloatArray, n_votes: int) -> FloatArray:
@@ -381,8 +339,6 @@ def mixture(prior_k: FloatArray, chance_k: FloatArray, n_votes: int) -> FloatArr
     >>> mixture(np.array([.5, .5]), np.array([1., 0.]), 2).tolist()
     [0.5, 0.0, 0.5]
     """
-    from scipy.special import gammaln, xlog1py, xlogy
-
     m, chance_k1 = np.arange(n_votes + 1), np.clip(chance_k, 0, 1)[:, None]
     log_orders_m = gammaln(n_votes + 1) - gammaln(m + 1) - gammaln(n_votes - m + 1)
     return np.asarray(prior_k @ np.exp(log_orders_m + xlogy(m, chance_k1) + xlog1py(n_votes - m, -chance_k1)))
@@ -390,8 +346,6 @@ def mixture(prior_k: FloatArray, chance_k: FloatArray, n_votes: int) -> FloatArr
 
 def _chi_square(seen_m: FloatArray | IntArray, expected_m: FloatArray) -> float | None:
     """P(a misfit as large) with neighbouring counts joined until each bin expects enough; None with a single bin."""
-    from scipy.special import chdtrc
-
     bins: list[list[float]] = [[0.0, 0.0]]
     for seen, expected in zip(seen_m, expected_m, strict=True):
         bins[-1][0] += seen

@@ -21,6 +21,7 @@ from majorant.estimate.fit import Fit
 from majorant.theory.checks import safe_log
 from majorant.values import LEVEL, Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
+from majorant.wording import MATRICES_FIT_ALL, NEVER_ERR, not_tested_since, workers_independent
 
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
 DRAWS = 20_000
@@ -31,7 +32,6 @@ COMMON_ITEMS = 30  # that a pair must share
 SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
 REDUNDANT = 0.5  # correlation, or share of votes copied, from which a worker mostly repeats the other
-UNTESTABLE = "with so few votes per item, confusion matrices can explain any dependence"
 ENOUGH_GOLD = 50  # items, with two votes or more
 ROUGH = f"votes alone bound it from neither side; gold labels for {ENOUGH_GOLD} items would"
 CLEAR_LEAD = 7.0  # nats by which one pair's copying must explain the votes better than any other pair's
@@ -86,7 +86,7 @@ def dependence(
         gate = gate or _gold_gate(tests, gold, level)
         found, n_eff = _pair_results(votes, pairs, tests), worth_by_gold(gold, level)
     elif gate is None:
-        return _untested(UNTESTABLE)
+        return _untested(MATRICES_FIT_ALL)
     else:
         n_votes = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
         found, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_worth(evidence, n_votes)
@@ -166,7 +166,7 @@ def _gate(evidence: _PairScores, level: float) -> AssumptionTest | None:
     if len(evidence.score_q) > FEW_PAIRS and common > UNTOLD * evidence.raw_q.sum():
         together = float(chdtrc(1, evidence.score_q.sum() ** 2 / common))
         p_value = min(1.0, 2 * min(p_value, together))  # two tests, each at half the level
-    return _all_pairs(p_value, level, "score test of all pairs given the true label")
+    return _all_pairs(p_value, level)
 
 
 def _gold_gate(tests: PairTests, gold: GoldItems, level: float) -> AssumptionTest:
@@ -175,23 +175,17 @@ def _gold_gate(tests: PairTests, gold: GoldItems, level: float) -> AssumptionTes
 
     told_q = tests.z_q[np.isfinite(tests.z_q)]
     if not len(told_q):
-        return _untested("on the gold items no two workers ever err").gate
-    by = f"Mantel-Haenszel tests of all pairs on {gold.n_items:,.0f} gold items"
-    return _all_pairs(float(chdtrc(len(told_q), told_q @ told_q)), level, by)
+        return _untested(NEVER_ERR).gate
+    return _all_pairs(float(chdtrc(len(told_q), told_q @ told_q)), level, gold.n_items)
 
 
-def _all_pairs(p_value: float, level: float, by: str) -> AssumptionTest:
-    passed = p_value > 1 - level
-    found = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
-    return AssumptionTest(
-        name=INDEPENDENT_WORKERS, passed=passed, p_value=p_value, text=f"{found} (p = {p_value:.2g}, {by})."
-    )
+def _all_pairs(p_value: float, level: float, n_gold: float | None = None) -> AssumptionTest:
+    text = workers_independent(p_value, passed=p_value > 1 - level, n_gold=n_gold)
+    return AssumptionTest(name=INDEPENDENT_WORKERS, passed=p_value > 1 - level, p_value=p_value, text=text)
 
 
 def _untested(reason: str) -> Dependence:
-    gate = AssumptionTest(
-        name=INDEPENDENT_WORKERS, passed=None, p_value=None, text=f"Independence is not tested: {reason}."
-    )
+    gate = AssumptionTest(name=INDEPENDENT_WORKERS, passed=None, p_value=None, text=not_tested_since(reason))
     return Dependence(gate=gate, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
 
 

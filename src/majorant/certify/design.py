@@ -12,6 +12,7 @@ from majorant.errors import ConfigError
 from majorant.tally import counts
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
+from majorant.wording import panel_or_crowd
 
 PANEL_SETS = 20  # a panel: so many worker sets at most ...
 PANEL_SHARE = 0.8  # ... hold this share of the items ...
@@ -55,15 +56,8 @@ def design(votes: Votes, copies: ArrayLike | None = None) -> VotingDesign:
     total, top = float(items_s.sum()), float(items_s[:PANEL_SETS].sum())
     covered = top / total if total else 0.0
     is_panel = covered >= PANEL_SHARE and top >= PANEL_ITEMS * min(PANEL_SETS, len(items_s))
-    first = min(PANEL_SETS, len(items_s))
-    sets = "1 set of workers" if first == 1 else f"{first} sets of workers"
-    share = "all" if covered == 1 else f"{100 * covered:.0f} % of the"
-    text = f"A crowd: {len(items_s):,} different sets of workers labelled {total:,.0f} items."
-    if is_panel:
-        text = f"A panel: {sets} labelled {share} items, so who voted is known item by item."
-    elif covered >= PANEL_SHARE:  # as a panel does, but on too few items to know each worker
-        sets = "1 set of workers" if len(items_s) == 1 else f"{len(items_s)} sets of workers"
-        text = f"Taken for a crowd: {total:,.0f} items are too few to judge {sets} as a panel."
+    shown = min(PANEL_SETS, len(items_s)) if is_panel else len(items_s)
+    text = panel_or_crowd(shown, total, covered, panel=is_panel, few_sets=covered >= PANEL_SHARE)
     kind: Literal["panel", "crowd"] = "panel" if is_panel else "crowd"
     return VotingDesign(kind=kind, n_workers=len(votes.workers), n_sets=len(items_s), covered=covered, text=text)
 

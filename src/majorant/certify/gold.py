@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.certificate import ITEMS_APART, Claim, Verdict
+from majorant.certify.certificate import GOLD_ALONE, Claim, Verdict
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.items import take_items
@@ -23,11 +23,6 @@ from majorant.values import LEVEL, Estimate, FloatArray, as_level, binomial_boun
 from majorant.votes import IntArray, Votes
 from majorant.wording import gold_count, gold_sentence, no_gold, ties_cost
 
-ASSUMPTIONS = (
-    "gold items are chosen without regard to their truth: at random, or by their votes",
-    "the claim is about the vote counts that occur in these votes",
-    ITEMS_APART,
-)
 POWER = 0.8  # with which the planned gold decides
 MOST_GOLD = 1_000_000  # beyond this the answer is: no
 LEAST_SHARE = 0.01  # a number of votes that fewer items hold does not enter the verdict on a data set
@@ -54,7 +49,9 @@ def gold_claim(votes: Votes, *, level: float = LEVEL) -> Claim:
 def claim_from_cells(cells: GoldCells, labels: Sequence[Hashable], *, level: float, any_gold: bool = True) -> Claim:
     """The gold claim from counted cells; `any_gold` says whether some item has gold, be it without votes."""
     if not cells.gold_c.sum() or cells.n_classes < 2:
-        return _nothing_to_tell(labels, any_gold)
+        why = no_gold(one_class=len(labels) < 2, any_gold=any_gold)
+        model, assumptions, _ = GOLD_ALONE
+        return Claim(kind="gold", verdict="unidentified", why=why, model=model, assumptions=assumptions)
     alpha = 1 - level
     counted, certified_c = cells.select(_counted(cells)), certified(cells, alpha)
     untied, p_not_optimal = counted.untied, not_optimal_p_value(counted, alpha)
@@ -85,9 +82,9 @@ def claim_from_cells(cells: GoldCells, labels: Sequence[Hashable], *, level: flo
             "p_not_optimal": p_not_optimal,
             "majority_accuracy": float(cells.right_c.sum() / cells.gold_c.sum()),
         },
-        model="none",
-        assumptions=ASSUMPTIONS,
-        not_tested=ASSUMPTIONS[::2],
+        model=GOLD_ALONE.model,
+        assumptions=GOLD_ALONE.assumptions,
+        not_tested=GOLD_ALONE.not_tested,
         level=level,
         more_items=more_gold(untied, alpha) if verdict == "undecided" else 0,
     )
@@ -111,11 +108,6 @@ def _by_votes(
         lost = not_optimal_p_value(cells.select(of_size_c), alpha / len(sizes)) <= alpha / len(sizes)
         verdicts[n] = "refuted" if lost else "proved" if good else "undecided"
     return verdicts
-
-
-def _nothing_to_tell(labels: Sequence[Hashable], any_gold: bool) -> Claim:
-    why = no_gold(one_class=len(labels) < 2, any_gold=any_gold)
-    return Claim(kind="gold", verdict="unidentified", why=why, model="none", assumptions=ASSUMPTIONS)
 
 
 def _counted(cells: GoldCells) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from majorant.items import draw_items, take_items
 from majorant.tally import counts
 from majorant.values import LEVEL, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
+from majorant.wording import ALL_VOTED_ALIKE, workers_alike
 
 N_PERMUTATIONS = 499
 FEW_PERMUTATIONS, MANY_VOTES = 199, 30_000  # of so many votes: whatever the number, the test is exact
@@ -46,8 +47,7 @@ def workers_differ(
     generator = as_generator(rng)
     split = _split_items(votes, generator)
     if not split.n_votes:
-        text = "No item was labelled differently by two workers: whether workers differ cannot be told."
-        return AssumptionTest(name=ALIKE, passed=None, p_value=None, text=text)
+        return AssumptionTest(name=ALIKE, passed=None, p_value=None, text=ALL_VOTED_ALIKE)
     if n_permutations is None:
         n_permutations = N_PERMUTATIONS if split.n_votes <= MANY_VOTES else FEW_PERMUTATIONS
     feature_fn = _centred_features(split)
@@ -61,10 +61,8 @@ def workers_differ(
         extreme += _spread(feature_fn, shuffled_n, scale_fj) >= seen * (1 - 1e-12)
         tried += 1
     p_value = extreme / tried if extreme >= ENOUGH else (extreme + 1) / (tried + 1)
-    passed = p_value > 1 - level
-    found = "No difference between workers is seen" if passed else "Workers differ"
-    text = f"{found} (p = {p_value:.2g}, votes shuffled among the workers of each item)."
-    return AssumptionTest(name=ALIKE, passed=passed, p_value=p_value, text=text)
+    text = workers_alike(p_value, passed=p_value > 1 - level)
+    return AssumptionTest(name=ALIKE, passed=p_value > 1 - level, p_value=p_value, text=text)
 
 
 def _split_items(votes: Votes, rng: np.random.Generator) -> Votes:

@@ -16,12 +16,9 @@ from majorant.tally import counts
 from majorant.theory import Description, describe
 from majorant.values import FloatArray, as_generator
 from majorant.votes import Votes
+from majorant.wording import WITHOUT_LEVEL
 
 Refit = Callable[[Votes], Fit]
-WITHOUT_LEVEL = (
-    "The estimate is taken for the truth and votes for independent: no confidence level stands behind this verdict. "
-    "Close to the boundary it is wrong half of the time or more."
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

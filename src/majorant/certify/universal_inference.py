@@ -36,7 +36,7 @@ from majorant.certify.independent import SPLITS, TRAIN_SHARE
 from majorant.tally import counts
 from majorant.values import FloatArray
 from majorant.votes import Votes
-from majorant.wording import anonymous_by_bootstrap, named_refuted
+from majorant.wording import SEARCH_FOUND, anonymous_by_bootstrap, named_refuted
 
 PSEUDO = 0.5  # votes of each label and items of each class that training adds: no test item is ruled out
 SIMPLER = (0.0, 0.5, 1.0)  # shares of the way to the simpler model
@@ -50,7 +50,6 @@ MOST_SUMMED = (
 MOST_CELLS = 75  # of the confusion matrices of all voters: beyond, climbs are long however few the comparisons
 REFUTING = 50.0  # times 1/alpha, 1,000 at 95 %: an e-value against so large refutes what the bootstrap leaves open
 LARGEST_LOG = 700.0  # whose exponential is a number
-ASSUMPTION = "for the e-values: a search over models found the likeliest of each kind"
 
 
 def learnt(table: VoteTable, items_bp: FloatArray) -> list[LogModels]:
@@ -150,7 +149,7 @@ def with_e_values(
         "likelihood_ratio": found.ratio,
         "e_value_against": float(np.exp(min(found.log_against, LARGEST_LOG))),
     }
-    claim = replace(claim, evidence={**claim.evidence, **evidence}, assumptions=(*claim.assumptions, ASSUMPTION))
+    claim = replace(claim, evidence={**claim.evidence, **evidence}, assumptions=(*claim.assumptions, SEARCH_FOUND))
     overwhelming = found.log_against >= np.log(REFUTING) - np.log1p(-level)
     return _refuted(claim, level) if overwhelming and claim.verdict == "undecided" else claim
 
@@ -166,11 +165,10 @@ def _refuted(claim: Claim, level: float) -> Claim:
 def _weight(claim: Claim, votes: Votes, copies_i: FloatArray, rng: np.random.Generator) -> Weight | None:
     if len(votes.labels) > MOST_CLASSES:
         return None
-    named = claim.model == "named workers"
     comparisons = _comparisons(claim, votes, copies_i)
-    if comparisons is None or (named and not _linked(votes)):
+    if comparisons is None or (claim.by_worker and not _linked(votes)):
         return None
-    table, items_p = vote_table(votes, copies_i, named=named)
+    table, items_p = vote_table(votes, copies_i, named=claim.by_worker)
     return weigh_comparisons(table, items_p, comparisons, rng) if _is_quick(table, comparisons) else None
 
 
@@ -198,7 +196,7 @@ def _comparisons(claim: Claim, votes: Votes, copies_i: FloatArray) -> Comparison
     _, n_workers, n_classes = votes.shape
     items_h = np.bincount(votes.votes_i, weights=copies_i)[1:]
     sizes = [h + 1 for h in np.flatnonzero(items_h >= max(RARE_SHARE * items_h.sum(), 1)).tolist()]
-    if claim.model != "named workers":
+    if not claim.by_worker:
         ways = sum((h + 1) ** n_classes for h in sizes)
         return count_comparisons(n_classes, sizes) if ways <= MOST_WAYS else None
     sets = worker_sets(votes, copies_i)

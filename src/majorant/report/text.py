@@ -9,6 +9,7 @@ from typing import Any
 
 from majorant.wording import (
     MOST_LISTED,
+    VOTES_DEPEND,
     count,
     judges_sentence,
     level_percent,
@@ -365,9 +366,7 @@ def plan_text(summary: dict[str, Any]) -> str:
 
 def _doubt(summary: dict[str, Any]) -> list[str]:
     """A warning where gold, or the votes themselves, show that the model promises too much."""
-    from majorant.plan import DOUBTS, INDEPENDENT
-
-    if DOUBTS[INDEPENDENT] not in summary["doubts"]:
+    if VOTES_DEPEND not in summary["doubts"]:
         return []
     seen, expected = summary["observed_now"], summary["expected_now"]
     if expected is None or seen["high"] is None or seen["high"] >= expected:
