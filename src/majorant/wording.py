@@ -5,13 +5,15 @@ The functions take plain facts (numbers, names, flags) and import nothing, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 MOST_LISTED = 8
+LONGEST_NAME = 40  # of a user's value on the terminal
+MOST_CHANGES = 20  # from label to label, in the words of a figure
 GOOD = ("proved", "supported")
 
-# --- numbers
+# --- numbers and names
 
 
 def count(number: int, thing: str) -> str:
@@ -60,6 +62,79 @@ def at_most(value: float) -> str:
     """
     tenths = -int(-10 * round(value, 9) // 1)
     return f"{max(tenths, 1) / 10:.1f}" if value > 0 else "0.0"
+
+
+def in_points(accuracy: float) -> str:
+    """A difference of accuracies with its unit.
+
+    >>> in_points(.0294)
+    '2.9 points'
+    """
+    return f"{points(accuracy)} points"
+
+
+def nats(margin: float | str) -> str:
+    """A margin with its unit; JSON holds an infinite one as a string.
+
+    >>> nats(.5), nats("inf")
+    ('+0.500 nats', '+inf nats')
+    """
+    return f"{float(margin):+.3f} nats"
+
+
+def share_of(part: int, whole: int) -> str:
+    """Part of a whole in percent, or a dash of nothing."""
+    return percent(part / whole) if whole else "-"
+
+
+def interval(estimate: Mapping[str, Any], form: Callable[[Any], str]) -> str:
+    """[low, high], or nothing where there is no interval."""
+    return "" if estimate["low"] is None else f"[{form(estimate['low'])}, {form(estimate['high'])}]"
+
+
+def with_ends(estimate: Mapping[str, Any], form: Callable[[Any], str]) -> str:
+    """A number and its interval within a sentence.
+
+    >>> with_ends({"value": 0.97, "low": 0.936, "high": 0.989}, percent)
+    '97.0 % [93.6 %, 98.9 %]'
+    """
+    return f"{form(estimate['value'])} {interval(estimate, form)}".rstrip()
+
+
+def price(votes: int, per_vote: float) -> str:
+    """What votes cost, with as many decimals as the price of one was given with.
+
+    >>> price(3, 0.05), price(3, 1.0), price(3, 2.5)
+    ('0.15', '3', '7.5')
+    """
+    from decimal import Decimal
+
+    exponent = Decimal(repr(float(per_vote))).normalize().as_tuple().exponent
+    return f"{votes * per_vote:.{max(0, -exponent) if isinstance(exponent, int) else 0}f}"
+
+
+NUMBER_FORMS: dict[str, Callable[[Any], str]] = {  # of the page, whose minus sign is as wide as its plus
+    "percent": percent,
+    "points": in_points,
+    "bare points": points,
+    "count": "{:,}".format,
+    "ratio": "{:.2f}".format,
+    "whole": level_percent,
+    "gain": lambda value: signed(value).replace("-", "−"),
+    "signed": lambda value: f"{value:+.2f}".replace("-", "−"),
+    "fine": "{:.3g}".format,
+}
+
+
+def printable(text: str) -> str:
+    """Text without signs that could move the cursor, change colours or reverse the writing."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def shown(value: Any) -> str:
+    """A user's value on the terminal: control signs made harmless, clipped."""
+    text = printable(str(value))
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
 def listed(names: Iterable[str]) -> str:
@@ -189,14 +264,14 @@ def headline(answer: Any) -> str:
     return f"Ask an expert about {count(answer.ask.first, 'item')}; until then {until}."
 
 
-def present_rule(answer: Any) -> str:
-    """The rule in use, as sentences name it."""
-    return "majority vote" if answer.present == "majority" else str(answer.present)
+def rule_words(rule: str) -> str:
+    """A rule, as sentences name it."""
+    return "majority vote" if rule == "majority" else rule
 
 
 def gain_line(answer: Any) -> str:
     """What the other rule gains over majority vote, in percentage points, and what ties have to do with it."""
-    present = present_rule(answer)
+    present = rule_words(answer.present)
     if not answer.differ:
         return f"None: {answer.other} and {present} give every item the same label."
     gain = answer.gain
@@ -217,7 +292,7 @@ def gain_line(answer: Any) -> str:
 def labels_line(answer: Any) -> str:
     """What the choice does to the labels, counted in labels, with what the count rests on."""
     if not answer.differ:
-        same = f"{answer.other} and {present_rule(answer)} say the same of {count(answer.items, 'item')}"
+        same = f"{answer.other} and {rule_words(answer.present)} say the same of {count(answer.items, 'item')}"
         return f"No label changes: {same}."
     start, gain = f"{answer.differ:,} of {answer.items:,} labels differ", answer.gain
     by_expert = answer.basis == "expert labels" and gain.low is not None
@@ -650,6 +725,247 @@ def label_line(number: int, n_items: int, shown: dict[str, str], keys: dict[str,
     return ["", f"{number} of {n_items}", *content, f"  {choices}   [s] cannot tell   [u] undo   [q] quit"]
 
 
+# --- what was read and counted
+
+
+def read_sentence(account: Mapping[str, Any]) -> str:
+    """What was read, and how many rows held no vote of their own."""
+    left_out = [
+        f"{account[name]:,} {meaning}"
+        for name, meaning in (
+            ("abstained", "without a label"),
+            ("merged", "exact copies merged"),
+            ("dropped", f"repeats dropped (kept the {account['repeats']})"),
+        )
+        if account[name]
+    ]
+    form = f" ({account['format']})" if account["format"] else ""
+    return f"{printable(account['source'])}{form}: {', '.join([count(account['rows'], 'row'), *left_out])}."
+
+
+def columns_words(account: Mapping[str, Any]) -> str:
+    """Which column was taken for what, and which were not used."""
+    unused = f"; not used: {listed(map(shown, account['ignored']))}" if account["ignored"] else ""
+    return ", ".join(f"{role} = {shown(name)}" for role, name in account["columns"].items()) + unused
+
+
+def more_notes(number: int) -> str:
+    """That there is more to know about the input."""
+    return f"{number} more notes on the input: see result.json."
+
+
+def votes_counted(votes: Mapping[str, Any]) -> str:
+    """How many votes there are, by whom and on what."""
+    return f"{count(votes['votes'], 'vote')} by {count(votes['workers'], 'worker')} on {count(votes['items'], 'item')}"
+
+
+def votes_sentence(votes: Mapping[str, Any]) -> str:
+    """The same, and what the votes are for."""
+    labels = listed(f"{shown(row['label'])} {share_of(row['votes'], votes['votes'])}" for row in votes["label_votes"])
+    return f"{votes_counted(votes)}; votes for: {labels}."
+
+
+def votes_spread(votes: Mapping[str, Any]) -> str:
+    """How many votes items and workers have."""
+    sizes, worker = votes["votes_per_item"], votes["votes_per_worker"]
+    if len(sizes) > MOST_LISTED:
+        spread = f"{sizes[0]['votes']} to {sizes[-1]['votes']}"
+    else:
+        spread = ", ".join(f"{row['votes']} on {count(row['items'], 'item')}" for row in sizes)
+    given = f"{worker['least']:,} to {worker['most']:,}, median {worker['median']:,.0f}"
+    return f"Votes per item: {spread}. Per worker: {given}."
+
+
+def labels_sentence(labels: Mapping[str, Any]) -> str:
+    """How many items got which label."""
+    open_items = [
+        text
+        for number, text in (
+            (labels["tied"], f"{labels['tied']:,} tied and left open"),
+            (labels["without_votes"], f"{labels['without_votes']:,} without votes"),
+        )
+        if number
+    ]
+    by_label = listed(
+        f"{shown(row['label'])} {share_of(row['items'], labels['labelled'])}" for row in labels["by_label"]
+    )
+    rest = ", ".join(open_items) or "no ties"
+    doubt = "" if labels["converged"] else f" Not converged after {labels['steps']:,} steps."
+    return f"by {labels['method']}: {count(labels['labelled'], 'item')} labelled, {rest}: {by_label}.{doubt}"
+
+
+def mixed_set(path: Any, names: Sequence[str]) -> str:
+    """What to know about files of two runs in one folder."""
+    are = "is" if len(names) == 1 else "are"
+    return (
+        f"{one_of(names)} beside {path} {are} not what was written with it: a run was cut short, or the content was "
+        "changed since. Run majorant check again to have one set."
+    )
+
+
+# --- agreement
+
+COEFFICIENTS = {
+    "percent": "pairs of votes that agree",
+    "krippendorff": "Krippendorff's alpha",
+    "krippendorff_ordinal": "  the same, ordinal",
+    "fleiss": "Fleiss' kappa",
+    "cohen": "Cohen's kappa, mean of pairs",
+    "gwet": "Gwet's AC1",
+}
+SCORE_COEFFICIENTS = {
+    "interval_alpha": "Krippendorff's alpha, interval",
+    "icc": "ICC(1), one-way",
+    "icc_agreement": "ICC(A,1), two-way, absolute agreement",
+    "weighted_kappa": "Cohen's kappa, quadratic weights, mean over pairs",
+}
+DISTANCES_HEADING = "Mean distance from gold of each rule:"
+
+
+def agreement_heading(level: float) -> str:
+    """Above the coefficients."""
+    return f"Agreement, with {level_percent(level)} intervals"
+
+
+def agreement_sentence(agreement: Mapping[str, Any]) -> str:
+    """The coefficients that say most, for a reader in a hurry."""
+    if agreement["percent"]["value"] is None:
+        return str(agreement["percent"]["reason"])
+    parts = [f"pairs of votes agree {with_ends(agreement['percent'], percent)}"]
+    for name in ("krippendorff", "gwet"):
+        if agreement[name]["value"] is not None:
+            parts.append(f"{COEFFICIENTS[name]} {with_ends(agreement[name], '{:.3f}'.format)}")
+    return "; ".join(parts) + "."
+
+
+def pairs_heading(n_shown: int, n_pairs: int) -> str:
+    """Above pairs of workers."""
+    return f"Pairs of workers with the most items in common, {n_shown} of {n_pairs:,}"
+
+
+def scores_heading(about: str) -> str:
+    """Above the coefficients of labels with an order."""
+    return f"Agreement by distance, between {about}:"
+
+
+def score(estimate: Mapping[str, Any]) -> str:
+    """A coefficient or a distance with its interval, or why there is none."""
+    if estimate["value"] is None:
+        return f"not known ({estimate['reason']})"
+    ends = "" if estimate["low"] is None else f" ({estimate['low']:.3f} to {estimate['high']:.3f})"
+    return f"{estimate['value']:.3f}{ends}"
+
+
+def nearer_sentence(rule: str, lead: Mapping[str, float]) -> str:
+    """Whether a rule comes nearer to gold scores than majority vote.
+
+    >>> nearer_sentence("median", {"value": .2, "low": .1, "high": .3})
+    '  median: nearer to gold than majority vote by 0.200 (0.100 to 0.300)'
+    >>> nearer_sentence("mean", {"value": .02, "low": -.1, "high": .1})
+    '  mean: not told apart from majority vote (nearer to gold by -0.100 to 0.100)'
+    """
+    low, high = lead["low"], lead["high"]
+    if low <= 0 <= high:
+        return f"  {rule}: not told apart from majority vote (nearer to gold by {low:.3f} to {high:.3f})"
+    where, sign = ("nearer to", 1) if low > 0 else ("farther from", -1)
+    ends = sorted((sign * low, sign * high))
+    return f"  {rule}: {where} gold than majority vote by {abs(lead['value']):.3f} ({ends[0]:.3f} to {ends[1]:.3f})"
+
+
+def closest_sentence(rule: str) -> str:
+    """Which rule comes closest to gold scores."""
+    return f"Closest to gold on these items: {rule}."
+
+
+# --- workers
+
+HARMLESS = "too few votes"  # the flag that says nothing against a worker
+
+
+def workers_sentence(workers: Mapping[str, Any]) -> str:
+    """Who stands out, what would change without them, and whether they err together."""
+    flagged = {flag: number for flag, number in workers["flagged"].items() if flag != HARMLESS}
+    text = f"{count(workers['workers'], 'worker')}; stand out: {_flags(flagged)}."
+    if (removal := workers["removal"]) is not None:
+        changed = count(removal["labels_changed"], "label")
+        text += f" Without the {removal['workers']:,} flagged, {changed} would change."
+    return f"{text} {dependence_sentence(workers['dependence'])}".rstrip()
+
+
+def workers_judged(workers: Mapping[str, Any], n_shown: int) -> tuple[str, str]:
+    """Who stands out by which method, and what is shown of the others."""
+    judged = f"{count(workers['workers'], 'worker')} by {workers['method']}; stand out: {_flags(workers['flagged'])}."
+    return judged, f"Those with the most votes, {n_shown} of {workers['workers']:,}:"
+
+
+def _flags(flagged: Mapping[str, int]) -> str:
+    return ", ".join(f"{flag} {number:,}" for flag, number in flagged.items()) or "none"
+
+
+def dependence_sentence(dependence: Mapping[str, Any] | None) -> str:
+    """The same for a reader in a hurry; empty where nothing is known."""
+    if dependence is None or dependence["gate"]["passed"] is None:
+        return ""
+    if dependence["gate"]["passed"]:
+        return f"No shared errors are seen (p = {dependence['gate']['p_value']:.2g})."
+    parts = [f"They err together or avoid each other's errors (p = {dependence['gate']['p_value']:.2g})"]
+    if dependence["n_eff"]["value"] is not None:
+        parts.append(worth(dependence))
+    if dependence["redundant"]:
+        parts.append(f"mostly repeating a better one: {_names(dependence['redundant'])}")
+    return f"{'; '.join(parts)}."
+
+
+def worth(dependence: Mapping[str, Any]) -> str:
+    """How many independent votes those of an item are worth; empty where that is not known.
+
+    >>> worth({"n_eff": {"value": 3.91, "low": None, "high": None, "reason": "votes alone do not bound it"}})
+    'the votes on an item are worth roughly 3.9 independent ones (votes alone do not bound it)'
+    """
+    n_eff = dependence["n_eff"]
+    if n_eff["value"] is None:
+        return ""
+    rough, ends = "", f" {interval(n_eff, '{:.1f}'.format)}"
+    if n_eff["low"] is None:
+        rough, ends = "roughly ", f" ({n_eff['reason']})"
+    return f"the votes on an item are worth {rough}{n_eff['value']:.1f} independent ones{ends}"
+
+
+def dependence_facts(dependence: Mapping[str, Any], alpha: float) -> tuple[str, list[tuple[str, str]]]:
+    """A question about a panel, and what is known of it, each fact with its name."""
+    facts = [("test", dependence["gate"]["text"])]
+    if dependence["pairs"]:
+        facts.append(("pairs", _clear_pairs(dependence, alpha)))
+    facts.append(("worth", worth(dependence) or dependence["n_eff"]["reason"]))
+    if dependence["redundant"]:
+        facts.append(("redundant", f"{_names(dependence['redundant'])}: mostly repeating a better worker"))
+    return "Do the workers err together?", facts
+
+
+def _clear_pairs(dependence: Mapping[str, Any], alpha: float) -> str:
+    """The pairs that stand out, all pairs considered, the strongest first."""
+    pairs = sorted(dependence["pairs"], key=lambda pair: -abs(pair["correlation"]))
+    clear = [pair for pair in pairs if pair["p_value"] * len(pairs) <= alpha]
+    if not clear:
+        return "none stands out"
+    strongest = listed(f"{_names(pair['workers'], ' and ')} {pair['correlation']:+.2f}" for pair in clear)
+    source = "on gold items" if dependence["truth"] == "gold" else "by votes alone, rough"
+    return f"correlated given the true label ({source}): {strongest}"
+
+
+def _names(names: Iterable[Any], between: str = ", ") -> str:
+    return between.join(map(shown, names))
+
+
+def review_sentence(review: Mapping[str, Any]) -> str:
+    """What an expert would gain on the most doubtful items, and which comes first."""
+    first = review["rows"][0]
+    return (
+        f"An expert on the {count(review['items'], 'most doubtful item')} would gain {in_points(review['gain'])}; "
+        f"the first is {shown(first['item'])} ({first['reason']})."
+    )
+
+
 # --- judges
 
 
@@ -679,22 +995,6 @@ def gate_sentence(
         return f"Not good enough to gate on at {wanted}: {best} ({sure})."
     few = f"{count(n_gold, 'gold label')} {'is' if n_gold == 1 else 'are'} too few"
     return f"Not known yet: {few} to tell whether any judge is right {wanted} of the time."
-
-
-def nearer_sentence(rule: str, lead: Mapping[str, float]) -> str:
-    """Whether a rule comes nearer to gold scores than majority vote.
-
-    >>> nearer_sentence("median", {"value": .2, "low": .1, "high": .3})
-    '  median: nearer to gold than majority vote by 0.200 (0.100 to 0.300)'
-    >>> nearer_sentence("mean", {"value": .02, "low": -.1, "high": .1})
-    '  mean: not told apart from majority vote (nearer to gold by -0.100 to 0.100)'
-    """
-    low, high = lead["low"], lead["high"]
-    if low <= 0 <= high:
-        return f"  {rule}: not told apart from majority vote (nearer to gold by {low:.3f} to {high:.3f})"
-    where, sign = ("nearer to", 1) if low > 0 else ("farther from", -1)
-    ends = sorted((sign * low, sign * high))
-    return f"  {rule}: {where} gold than majority vote by {abs(lead['value']):.3f} ({ends[0]:.3f} to {ends[1]:.3f})"
 
 
 def judges_sentence(source: str) -> str:
@@ -1113,20 +1413,15 @@ def _still_at_stake(claim: Any) -> str:
 def right_sentence(shares: Mapping[str, str], n_gold: int | None) -> str:
     """How often each rule is right, by gold or, said to be that, by the model.
 
-    >>> right_sentence({"majority vote": "80.0 %", "ebcc": "82.0 %"}, 50)
+    >>> right_sentence({"majority": "80.0 %", "ebcc": "82.0 %"}, 50)
     'By gold (50 items; a tie is a fair draw) majority vote is right on 80.0 %, ebcc on 82.0 % of the items.'
     """
     by = "By the model (agreement with what this crowd would say with unlimited votes)"
     if n_gold is not None:
         by = f"By gold ({count(n_gold, 'item')}; a tie is a fair draw)"
     first, *others = shares
-    rest = "".join(f", {name} on {shares[name]}" for name in others)
-    return f"{by} {first} is right on {shares[first]}{rest} of the items."
-
-
-def would_decide(number: int, what: str, more: str, condition: str) -> str:
-    """How many further items would settle whether majority vote is optimal."""
-    return f"About {count(number, what)}{more} would decide whether majority vote is optimal{condition}."
+    rest = "".join(f", {rule_words(name)} on {shares[name]}" for name in others)
+    return f"{by} {rule_words(first)} is right on {shares[first]}{rest} of the items."
 
 
 def plug_in_sentence(verdict: Any) -> str:
@@ -1139,6 +1434,160 @@ def plug_in_sentence(verdict: Any) -> str:
         f"At the {verdict.method} estimate majority vote {answer} the best rule that ignores who voted{where} "
         "(plug-in, no level)."
     )
+
+
+# --- the numbers behind claims, as `majorant certify` shows them
+
+CLAIMS = {
+    "anonymous": "Rules that ignore who voted",
+    "named": "Rules that know who voted",
+    "gold": "By gold labels alone, rules that ignore who voted",
+}
+EVIDENCE = {  # what is shown of it; JSON holds all
+    "e_value": "e-value",
+    "e_value_against": "e-value against",
+    "e_value_against_ties": "e-value against even ties",
+    "likelihood_ratio": "likelihood ratio",
+    "margin low": "lower limit of the margin",
+    "worker sets": "worker sets",
+    "p_optimal": "p-value for optimal",
+    "p_not_optimal": "p-value against",
+    "gold_items": "gold items",
+    "cells": "vote counts",
+    "cells_certified": "vote counts certified",
+}
+MOST_HANDICAP = 1e6  # votes: beyond, votes that hardly tell the classes apart make a number without sense
+ALIKE = "workers alike"  # the test that says whether workers differ: a finding, with which no claim falls
+
+
+def claim_heading(title: str, claim: Mapping[str, Any], level: float) -> str:
+    """Which claim, its verdict, at which level and by which model."""
+    model = f", {claim['model']}" if claim["model"] not in ("", "none") else ""
+    condition = "" if claim["tested"] else ", on a condition"
+    own = level if claim["level"] is None else claim["level"]
+    return f"{title}: {claim['verdict']}{condition} at {level_percent(own)}{model}"
+
+
+def whose_numbers(claim: Mapping[str, Any]) -> str:
+    """Whose the numbers of a claim are; empty where no model stands behind them."""
+    if claim["verdict"] == "void":
+        return "The numbers below are the model's alone: what they assume failed a test."
+    if claim["model"] == "none":
+        return ""
+    return "The numbers below are the model's: they hold as far as its assumptions do."
+
+
+def claim_numbers(kind: str, claim: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The numbers of a claim, each with its name."""
+    facts = []
+    if claim["by_votes"]:
+        facts.append(("by votes", listed(f"{row['votes']}: {row['verdict']}" for row in claim["by_votes"])))
+    if claim["without_say"]:
+        few = listed(f"{row['votes']} ({percent(row['items'])})" for row in claim["without_say"])
+        facts.append(("no say", f"numbers of votes that less than 1 % of the items hold: {few}"))
+    if claim["margin"] is not None:
+        sensible = claim["handicap"] is not None and abs(float(claim["handicap"])) < MOST_HANDICAP
+        handicap = f"; handicap {float(claim['handicap']):+.2f} votes" if sensible else ""
+        facts.append(("margin", f"{nats(claim['margin'])}{handicap}"))
+    if claim["loss"]["value"] is not None:
+        loss = f"{points(claim['loss']['value'])} points of accuracy {interval(claim['loss'], points)}".rstrip()
+        facts.append(("loss", f"{loss}, {claim['whose']}"))
+    facts += _claim_ties(claim)
+    if claim["breaks_down"]:
+        facts.append(("breaks down", claim["breaks_down"]))
+    if claim["items_certified"] is not None and claim["verdict"] != "void":
+        facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
+    evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]
+    if evidence:
+        facts.append(("evidence", ", ".join(evidence)))
+    if "majority_accuracy" in claim["evidence"]:
+        items = "gold items" if kind == "gold" else "items"
+        right = f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"
+        best = claim["evidence"].get("best_accuracy")
+        facts.append(("majority", right if best is None else f"{right}, the best rule on {percent(float(best))}"))
+    if claim["more_items"]:
+        facts.append(("would decide", f"about {count(claim['more_items'], NEEDS[kind])}, judged by themselves"))
+    return facts
+
+
+def _claim_ties(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How many items are tied, and what a fair draw on them costs."""
+    loss = claim["tie_loss"]
+    if not claim["tied_share"]:
+        return []
+    if loss["value"] is None:
+        return [("ties", f"{percent(claim['tied_share'])} of the items")]
+    untied = f"; apart from them: {claim['untied']}" if claim["untied"] not in (None, claim["verdict"]) else ""
+    gives = f"{in_points(loss['value'])} {interval(loss, points)}".rstrip()
+    cost = f"a fair draw on them gives away {gives}, {claim['whose']}{untied}"
+    return [("ties", f"{percent(claim['tied_share'])} of the items; {cost}")]
+
+
+def _evidence(name: str, value: float | str) -> str:
+    number = float(value)
+    text = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.3g}"
+    return f"{EVIDENCE[name]} {text}"
+
+
+def claim_assumptions(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a claim rests on, and what tests say of it, each with its name."""
+    facts = [
+        ("workers", gate["text"]) if gate["name"] == ALIKE else ("gate", assumption_sentence(gate))
+        for gate in claim["gates"]
+    ]
+    facts += [("holds if", text) for text in claim["conditions"]]
+    return facts + [("not tested" if text in claim["not_tested"] else "assumes", text) for text in claim["assumptions"]]
+
+
+def assumption_sentence(test: Mapping[str, Any]) -> str:
+    """What a test says of an assumption."""
+    outcome = {True: "passed", False: "FAILED", None: "cannot be tested"}[test["passed"]]
+    silent = test["p_value"] is None or "p = " in test["text"]
+    p_value = "" if silent else f" (p = {test['p_value']:.2g})"
+    return f"{test['name']}: {outcome}{p_value}. {test['text'][:1].upper()}{test['text'][1:]}".rstrip()
+
+
+def breakdown_sentence(kind: str, breaks_down: str) -> str:
+    """Up to which correlation of the votes on an item a claim stands."""
+    rules = {"anonymous": "ignoring who voted", "named": "knowing who voted"}
+    return f"Rules {rules[kind]}: {breaks_down}."
+
+
+def slices_level(level: float) -> str:
+    """At which level each of several claims is made."""
+    return f"each at {percent(level, 2)}, so that all hold together"
+
+
+def methods_heading(source: str) -> str:
+    """Above all methods side by side."""
+    return f"right {'by gold' if source == 'gold' else 'by the model'}; share of labels as majority's"
+
+
+def plug_in_estimate(verdict: Mapping[str, Any]) -> str:
+    """From what a plug-in verdict was computed."""
+    source = f"all {verdict['items']:,} items" if verdict["share"] == 1 else count(verdict["items"], "random item")
+    prior = ", ".join(f"{p:.3f}" for p in verdict["prior"])
+    confusion = " / ".join(", ".join(f"{value:.3f}" for value in row) for row in verdict["confusion"])
+    return f"Estimate from {source}: prior {prior}; confusion {confusion}"
+
+
+def labels_loss_facts(loss: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+    """How labels from elsewhere compare: of how many items, and each number with its name."""
+    numbers: dict[str, tuple[str, Callable[[float], str]]] = {
+        "accuracy": ("right on gold", percent),
+        "over_majority": ("lead over majority", in_points),
+        "loss": ("loss, by gold", in_points),
+        "model_loss": ("loss, by the model", in_points),
+    }
+    facts = []
+    for name, (title, form) in numbers.items():
+        one = loss[name]
+        text = one["reason"]
+        if one["value"] is not None:
+            text = f"{form(one['value'])} {interval(one, form) or f'({text})'}"
+        facts.append((title, text))
+    items = f"{loss['n_items']:,} items with a label and an untied vote"
+    return f"Labels of {printable(loss['source'])}, on {items}", facts
 
 
 # --- a plan
@@ -1167,6 +1616,141 @@ def plan_sentence(plan: Any) -> str:
         f"item by majority, {votes(plan.best_votes)} by the best rule that ignores who voted.{now} "
         f"{PLAN_ADVICE[plan.advice]}"
     )
+
+
+def plan_doubt(plan: Mapping[str, Any]) -> list[str]:
+    """A warning where gold, or the votes themselves, show that the model promises too much; a line or two."""
+    if VOTES_DEPEND not in plan["doubts"]:
+        return []
+    observed, expected = plan["observed_now"], plan["expected_now"]
+    if expected is None or observed["high"] is None or observed["high"] >= expected:
+        return ["Votes depend on each other (hard items, shared errors): they gain less than the numbers below."]
+    return [
+        f"By gold, majority is right on {with_ends(observed, percent)} of the items. The numbers below expect",
+        f"{percent(expected)}: votes depend on each other (hard items, shared errors).",
+    ]
+
+
+def plan_decides(plan: Mapping[str, Any]) -> list[str]:
+    """How many further items would settle whether majority vote is optimal, with gold and without."""
+    condition = f", if {one_of(plan['doubts'])}" if plan["doubts"] else ""
+    wants = [
+        (plan["gold_items"], "gold item", "", condition),
+        (plan["more_gold"], "fresh gold item", ", judged by themselves,", ""),
+        (plan["more_items"], "fresh item", " without gold, judged by themselves,", ""),
+    ]
+    return [
+        f"About {count(number, what)}{more} would decide whether majority vote is optimal{condition}."
+        for number, what, more, condition in wants
+        if number is not None
+    ]
+
+
+def plan_keeps(plan: Mapping[str, Any]) -> str:
+    """Which workers to keep, and how often they are right."""
+    reached = percent(plan["crew"][len(plan["keep"]) - 1]["best"])
+    together = "together " if len(plan["keep"]) > 1 else ""
+    condition = f" if {one_of(plan['doubts'])}" if plan["doubts"] else ""
+    right = f"{together}right on {reached}{condition}, by the best rule that knows who voted"
+    return f"Keep {_names(plan['keep'])}: {right}."
+
+
+# --- the theory of a model
+
+WEAKEST_HEADING = "The votes on which majority stands weakest:"
+NOT_ENUMERATED = "?: too many vote patterns to enumerate; majorant.theory.estimate_accuracy simulates."
+
+
+def optimal_votes_sentence(numbers: str) -> str:
+    """For how many votes majority is the best rule."""
+    return f"Majority is optimal (ties left out) for these numbers of votes: {numbers}."
+
+
+def ties_sentence(ties: str) -> str:
+    """What becomes of tied votes."""
+    spelt = {"exclude": "left out", "first": "to the first class", "prior": "to the larger prior", "random": "drawn"}
+    return f"Tied votes: {spelt[ties]}."
+
+
+# --- figures: what they show, in words for those who cannot see them
+
+
+def flow_words(changes: Sequence[tuple[int, str, str]]) -> str:
+    """How many items go from which label to which.
+
+    >>> flow_words([(3, "tie", "yes")]), flow_words([])
+    ('Items that change: 3 from tie to yes.', 'Items that change: none.')
+    """
+    every = "; ".join(f"{number:,} from {old} to {new}" for number, old, new in changes[:MOST_CHANGES])
+    return f"Items that change: {every or 'none'}."
+
+
+def confidence_words(bins: Sequence[Mapping[str, Any]]) -> str:
+    """How many labels are as sure as any."""
+    sure = bins[-1]
+    between = f"from {percent(sure['low'], 0)} to {percent(sure['high'], 0)}"
+    return f"{sure['items']:,} items have a confidence {between}."
+
+
+def reliability_words(bins: Sequence[Mapping[str, Any]]) -> str:
+    """How often labels are right that are so sure, by gold."""
+    each = (
+        f"{percent(row['mean_confidence'], 0)} sure: right on {row['gold_right']} of {row['gold_items']}"
+        for row in bins
+    )
+    return "; ".join(each) + "."
+
+
+def votes_words(sizes: Sequence[Mapping[str, int]]) -> str:
+    """How many items hold how many votes."""
+    few = "; ".join(f"{row['items']:,} with {row['votes']}" for row in sizes[:MOST_LISTED])
+    more = f"; and {len(sizes) - MOST_LISTED} more numbers" if len(sizes) > MOST_LISTED else ""
+    return f"Items: {few}{more}."
+
+
+def fate_words(fate: Mapping[str, int]) -> str:
+    """What becomes of the items."""
+    return ", ".join(f"{name} {number:,}" for name, number in fate.items()) + "."
+
+
+def agreement_words(values: Mapping[str, float]) -> str:
+    """Each coefficient."""
+    return ", ".join(f"{title} {value:.2f}" for title, value in values.items()) + "."
+
+
+def accuracies_words(workers: Sequence[Mapping[str, Any]], n_flagged: int) -> str:
+    """How good the workers are, those with the most votes first."""
+    accuracies = [one["accuracy"] for one in workers]
+    votes = f"{workers[-1]['votes']:,} to {workers[0]['votes']:,} votes"
+    between = f"{percent(min(accuracies), 0)} to {percent(max(accuracies), 0)}"
+    return f"{len(workers):,} workers, with {votes}; accuracies from {between}; {n_flagged:,} stand out."
+
+
+def strongest_pair_words(correlation: float, workers: Sequence[str], test: str) -> str:
+    """Which two workers err together most, or avoid each other's errors most."""
+    strongest = f"the strongest is {correlation:+.2f}, between {one_of(workers)}"
+    return f"Correlation given the true label; {strongest}. {test}"
+
+
+def confusion_words(right: Sequence[tuple[str, float]]) -> str:
+    """How often a worker is right on each class."""
+    return f"Right when the truth is: {', '.join(f'{label} {percent(share, 0)}' for label, share in right)}."
+
+
+def map_words(names: tuple[str, str], point: tuple[float, float], *, level: float | None, optimal: bool) -> str:
+    """Where votes lie on a plane of the map; with a level where they have a region."""
+    around = "" if level is None else f", with its {percent(level, 0)} region around it"
+    inside = "inside" if optimal else "outside"
+    return (
+        f"{names[0]} across, {names[1]} up. These votes lie at {percent(point[0], 0)} and {percent(point[1], 0)}"
+        f"{around}, {inside} the region where majority vote is optimal."
+    )
+
+
+def path_words(path: Mapping[str, Any]) -> str:
+    """The questions that were answered, and where they led."""
+    answered = [f"{step['question']} {step['answer']}." for step in path["steps"] if step["answer"] is not None]
+    return " ".join([*answered, f"So: {path['outcome']}."])
 
 
 # --- the page of majorant serve

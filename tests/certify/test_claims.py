@@ -19,8 +19,8 @@ from majorant.estimate.dawid_skene import DawidSkene
 from majorant.items import take_items
 from majorant.output import votes_table, write_table
 from majorant.pipeline import check
-from majorant.report.certificate_text import certificate_text
 from majorant.report.summary import certificate_summary
+from majorant.report.text import certificate_text
 from majorant.simulate import simulate
 from majorant.votes import Votes
 from real import load

@@ -14,13 +14,12 @@ from majorant.certify.certificate import ALIKE, AssumptionTest, Certificate, Cla
 from majorant.certify.plug_in import plug_in
 from majorant.cli import main
 from majorant.estimate import ESTIMATORS
-from majorant.report.certificate_text import certificate_text
 from majorant.report.plain import to_json
 from majorant.report.summary import certificate_summary, dependence_summary, plug_in_summary
-from majorant.report.text import dependence_sentence
+from majorant.report.text import certificate_text
 from majorant.simulate import simulate
 from majorant.values import Estimate
-from majorant.wording import certificate_sentence
+from majorant.wording import certificate_sentence, dependence_sentence
 
 INDEPENDENT = AssumptionTest(name="independent votes", passed=True, p_value=0.31, text="The counts fit.")
 

@@ -12,10 +12,10 @@ import pytest
 import majorant as mj
 from majorant.errors import ConfigError
 from majorant.report.figures import FIGURES, panels_of
-from majorant.report.html import FORMS, lookup, render
+from majorant.report.html import lookup, render
 from majorant.report.plain import to_json
 from majorant.values import Estimate
-from majorant.wording import labels_line
+from majorant.wording import NUMBER_FORMS, labels_line
 from report.samples import HOSTILE, SAMPLES, result, summary
 
 pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
@@ -77,7 +77,9 @@ def test_every_number_is_that_of_the_result(page):
     for path, value, text in reader.facts:
         number = float(lookup(saved, path))
         assert float(value) == number, path
-        shown = {form(kind(number)) for form in FORMS.values() for kind in (float, int) if kind(number) == number}
+        shown = {
+            form(kind(number)) for form in NUMBER_FORMS.values() for kind in (float, int) if kind(number) == number
+        }
         assert text.replace("\u00a0", " ") in shown, path
 
 

@@ -10,10 +10,9 @@ import pytest
 
 import real
 from majorant.pipeline import check
-from majorant.report.certificate_text import certificate_text
 from majorant.report.html import render
 from majorant.report.summary import dependence_summary, result_summary
-from majorant.report.text import check_text
+from majorant.report.text import certificate_text, check_text
 from majorant.simulate import one_coin_crew, simulate
 from majorant.wording import ITEMS_APART, breakdown_text
 from pictures import no_pictures

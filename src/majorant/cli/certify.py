@@ -82,9 +82,9 @@ def certify(
 
 
 def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
-    from majorant.report.certificate_text import certificate_text, labels_loss_lines
     from majorant.report.plain import to_json
     from majorant.report.summary import account_summary, certificate_summary, dependence_summary
+    from majorant.report.text import certificate_text, labels_loss_lines
 
     summary = {
         "input": account_summary(backend.votes.account),
@@ -114,9 +114,9 @@ def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
 def _plug_in(votes: Votes, method: str, share: float, seed: int, *, as_json: bool) -> int:
     from majorant.certify.plug_in import plug_in
     from majorant.pipeline import aggregate
-    from majorant.report.certificate_text import plug_in_text
     from majorant.report.plain import to_json
     from majorant.report.summary import plug_in_summary
+    from majorant.report.text import plug_in_text
 
     verdict = plug_in(votes, lambda sample: aggregate(sample, method, rng=seed), share=share, rng=seed)
     summary = plug_in_summary(verdict)

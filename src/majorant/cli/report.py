@@ -16,8 +16,9 @@ def report(result: str, out: str, as_json: bool, quiet: bool) -> None:
     from pathlib import Path
 
     from majorant.output import write_files
-    from majorant.report.files import foreign_files, mixed_set, read_summary, render_saved
+    from majorant.report.files import foreign_files, read_summary, render_saved
     from majorant.report.plain import to_json
+    from majorant.wording import mixed_set
 
     out = placed(out, "report.html")
     summary = read_summary(result)

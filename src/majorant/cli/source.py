@@ -64,7 +64,7 @@ class Source:
 
 def say_notes(account: Account, *, quiet: bool) -> None:
     """What to know about the input, on standard error, where a command leads with its answer."""
-    from majorant.report.text import printable
+    from majorant.wording import printable
 
     for note in () if quiet else account.notes:
         click.echo(f"Note     {as_flags(printable(note.text))}", err=True)

@@ -146,12 +146,3 @@ def foreign_files(summary: dict[str, Any], path: str | os.PathLike[str]) -> list
         return []
     beside = {name: Path(path).parent / name for name in listed if Path(name).name == name}
     return [name for name, file in beside.items() if file.is_file() and f"sha256:{digest_of(file)}" != listed[name]]
-
-
-def mixed_set(path: str | os.PathLike[str], names: list[str]) -> str:
-    """What to know about files of two runs in one folder."""
-    listed, are = " and ".join(", ".join(names).rsplit(", ", 1)), "is" if len(names) == 1 else "are"
-    return (
-        f"{listed} beside {path} {are} not what was written with it: a run was cut short, or the content was changed "
-        "since. Run majorant check again to have one set."
-    )

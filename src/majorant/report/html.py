@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,7 @@ from majorant.output import write_files
 from majorant.report.figures import FIGURES, panels_of
 from majorant.report.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
 from majorant.report.summary import answer_summary, certificate_summary, result_summary
-from majorant.report.text import printable
-from majorant.wording import at_most, map_reason, percent, points, signed
+from majorant.wording import NUMBER_FORMS, at_most, map_reason, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -53,18 +52,7 @@ NAMES = (
     "columns",
 )
 LONGEST_NAME, LONGEST_TEXT = 120, 3000
-SIGNS = {True: "✓", False: "✗", None: "?"}
-FORMS: dict[str, Callable[[Any], str]] = {
-    "percent": percent,
-    "points": lambda value: f"{points(value)} points",
-    "bare points": points,
-    "count": lambda value: f"{value:,}",
-    "ratio": lambda value: f"{value:.2f}",
-    "whole": lambda value: f"{100 * value:g} %",
-    "gain": lambda value: signed(value).replace("-", "−"),
-    "signed": lambda value: f"{value:+.2f}".replace("-", "−"),
-    "fine": lambda value: f"{value:.3g}",
-}
+GATE_SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -230,7 +218,7 @@ def fact(summary: dict[str, Any], path: str, form: str = "count") -> Any:
         return Markup('<span class="none">–</span>')
     if isinstance(value, str):  # inf and -inf
         value = float(value)
-    text = FORMS[form](value).replace(" ", "\u00a0")
+    text = NUMBER_FORMS[form](value).replace(" ", "\u00a0")
     return Markup('<data value="{}" data-at="{}">{}</data>').format(value, path, text)
 
 
@@ -252,7 +240,7 @@ def estimate(summary: dict[str, Any], path: str, form: str = "percent") -> Any:
 
 def chip(passed: bool | None) -> str:
     """The sign of a gate: told by its shape, not by its colour."""
-    return SIGNS[passed]
+    return GATE_SIGNS[passed]
 
 
 def clip(value: Any, key: str = "") -> Any:

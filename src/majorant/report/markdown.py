@@ -9,27 +9,25 @@ from typing import Any
 
 from majorant.errors import ConfigError
 from majorant.output import write_files
-from majorant.report.text import printable
-from majorant.wording import count
+from majorant.wording import printable, votes_counted
 
-SIGNS = {"keep": "✅", "switch": "🔁", "ask": "❓"}
+ACTION_SIGNS = {"keep": "✅", "switch": "🔁", "ask": "❓"}
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~#!])")
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file to which every command of a job's step adds its part
 
 
 def markdown(summary: dict[str, Any]) -> str:
     """A heading with the answer, what it does to the labels, and a table: gain, evidence, what next, which votes."""
-    answer, votes = summary["answer"], summary["votes"]
-    size = f"{count(votes['votes'], 'vote')} by {count(votes['workers'], 'worker')} on {count(votes['items'], 'item')}"
+    answer = summary["answer"]
     source = re.split(r"[/\\]", summary["input"]["source"])[-1]
     rows = {
         "Gain": inert(answer["gain_sentence"]),
         "Evidence": inert(answer["why"]),
         "Next": _with_code(answer["next"], answer["command"]),
-        "Votes": f"{inert(source)}: {size}",
+        "Votes": f"{inert(source)}: {votes_counted(summary['votes'])}",
     }
     lines = [
-        f"### {SIGNS[answer['action']]} {inert(answer['headline'])}",
+        f"### {ACTION_SIGNS[answer['action']]} {inert(answer['headline'])}",
         "",
         inert(answer["labels_sentence"]),
         "",

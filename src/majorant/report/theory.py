@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from majorant import wording
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError
 from majorant.report.plain import finite
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from majorant.theory import Description, OptimalVotes
     from majorant.theory.two_class import Region
 
-TIES_WORDS = {"exclude": "left out", "first": "to the first class", "prior": "to the larger prior", "random": "drawn"}
 NO_DATE: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 OPTIMAL, DIFFERENT, LINE = "#9ecae1", "#fbe3c0", "#08306b"  # told apart also in grey
 MARKER: dict[str, Any] = {
@@ -77,15 +77,14 @@ def theory_text(summary: dict[str, Any]) -> str:
     used = [c for c in range(len(head)) if any(row[c] for row in rows[1:])]
     width_c = {c: max(len(row[c]) for row in rows) for c in used}
     lines = ["  ".join(row[c].ljust(width_c[c]) if c == 1 else row[c].rjust(width_c[c]) for c in used) for row in rows]
-    lines += ["", "The votes on which majority stands weakest:"]
+    lines += ["", wording.WEAKEST_HEADING]
     lines += [f"  {facts['witness']['words']}" for facts in summary["by_votes"]]
     if summary["optimal_votes"] is not None:
-        words = summary["optimal_votes"]["words"]
-        lines += ["", f"Majority is optimal (ties left out) for these numbers of votes: {words}."]
+        lines += ["", wording.optimal_votes_sentence(summary["optimal_votes"]["words"])]
     if any(facts["gap"] is None for facts in summary["by_votes"]):
-        lines += ["", "?: too many vote patterns to enumerate; majorant.theory.estimate_accuracy simulates."]
+        lines += ["", wording.NOT_ENUMERATED]
     if any(facts["votes"] % 2 == 0 for facts in summary["by_votes"]):
-        lines += ["", f"Tied votes: {TIES_WORDS[summary['ties']]}."]
+        lines += ["", wording.ties_sentence(summary["ties"])]
     return "\n".join(lines)
 
 

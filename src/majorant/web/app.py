@@ -26,7 +26,6 @@ from majorant.errors import MajorantError
 from majorant.io.values import whole_number
 from majorant.report.figures.canvas import scheme
 from majorant.report.html import MAP_SCRIPT, MAP_STYLE
-from majorant.report.text import printable
 from majorant.web.fields import FIELDS, NONE, PLACES, REPEATS, ROLES, in_page_words, troubled_fields
 from majorant.web.labelling import give, labelling, undo
 from majorant.web.runs import Kept, Runs, clean_name
@@ -39,6 +38,7 @@ from majorant.wording import (
     labels_left,
     outcome_sentence,
     percent,
+    printable,
     progress_note,
     question_words,
     signed,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from majorant.errors import ConfigError
-from majorant.report.text import printable
+from majorant.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,11 +86,6 @@ def clipped(value: Any, most: int = 18) -> str:
     """
     text = printable(" ".join(str(value)[: 4 * most].split()))
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def whole_percent(value: float) -> str:
-    """.816 as 82 %."""
-    return f"{100 * value:.0f} %"
 
 
 @dataclass(frozen=True, slots=True)

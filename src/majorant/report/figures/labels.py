@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from majorant.report.figures.canvas import LIGHT, Panel, clipped, whole_percent
+from majorant.report.figures.canvas import LIGHT, Panel, clipped
+from majorant.wording import confidence_words, flow_words, percent, reliability_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,16 +22,15 @@ def flow_panels(summary: dict[str, Any]) -> list[Panel]:
     flow = summary["flow"]
     if not flow or not any(map(sum, flow["items"])) or summary["decision"]["method"] == "majority":
         return []
-    changed = [
-        f"{n:,} from {clipped(old)} to {clipped(new)}"
+    changes = [
+        (n, clipped(old), clipped(new))
         for old, row in zip(flow["from"], flow["items"], strict=True)
         for new, n in zip(flow["to"], row, strict=True)
         if n and old != new
     ]
-    words = "Items that change: " + ("; ".join(changed[:20]) or "none") + "."
     title = f"From majority vote to {summary['decision']['method']}"
     height = max(FLOW_SIZE[1], 46 * len(flow["from"]))
-    return [Panel("flow0", title, words, (FLOW_SIZE[0], height), lambda axes: _draw_flow(axes, flow))]
+    return [Panel("flow0", title, flow_words(changes), (FLOW_SIZE[0], height), lambda axes: _draw_flow(axes, flow))]
 
 
 def _draw_flow(axes: Axes, flow: dict[str, Any]) -> None:
@@ -89,29 +89,13 @@ def confidence_panels(summary: dict[str, Any]) -> list[Panel]:
     bins = [row for row in summary["confidence"]["bins"] if row["items"]]
     if not bins:
         return []
-    sure = bins[-1]
-    words = (
-        f"{sure['items']:,} items have a confidence from {whole_percent(sure['low'])} to {whole_percent(sure['high'])}."
-    )
-    found = [
-        Panel("confidence0", "How sure the labels are", words, CONFIDENCE_SIZE, lambda axes: _confidences(axes, bins))
-    ]
+    words, size = confidence_words(bins), CONFIDENCE_SIZE
+    panels = [Panel("confidence0", "How sure the labels are", words, size, lambda axes: _confidences(axes, bins))]
     tested = [row for row in bins if row["gold_items"]]
     if tested:
-        said = "; ".join(
-            f"{whole_percent(row['mean_confidence'])} sure: right on {row['gold_right']} of {row['gold_items']}"
-            for row in tested
-        )
-        found.append(
-            Panel(
-                "confidence1",
-                "Sure, and right? (by gold)",
-                f"{said}.",
-                CONFIDENCE_SIZE,
-                lambda axes: _reliability(axes, tested),
-            )
-        )
-    return found
+        title, words = "Sure, and right? (by gold)", reliability_words(tested)
+        panels.append(Panel("confidence1", title, words, size, lambda axes: _reliability(axes, tested)))
+    return panels
 
 
 def _confidences(axes: Axes, bins: list[dict[str, Any]]) -> None:
@@ -127,7 +111,7 @@ def _confidences(axes: Axes, bins: list[dict[str, Any]]) -> None:
             color=LIGHT["majority"],
         )
     axes.set(xlabel="confidence of the label", ylabel="items", xlim=(min(0.5, bins[0]["low"]), 1.01))
-    axes.xaxis.set_major_formatter(lambda value, _: whole_percent(value))
+    axes.xaxis.set_major_formatter(lambda value, _: percent(value, 0))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 
 
@@ -141,4 +125,4 @@ def _reliability(axes: Axes, bins: list[dict[str, Any]]) -> None:
     axes.scatter(x, y, s=[30 + 220 * row["gold_items"] / most for row in bins], color=LIGHT["best"], alpha=0.85, lw=0)
     axes.set(xlabel="confidence", ylabel="right, by gold", xlim=(low - 0.02, 1.03), ylim=(low - 0.02, 1.03))
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: whole_percent(value))
+        axis.set_major_formatter(lambda value, _: percent(value, 0))

@@ -6,7 +6,8 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from majorant.report.figures.canvas import LIGHT, Panel, clipped, whole_percent
+from majorant.report.figures.canvas import LIGHT, Panel, clipped
+from majorant.wording import map_words, path_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,13 +37,9 @@ def map_panels(summary: dict[str, Any]) -> list[Panel]:
 
 
 def _where_votes_lie(plane: dict[str, Any], level: float) -> str:
-    x, y = plane["point"]
-    inside = "inside" if plane["point_margin"] > 0 else "outside"
-    around = "" if plane["region"] is None else f", with its {whole_percent(level)} region around it"
-    return (
-        f"{clipped(plane['x_name'], 60)} across, {clipped(plane['y_name'], 60)} up. These votes lie at "
-        f"{whole_percent(x)} and {whole_percent(y)}{around}, {inside} the region where majority vote is optimal."
-    )
+    names = clipped(plane["x_name"], 60), clipped(plane["y_name"], 60)
+    around = None if plane["region"] is None else level
+    return map_words(names, plane["point"], level=around, optimal=plane["point_margin"] > 0)
 
 
 def _draw_map(axes: Axes, plane: dict[str, Any]) -> None:
@@ -56,7 +53,7 @@ def _draw_map(axes: Axes, plane: dict[str, Any]) -> None:
     axes.set_xlabel(clipped(plane["x_name"], 44))
     axes.set_ylabel(clipped(plane["y_name"], 44))
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: whole_percent(value))
+        axis.set_major_formatter(lambda value, _: percent(value, 0))
 
 
 def _point(axes: Axes, plane: dict[str, Any]) -> None:
@@ -156,7 +153,7 @@ def _draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
         )
     axes.axhline(plan["target"], color=LIGHT["good"], lw=1.4, ls=(0, (5, 3)))
     axes.annotate(
-        f"target {whole_percent(plan['target'])}",
+        f"target {percent(plan['target'], 0)}",
         (1, plan["target"]),
         (0, 5),
         xycoords=axes.get_yaxis_transform(),
@@ -172,7 +169,7 @@ def _draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
         )
     lowest = min(row["majority"] for row in plan["points"] if row["majority"] is not None)
     axes.set(xlabel="votes per item", ylabel="items labelled right", ylim=(min(lowest, plan["target"]) - 0.04, 1.005))
-    axes.yaxis.set_major_formatter(lambda value, _: whole_percent(value))
+    axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
     axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))  # whole percents
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y")
@@ -190,16 +187,11 @@ def path_panels(summary: dict[str, Any]) -> list[Panel]:
         Panel(
             "path0",
             "The questions, and the way that these votes took",
-            _steps_taken(path),
+            path_words(path),
             (CHART, height),
             lambda axes: _draw_path(axes, path),
         )
     ]
-
-
-def _steps_taken(path: dict[str, Any]) -> str:
-    said = [f"{step['question']} {step['answer']}." for step in path["steps"] if step["answer"] is not None]
-    return " ".join([*said, f"So: {path['outcome']}."])
 
 
 def _draw_path(axes: Axes, path: dict[str, Any]) -> None:

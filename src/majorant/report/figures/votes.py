@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from majorant.report.figures.canvas import LIGHT, Panel
-from majorant.report.text import COEFFICIENT_NAMES
+from majorant.wording import COEFFICIENTS, agreement_words, fate_words, percent, votes_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,18 +21,14 @@ def votes_panels(summary: dict[str, Any]) -> list[Panel]:
     sizes = summary["votes"]["votes_per_item"]
     if not sizes:
         return []
-    words = "; ".join(f"{row['items']:,} with {row['votes']}" for row in sizes[:8])
-    more = f"; and {len(sizes) - 8} more numbers" if len(sizes) > 8 else ""
     fate = _fate(summary["majority"])
-    said = ", ".join(f"{name} {number:,}" for name, number, _ in fate)
+    numbers = {name: number for name, number, _ in fate}
     return [
-        Panel(
-            "votes0", "Votes per item", f"Items: {words}{more}.", VOTES_SIZE, lambda axes: _votes_per_item(axes, sizes)
-        ),
+        Panel("votes0", "Votes per item", votes_words(sizes), VOTES_SIZE, lambda axes: _votes_per_item(axes, sizes)),
         Panel(
             "votes1",
             "What majority vote makes of the items",
-            f"{said}.",
+            fate_words(numbers),
             (400, 150),
             lambda axes: _draw_fate(axes, fate),
         ),
@@ -91,7 +87,7 @@ def _draw_fate(axes: Axes, fate: list[tuple[str, int, str]]) -> None:
         axes.barh([0], [number / total], left=[start], color=colour, height=0.5, edgecolor=LIGHT["card"], lw=1)
         start += number / total
         axes.barh([-0.62 - 0.42 * at], [0.022], color=colour, height=0.24)
-        axes.text(0.04, -0.62 - 0.42 * at, f"{name}: {number:,} ({100 * number / total:.1f} %)", va="center")
+        axes.text(0.04, -0.62 - 0.42 * at, f"{name}: {number:,} ({percent(number / total)})", va="center")
     axes.set(xlim=(0, 1), ylim=(-1.8, 0.35))
     axes.axis("off")
 
@@ -99,15 +95,13 @@ def _draw_fate(axes: Axes, fate: list[tuple[str, int, str]]) -> None:
 def agreement_panels(summary: dict[str, Any]) -> list[Panel]:
     """One panel of dots with intervals."""
     rows = [
-        (title.strip(), summary["agreement"][name])
-        for name, title in COEFFICIENT_NAMES.items()
-        if _has_value(summary, name)
+        (title.strip(), summary["agreement"][name]) for name, title in COEFFICIENTS.items() if _has_value(summary, name)
     ]
     if not rows:
         return []
-    words = ", ".join(f"{title} {one['value']:.2f}" for title, one in rows)
+    words = agreement_words({title: one["value"] for title, one in rows})
     size = (440.0, COEFFICIENT_ROW * len(rows) + 40)
-    return [Panel("agreement0", "Agreement between votes", f"{words}.", size, lambda axes: _draw_agreement(axes, rows))]
+    return [Panel("agreement0", "Agreement between votes", words, size, lambda axes: _draw_agreement(axes, rows))]
 
 
 def _has_value(summary: dict[str, Any], name: str) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from majorant.report.figures.canvas import LIGHT, Panel, clipped, whole_percent
+from majorant.report.figures.canvas import LIGHT, Panel, clipped
+from majorant.wording import HARMLESS, accuracies_words, confusion_words, percent, strongest_pair_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 SCATTER_SIZE = (480, 330)
 MOST_NAMED = 12  # up to so many workers are named, a row each
 VAGUE = 0.7  # an interval as long as this says nothing, and hundreds of them hide the rest
-HARMLESS = "too few votes"
 INVISIBLE = 0.01
 
 
@@ -41,12 +41,7 @@ def workers_panels(summary: dict[str, Any]) -> list[Panel]:
     rows = [row for row in summary["workers"]["rows"] if row["accuracy"] is not None]
     if not rows:
         return []
-    best, worst = (pick(rows, key=lambda row: row["accuracy"]) for pick in (max, min))
-    flagged = sum(map(_stands_out, rows))
-    words = (
-        f"{len(rows):,} workers, with {rows[-1]['votes']:,} to {rows[0]['votes']:,} votes; accuracies from "
-        f"{whole_percent(worst['accuracy'])} to {whole_percent(best['accuracy'])}; {flagged:,} stand out."
-    )
+    words = accuracies_words(rows, sum(map(_stands_out, rows)))
     if len(rows) <= MOST_NAMED:
         size = (SCATTER_SIZE[0], 90.0 + 30 * len(rows))
         return [Panel("workers0", "Accuracy of each worker", words, size, lambda axes: _by_name(axes, rows))]
@@ -74,7 +69,7 @@ def _by_name(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.set(
         xlim=(-0.02, 1.02), ylim=(-0.6, len(ranked) - 0.4), xlabel="accuracy (bars: blind guessing); in brackets: votes"
     )
-    axes.xaxis.set_major_formatter(lambda value, _: whole_percent(value))
+    axes.xaxis.set_major_formatter(lambda value, _: percent(value, 0))
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
@@ -126,7 +121,7 @@ def _votes_scale(axes: Axes, rows: list[dict[str, Any]]) -> None:
         span = max(most - least, 1)
         axes.set_xlim(least - 0.15 * span - 0.02 * most, most + 0.15 * span + 0.02 * most)
     axes.set(xlabel="votes given", ylabel="accuracy", ylim=(-0.02, 1.02))
-    axes.yaxis.set_major_formatter(lambda value, _: whole_percent(value))
+    axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
     axes.grid(axis="y")
     axes.set_axisbelow(True)
 
@@ -150,11 +145,7 @@ def dependence_panels(summary: dict[str, Any]) -> list[Panel]:
 
 def _strongest_pair(found: dict[str, Any]) -> str:
     pair = max(found["pairs"], key=lambda pair: abs(pair["correlation"]))
-    one, other = (clipped(name) for name in pair["workers"])
-    return (
-        f"Correlation given the true label; the strongest is {pair['correlation']:+.2f}, between {one} and {other}. "
-        f"{found['gate']['text']}"
-    )
+    return strongest_pair_words(pair["correlation"], list(map(clipped, pair["workers"])), found["gate"]["text"])
 
 
 def _draw_pairs(axes: Axes, found: dict[str, Any]) -> None:
@@ -191,17 +182,12 @@ def confusion_panels(summary: dict[str, Any]) -> list[Panel]:
         Panel(
             f"confusion{at}",
             clipped(one["worker"], 24),
-            _right_when(one["matrix"], labels),
+            confusion_words([(clipped(labels[k]), row[k]) for k, row in enumerate(one["matrix"])]),
             (side, side),
             partial(_draw_confusion, matrix=one["matrix"], labels=labels),
         )
         for at, one in enumerate(summary["workers"]["confusions"])
     ]
-
-
-def _right_when(matrix: list[list[float]], labels: list[Any]) -> str:
-    right = ", ".join(f"{clipped(labels[k])} {100 * row[k]:.0f} %" for k, row in enumerate(matrix))
-    return f"Right when the truth is: {right}."
 
 
 def _draw_confusion(axes: Axes, matrix: list[list[float]], labels: list[Any]) -> None:
