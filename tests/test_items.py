@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracles.kernels as oracle
 from crowds import random_votes
 from majorant.blocks import in_memory
-from majorant.items import draw_items, drawn, lots, merge_equal_items, take_items
+from majorant.items import draw_by_name, draw_items, merge_equal_items, name_hashes, take_items
 from majorant.kernels import gather, scatter
 from majorant.votes import Votes
 
@@ -79,7 +79,7 @@ def test_items_are_drawn_up_to_so_many_votes_and_never_none():
 
 
 def test_lots_are_even_and_those_of_two_seeds_know_nothing_of_each_other():
-    first, second = (lots(NAMES, seed) / 2.0**64 for seed in (0, 1))
+    first, second = (name_hashes(NAMES, seed) / 2.0**64 for seed in (0, 1))
     counts = np.histogram2d(first, second, bins=10, range=[[0, 1], [0, 1]])[0]
     assert ((counts - 200) ** 2 / 200).sum() < 150  # chi squared, 99 degrees of freedom: beyond it once in 1,000
     assert len(np.unique(first)) == len(NAMES)
@@ -87,26 +87,26 @@ def test_lots_are_even_and_those_of_two_seeds_know_nothing_of_each_other():
 
 def test_names_that_differ_little_have_other_lots():
     names = ["", "\0", "\0\0", "a", "a\0", "aa", "ab", "ba", "é", "1", "01", "1.0"]
-    assert len(np.unique(lots(names, 0))) == len(names)
+    assert len(np.unique(name_hashes(names, 0))) == len(names)
 
 
 @pytest.mark.parametrize("n_parts", [1, 7])
 def test_the_same_items_are_drawn_in_any_order_and_in_any_parts(n_parts):
     names = np.array(NAMES)
-    expected = names[drawn([(0, NAMES)], 0.1, 3)]
+    expected = names[draw_by_name([(0, NAMES)], 0.1, 3)]
     assert len(expected) == pytest.approx(2_000, abs=150)
     mixed = np.random.default_rng(0).permutation(names)
     edges = np.linspace(0, len(mixed), n_parts + 1).astype(int)
     parts = [(int(a), mixed[a:b].tolist()) for a, b in pairwise(edges)]
-    assert mixed[drawn(parts, 0.1, 3)].tolist() == expected.tolist()
+    assert mixed[draw_by_name(parts, 0.1, 3)].tolist() == expected.tolist()
 
 
 def test_numbers_count_as_their_text_wherever_they_come_from():
     numbers = list(range(-5, 3_000))
-    expected = lots([str(number) for number in numbers], 4)
+    expected = name_hashes([str(number) for number in numbers], 4)
     for same in (numbers, np.array(numbers), pa.array(numbers), pa.array([str(number) for number in numbers])):
-        np.testing.assert_array_equal(lots(same, 4), expected)
+        np.testing.assert_array_equal(name_hashes(same, 4), expected)
     sliced = pa.array(["x", *map(str, numbers)]).slice(1)
-    np.testing.assert_array_equal(lots(sliced, 4), expected)
-    assert len(lots([1, "x", 2.5, ("a", 1), 10**30], 0)) == 5
-    assert drawn([(0, [])], 0.5, 0).tolist() == []
+    np.testing.assert_array_equal(name_hashes(sliced, 4), expected)
+    assert len(name_hashes([1, "x", 2.5, ("a", 1), 10**30], 0)) == 5
+    assert draw_by_name([(0, [])], 0.5, 0).tolist() == []

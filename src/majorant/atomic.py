@@ -281,8 +281,8 @@ def _remove_leftovers(folder: Path, endings: tuple[str, ...]) -> None:
     """Remove temporary files of runs that are gone: unlocked ones, or day-old ones where locks cannot tell."""
     with contextlib.suppress(OSError):  # the folder cannot be listed
         for path in list(folder.iterdir()):
-            found = LEFTOVER.fullmatch(path.name) if MARK in path.name else None
-            if found is not None and found[1] in endings:
+            leftover = LEFTOVER.fullmatch(path.name) if MARK in path.name else None
+            if leftover is not None and leftover[1] in endings:
                 with contextlib.suppress(OSError):  # it went meanwhile, or is another user's
                     _remove_if_left(path)
 

@@ -129,7 +129,7 @@ def whole_or_sample(backend: Countable, *, rng: np.random.Generator) -> Sample:
 
 
 def sample_codes(backend: Countable, votes_jl: NDArray[np.int64], *, rng: np.random.Generator) -> IntArray | None:
-    """The codes of the items that claims about workers look at, None for all; in the order of their lots.
+    """The codes of the items that claims about workers look at, None for all; in the order of their hashes.
 
     Items are drawn by their names, so they are the same ones wherever the votes lie.
     """

@@ -156,7 +156,7 @@ def _download(file: RemoteFile) -> Path:
 
     target = _cache() / file.path
     try:
-        found = pooch.retrieve(
+        downloaded = pooch.retrieve(
             file.url, f"sha256:{file.sha256}", fname=target.name, path=target.parent, progressbar=False
         )
     except (OSError, ValueError) as error:
@@ -164,7 +164,7 @@ def _download(file: RemoteFile) -> Path:
             f"{file.url} cannot be downloaded ({type(error).__name__}). Without a network, put the file at {file.path} "
             "in a folder and name that folder in the environment variable MAJORANT_DATA."
         ) from None
-    return Path(found)
+    return Path(downloaded)
 
 
 def load(name: str) -> Votes:

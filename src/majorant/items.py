@@ -1,4 +1,4 @@
-"""Some of the items: taken by their codes, merged where their votes are equal, drawn by lot or by their names.
+"""Some of the items: taken by their codes, merged where their votes are equal, drawn at random or by their names.
 
 Items with the same votes are one pattern with a weight: a panel of 5 judges and 2 classes has at most 32.  Items drawn
 by their names are the same ones wherever the votes lie, in whatever order they came.
@@ -117,34 +117,34 @@ def _vote_keys(votes: Votes, random_c: NDArray[np.uint64]) -> NDArray[np.uint64]
     return key_i
 
 
-def drawn(parts: Iterable[tuple[int, Any]], share: float, seed: int) -> IntArray:
-    """The codes of the items drawn, in the order of their lots; each item is drawn with probability `share`.
+def draw_by_name(parts: Iterable[tuple[int, Any]], share: float, seed: int) -> IntArray:
+    """The codes of the items drawn, in the order of their hashes; each item is drawn with probability `share`.
 
     A part is the code of its first item and the names of its items, a sequence or an Arrow array.
 
-    >>> drawn([(0, ["a", "b", "c"]), (3, ["d", "e"])], .5, seed=0).tolist()
+    >>> draw_by_name([(0, ["a", "b", "c"]), (3, ["d", "e"])], .5, seed=0).tolist()
     [0, 2]
-    >>> drawn([(0, ["e", "d", "c", "b", "a"])], .5, seed=0).tolist()  # the same names
+    >>> draw_by_name([(0, ["e", "d", "c", "b", "a"])], .5, seed=0).tolist()  # the same names
     [4, 2]
     """
-    found = [drawn_of_part(start, names, share, seed) for start, names in parts]
-    code_p, lot_p = (np.concatenate([one[n] for one in found]) for n in (0, 1))
-    return np.asarray(code_p[np.argsort(lot_p, kind="stable")])
+    drawn_parts = [draw_of_part(start, names, share, seed) for start, names in parts]
+    code_p, hash_p = (np.concatenate([part[n] for part in drawn_parts]) for n in (0, 1))
+    return np.asarray(code_p[np.argsort(hash_p, kind="stable")])
 
 
-def drawn_of_part(start: int, names: Any, share: float, seed: int) -> tuple[IntArray, Keys]:
-    """The codes of the items of a part that are drawn, and their lots."""
+def draw_of_part(start: int, names: Any, share: float, seed: int) -> tuple[IntArray, Keys]:
+    """The codes of the items of a part that are drawn, and their hashes."""
     limit = np.uint64(min(share * 2.0**64, 2.0**64 - 2048))
-    codes, found = [], []
+    codes, hashes = [], []
     for at in range(0, len(names), AT_ONCE):
-        lot_i = lots(names[at : at + AT_ONCE], seed)
-        here = np.flatnonzero(lot_i < limit)
+        hash_i = name_hashes(names[at : at + AT_ONCE], seed)
+        here = np.flatnonzero(hash_i < limit)
         codes.append(here + (start + at))
-        found.append(lot_i[here])
-    return np.concatenate([np.empty(0, np.int64), *codes]), np.concatenate([np.empty(0, np.uint64), *found])
+        hashes.append(hash_i[here])
+    return np.concatenate([np.empty(0, np.int64), *codes]), np.concatenate([np.empty(0, np.uint64), *hashes])
 
 
-def lots(names: Sequence[Hashable] | Any, seed: int) -> Keys:
+def name_hashes(names: Sequence[Hashable] | Any, seed: int) -> Keys:
     """A number for each name that looks random, and depends on nothing but its text and the seed."""
     content, bounds = _text(names)
     place_b = np.arange(len(content)) - np.repeat(bounds[:-1], np.diff(bounds))
@@ -153,10 +153,10 @@ def lots(names: Sequence[Hashable] | Any, seed: int) -> Keys:
     running_b = np.zeros(len(content) + 1, np.uint64)
     np.cumsum((content.astype(np.uint64) + np.uint64(1)) * power[place_b], out=running_b[1:])
     key_i = running_b[bounds[1:]] - running_b[bounds[:-1]]
-    return mixed(key_i ^ mixed(np.array([seed % 2**64], np.uint64)))
+    return mix_bits(key_i ^ mix_bits(np.array([seed % 2**64], np.uint64)))
 
 
-def mixed(key: Keys) -> Keys:
+def mix_bits(key: Keys) -> Keys:
     """Every bit of the result depends on every bit of the key (the finisher of SplitMix64)."""
     key = key + np.uint64(FACTOR)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

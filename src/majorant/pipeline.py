@@ -15,7 +15,7 @@ import numpy as np
 
 from majorant.agreement import Agreement
 from majorant.agreement.measure import agreement_from, resampling
-from majorant.answer.answer import Answer, model_of, weigh
+from majorant.answer.answer import Answer, answer_from, model_of
 from majorant.answer.calibrate import Labels, calibrate
 from majorant.answer.choice import (
     AUTO,
@@ -135,8 +135,8 @@ class Result:
         """
         if self.answer.basis == "expert labels" and self.gold is None:
             return Estimate(None, reason=NO_ACCURACY)
-        found = next((row.accuracy for row in self.decision.alternatives if row.method == method), None)
-        return Estimate(None, reason=f"{method} was not run") if found is None else found
+        accuracy = next((row.accuracy for row in self.decision.alternatives if row.method == method), None)
+        return Estimate(None, reason=f"{method} was not run") if accuracy is None else accuracy
 
     @property
     def review(self) -> Review:
@@ -317,7 +317,7 @@ def _choose(backend: Backend, settings: _Settings, counts: Counts | None = None)
     apart = difference(rules.backend, other)
     expected = expected_gain(rules.majority.here, *decision.expectation)
     both = {MAJORITY: rules.majority.everywhere, other.method: other}
-    answer = weigh(
+    answer = answer_from(
         other=other.method,
         apart=apart,
         model=model_of(certification.certificate, expected, apart.stake),

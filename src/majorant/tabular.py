@@ -128,7 +128,7 @@ class Records(Tabular, tuple[R, ...]):
 
     def table(self) -> dict[str, Any]:
         """A row for each value."""
-        rows = [one.row() for one in self]
+        rows = [record.row() for record in self]
         return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 

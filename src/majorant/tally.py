@@ -272,7 +272,7 @@ def merged_patterns(parts: Iterable[Patterns]) -> Patterns:
     waiting: list[Patterns] = []
     for part in parts:
         waiting.append(part)
-        if sum(len(one.items_p) for one in waiting) > ROWS_KEPT + 2 * len(waiting[0].items_p):
+        if sum(len(rows.items_p) for rows in waiting) > ROWS_KEPT + 2 * len(waiting[0].items_p):
             waiting = [_together(waiting)]
     return _together(waiting)
 
@@ -382,7 +382,7 @@ def _cells(listing: _Listing, start: int, stop: int, at_once: int, per_worker: i
     """The numbers of the cells of pairs whose first worker lies from `start` to `stop`, and how often each occurs."""
     lowest, n_cells = start * per_worker, (stop - start) * per_worker
     chosen = np.flatnonzero((listing.worker_n >= start) & (listing.worker_n < stop))
-    found = []
+    cells = []
     for first, last in _chunks(listing.partners_n[chosen], at_once):
         place, further, keys = chosen[first:last], 0, [np.empty(0, dtype=np.int64)]
         while len(place := place[listing.partners_n[place] > further]):
@@ -392,13 +392,13 @@ def _cells(listing: _Listing, start: int, stop: int, at_once: int, per_worker: i
         if n_cells <= CELLS_PER_PAIR * len(key_m):  # most are in use: counting them all takes less than sorting
             count_c = np.bincount(key_m - lowest, minlength=n_cells)
             key_e = np.flatnonzero(count_c)
-            found.append((key_e + lowest, count_c[key_e]))
+            cells.append((key_e + lowest, count_c[key_e]))
         else:
-            found.append(np.unique(key_m, return_counts=True))
-    if len(found) < 2:
-        return found[0] if found else (chosen, chosen)
-    key_e, place_f = np.unique(np.concatenate([key for key, _ in found]), return_inverse=True)
-    return key_e, np.bincount(place_f, weights=np.concatenate([count for _, count in found])).astype(np.int64)
+            cells.append(np.unique(key_m, return_counts=True))
+    if len(cells) < 2:
+        return cells[0] if cells else (chosen, chosen)
+    key_e, place_f = np.unique(np.concatenate([key for key, _ in cells]), return_inverse=True)
+    return key_e, np.bincount(place_f, weights=np.concatenate([count for _, count in cells])).astype(np.int64)
 
 
 def _by_pair(key_e: IntArray, count_e: IntArray, n_classes: int) -> tuple[IntArray, IntArray, IntArray]:

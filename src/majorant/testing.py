@@ -37,7 +37,7 @@ def assert_answer(
     Answer   Keep majority vote...
     """
     actions = get_args(Action)
-    if not allowed or any(one not in actions for one in allowed):
+    if not allowed or any(action not in actions for action in allowed):
         raise ConfigError(f"Name the answers that are allowed, of {', '.join(actions)}: assert_answer(votes, 'keep').")
     result = check(votes, level=level, tolerance=tolerance, **reading)
     if result.answer.action not in allowed:
@@ -58,7 +58,11 @@ def assert_agreement(
     """
     if coefficient not in COEFFICIENTS:
         raise ConfigError(f"coefficient: one of {', '.join(COEFFICIENTS)}, not {coefficient!r}.")
-    found = getattr(agreement(votes, level=level, **reading), coefficient)
-    if found.low is None or found.low < at_least:
-        shown = found.reason if found.low is None else f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    estimate = getattr(agreement(votes, level=level, **reading), coefficient)
+    if estimate.low is None or estimate.low < at_least:
+        shown = (
+            estimate.reason
+            if estimate.low is None
+            else f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+        )
         raise AssertionError(f"{coefficient}: {shown}; at least {at_least:g} is wanted.")

@@ -35,6 +35,11 @@ class Estimate:
     high: float | None = None
     reason: str = ""  # why the value, or the interval, is missing
 
+    @property
+    def ends(self) -> tuple[float | None, float | None, float | None]:
+        """The value, and where its interval begins and ends."""
+        return self.value, self.low, self.high
+
 
 def clopper_pearson(successes: float, trials: int, level: float) -> tuple[float, float]:
     """The exact interval of a binomial proportion; it holds the truth with probability at least `level`.

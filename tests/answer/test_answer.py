@@ -9,7 +9,7 @@ import pytest
 
 import majorant as mj
 from crowds import foolable_votes
-from majorant.answer.answer import ModelEvidence, model_of, weigh
+from majorant.answer.answer import ModelEvidence, answer_from, model_of
 from majorant.answer.difference import Difference, ExpectedGain, GoldLead, compare_fits, gold_lead
 from majorant.backend import MemoryBackend
 from majorant.certify.certificate import Certificate, Claim
@@ -38,7 +38,7 @@ def answered(**facts):
         "gold": None,
         "planned": lambda: Planned(25, 95),
     }
-    return weigh(**{**given, "tolerance": 0.01, "level": 0.95, **facts})
+    return answer_from(**{**given, "tolerance": 0.01, "level": 0.95, **facts})
 
 
 def by_gold(value, low, high, *, whole=False):

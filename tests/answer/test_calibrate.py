@@ -119,7 +119,7 @@ def test_a_sample_serves_for_large_data(monkeypatch):
     votes, _ = crowd("unequal", 1, 1500)
     fit = Hierarchical().fit(votes)
     whole = calibrate(votes, fit, rng=0)
-    monkeypatch.setattr("majorant.answer.calibrate.ECHO_ENTRIES", 4_000)
+    monkeypatch.setattr("majorant.answer.calibrate.DEPENDENCE_ENTRIES", 4_000)
     sampled = calibrate(votes, fit, rng=0)
     monkeypatch.setattr("majorant.answer.calibrate.MOST_ENTRIES", 8_000)
     refitted = calibrate(votes, fit, rng=0)

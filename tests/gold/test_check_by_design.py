@@ -207,10 +207,10 @@ def outcome(verdict, low, high, *, leader="auto", rules=("majority", "auto"), la
     ],
 )
 def test_what_expert_labels_say_is_done(said, action, rule, grade):
-    from majorant.answer.answer import ModelEvidence, weigh
+    from majorant.answer.answer import ModelEvidence, answer_from
     from majorant.answer.difference import Difference
 
-    answer = weigh(
+    answer = answer_from(
         other="auto", apart=Difference(500, 80, 80.0, 0, 0), model=ModelEvidence(gain=Estimate(0.02, 0.01, 0.03)),
         expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: Planned(40, 80), expert=said,
         design="to_label.design.json", source="votes.csv",
@@ -222,11 +222,11 @@ def test_what_expert_labels_say_is_done(said, action, rule, grade):
 
 
 def test_labels_of_another_question_do_not_decide():
-    from majorant.answer.answer import ModelEvidence, weigh
+    from majorant.answer.answer import ModelEvidence, answer_from
     from majorant.answer.difference import Difference
 
     said = outcome("better", 0.01, 0.06, rules=("mace", "auto"))
-    answer = weigh(
+    answer = answer_from(
         other="auto", apart=Difference(500, 80, 80.0, 0, 0), model=ModelEvidence(gain=Estimate(None), failed=("x",)),
         expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: Planned(40, 80), expert=said,
     )  # fmt: skip

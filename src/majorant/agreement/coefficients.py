@@ -73,9 +73,11 @@ class Agreement:
 
     def __repr__(self) -> str:
         shown = {"alpha": self.krippendorff, "kappa": self.fleiss, "AC1": self.gwet, "percent": self.percent}
-        found = ", ".join(f"{name} {one.value:.3f}" for name, one in shown.items() if one.value is not None)
+        values = ", ".join(
+            f"{name} {estimate.value:.3f}" for name, estimate in shown.items() if estimate.value is not None
+        )
         return (
-            f"Agreement of workers on {self.n_paired:,} items with two votes or more\n{found or 'nothing to compare'}"
+            f"Agreement of workers on {self.n_paired:,} items with two votes or more\n{values or 'nothing to compare'}"
         )
 
 
@@ -136,15 +138,15 @@ def coefficients(sums: FeatureSums) -> dict[str, FloatArray]:
     gwet_chance_b = _ratio((share_bk * (1 - share_bk)).sum(axis=1), np.full(len(sum_bf), n_classes - 1.0))
     total_b = votes_bk.sum(axis=1)
     expected_b = _ratio(total_b**2 - (votes_bk**2).sum(axis=1), total_b - 1)
-    found = {
+    coefficient = {
         "percent": observed_b,
         "fleiss": _beyond_chance(observed_b, fleiss_chance_b),
         "gwet": _beyond_chance(observed_b, gwet_chance_b),
         "krippendorff": 1 - _ratio(total_b - sum_bf[:, SAME], expected_b),
     }
     if sums.coincidence_bkl is not None:
-        found["krippendorff_ordinal"] = _ordinal_alpha(sums.coincidence_bkl, votes_bk)
-    return found
+        coefficient["krippendorff_ordinal"] = _ordinal_alpha(sums.coincidence_bkl, votes_bk)
+    return coefficient
 
 
 def _ordinal_alpha(coincidence_bkl: FloatArray, votes_bk: FloatArray) -> FloatArray:
@@ -260,8 +262,8 @@ def pair_kappas(votes: Votes, min_common: int) -> tuple[float | None, PairKappas
         weighted_sum += float(total_p[averaged_p] @ kappa_p[averaged_p])
         weight += float(total_p[averaged_p].sum())
         n_pairs, n_averaged = n_pairs + len(kappa_p), n_averaged + int(averaged_p.sum())
-        found = (pairs.worker_a_p, pairs.worker_b_p, pairs.items_p, agreed_p / total_p, kappa_p)
-        listed = [np.concatenate(both) for both in zip(listed, found, strict=True)]
+        chunk = (pairs.worker_a_p, pairs.worker_b_p, pairs.items_p, agreed_p / total_p, kappa_p)
+        listed = [np.concatenate(both) for both in zip(listed, chunk, strict=True)]
         kept_p = np.sort(np.argsort(-listed[2], kind="stable")[:PAIRS_LISTED])
         listed = [column_p[kept_p] for column_p in listed]
     mean = weighted_sum / weight if weight else None

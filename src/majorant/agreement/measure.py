@@ -150,21 +150,21 @@ def _from_counts(
     if not _n_paired(patterns):
         return dict.fromkeys(NAMES, Estimate(None, reason=NO_PAIRS)), ""
     value = {name: float(value_b[0]) for name, value_b in coefficients(_sums(patterns, ordinal=not no_order)).items()}
-    found = {name: Estimate(x, reason=NO_RNG) for name, x in value.items()}
+    estimates = {name: Estimate(x, reason=NO_RNG) for name, x in value.items()}
     drawn = ""
     if how.rng is not None:
         resampled, drawn = _resampled(patterns, not no_order, how)
         too_many = Estimate(value.get("krippendorff_ordinal"), reason="no interval: too many classes to resample")
-        found = {
+        estimates = {
             name: with_interval(x, resampled[name], how.level) if name in resampled else too_many
             for name, x in value.items()
         }
     for name in value:
         if np.isnan(value[name]):
-            found[name] = Estimate(None, reason=_why_undefined(labels))
+            estimates[name] = Estimate(None, reason=_why_undefined(labels))
     if no_order:
-        found["krippendorff_ordinal"] = Estimate(None, reason=no_order)
-    return found, drawn
+        estimates["krippendorff_ordinal"] = Estimate(None, reason=no_order)
+    return estimates, drawn
 
 
 def _sums(patterns: Patterns, *, ordinal: bool) -> FeatureSums:

@@ -55,7 +55,7 @@ class Scores:
     @property
     def closest(self) -> str | None:
         """The rule with the smallest mean distance from gold, None without gold."""
-        known = {rule: found.value for rule, found in self.distance.items() if found.value is not None}
+        known = {rule: distance.value for rule, distance in self.distance.items() if distance.value is not None}
         return min(known, key=lambda rule: known[rule]) if known else None
 
 
@@ -207,7 +207,7 @@ def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, lev
         for b in range(a + 1, n_workers):
             common = [i for i in by_worker[a] if i in by_worker[b]]
             if len(common) >= LEAST_COMMON:
-                x, y = (np.array([by_worker[one][i] for i in common]) for one in (a, b))
+                x, y = (np.array([by_worker[worker][i] for i in common]) for worker in (a, b))
                 pairs.append((place_i[common], x, y))
     value = mean_kappa(pairs, np.ones((1, len(drawn_bi[0]))))[0] if pairs else np.nan
     if not np.isfinite(value):
@@ -265,7 +265,7 @@ def _distances(
 
     if votes.gold_i is None:
         return unknown(NO_GOLD)
-    known = (votes.gold_i >= 0) & np.all([np.isfinite(one) for one in rules], axis=0)
+    known = (votes.gold_i >= 0) & np.all([np.isfinite(answer) for answer in rules], axis=0)
     if known.sum() < 2:
         return unknown("fewer than two gold items with an answer of every rule")
     gold = value_k[votes.gold_i[known]]

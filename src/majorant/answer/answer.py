@@ -102,7 +102,7 @@ class Answer:
         return answer_html(self)
 
 
-def weigh(
+def answer_from(
     *,
     other: str,
     apart: Difference,
@@ -127,12 +127,12 @@ def weigh(
         raise ConfigError(f"tolerance is a difference in accuracy, 0 to 1, not {tolerance!r}.")
     gain, basis = _gain(apart, model, gold, tolerance)
     action = _action(other, apart, model, gain, basis, tolerance)
-    told = expert is not None and _speaks(expert, other) and (expert.decided or basis != "gold" or action == "ask")
-    if expert is not None and told:
+    by_labels = expert is not None and _speaks(expert, other) and (expert.decided or basis != "gold" or action == "ask")
+    if expert is not None and by_labels:
         gain, basis, action = expert.value, "expert labels", _by_expert(expert, other, tolerance)
         if action == "ask":  # a few labels that agree would put the estimate at the end of what they leave possible
             gain = Estimate(None, gain.low, gain.high, "the labels leave it open")
-    plan = planned() if not told and apart.differ and (action == "ask" or basis == "model") else None
+    plan = planned() if not by_labels and apart.differ and (action == "ask" or basis == "model") else None
     if plan is not None and not plan.most:
         gain, basis, action, plan = _at_most(apart.stake), "draw", "keep", None
     grade: Grade = "none" if action == "ask" else "model" if basis == "model" else "exact"
@@ -156,10 +156,10 @@ def weigh(
         expert=expert,
         model=model,
         withdrawn=_withdrawn(model, gain if basis in ("gold", "expert labels") else None),
-        ask=_ask(other, apart, plan, expert if told else None, design) if grade != "exact" else None,
+        ask=_ask(other, apart, plan, expert if by_labels else None, design) if grade != "exact" else None,
         asked_for=asked_for,
     )
-    if expert is not None and told and expert.kind == "correct":
+    if expert is not None and by_labels and expert.kind == "correct":
         facts = _of_correction(facts, expert)
     return with_sentences(facts, source, design)
 

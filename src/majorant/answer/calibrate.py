@@ -18,15 +18,15 @@ from majorant.answer.dependence_model import fit_models, refit_model, vote_array
 from majorant.answer.difference import right_share
 from majorant.answer.labels import changes, label_columns
 from majorant.estimate import ESTIMATORS
-from majorant.estimate.fit import Fit
-from majorant.items import draw_items, lots, take_items
+from majorant.estimate.fit import Fit, given_rng
+from majorant.items import draw_items, name_hashes, take_items
 from majorant.kernels import softmax_rows
 from majorant.tabular import Tabular
 from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
 Refit = Callable[[Votes], Fit]  # the rule, fitted to other votes
-ECHO_ENTRIES = 100_000  # votes times classes of the items from which the echo is learned
+DEPENDENCE_ENTRIES = 100_000  # votes times classes of the items from which the dependence of votes is learned
 MOST_ENTRIES = 4_000_000  # and of those from which the temperature is
 MOST_TEMPERED = 50_000  # items; of more, every so manyth: two numbers are learned from them
 LIKELY_CASES, RARE = 2, 0.05
@@ -51,7 +51,7 @@ class Labels(Tabular):
     calibration: Calibration | None
     reliability: Reliability
     source: Literal["gold", "votes"] | None
-    echo: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
+    dependence: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
     change_i: NDArray[np.int8]  # against majority vote: a place in CHANGES
 
     @property
@@ -81,7 +81,7 @@ class _Lesson(NamedTuple):
 
     score_sk: FloatArray
     believed_sk: FloatArray
-    echo: float
+    dependence: float
 
 
 def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: Refit | None = None) -> Labels:
@@ -100,8 +100,8 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
     change_i = changes(votes, fit)
     if len(votes.labels) < 2 or not votes.n_votes:
         judged = reliability(votes, fit)
-        return Labels(fit=fit, calibration=None, reliability=judged, source=None, echo=None, change_i=change_i)
-    echo: float | None = None
+        return Labels(fit=fit, calibration=None, reliability=judged, source=None, dependence=None, change_i=change_i)
+    dependence: float | None = None
     source: Literal["gold", "votes"] = "gold"
     if n_gold(votes) >= ENOUGH_GOLD:
         learned = _learn_from_gold(votes, fit)
@@ -109,10 +109,12 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
         lesson = _learn(votes, fit, refit, as_generator(rng))
         some = slice(None, None, len(lesson.score_sk) // MOST_TEMPERED + 1)
         learned = Calibration(*learn_calibration(lesson.score_sk[some], lesson.believed_sk[some]))
-        source, echo = "votes", lesson.echo
+        source, dependence = "votes", lesson.dependence
     calibrated = as_calibrated(learned, votes, fit)
     judged = reliability(votes, calibrated)
-    return Labels(fit=calibrated, calibration=learned, reliability=judged, source=source, echo=echo, change_i=change_i)
+    return Labels(
+        fit=calibrated, calibration=learned, reliability=judged, source=source, dependence=dependence, change_i=change_i
+    )
 
 
 def _learn_from_gold(votes: Votes, fit: Fit) -> Calibration:
@@ -128,7 +130,7 @@ def _learn_from_gold(votes: Votes, fit: Fit) -> Calibration:
 
 def _folds(names: Sequence[Hashable]) -> NDArray[np.int64]:
     """A fold for each item, by its name: the same wherever the items lie."""
-    return (lots(names, FOLD_SEED) % np.uint64(FOLDS)).astype(np.int64)
+    return (name_hashes(names, FOLD_SEED) % np.uint64(FOLDS)).astype(np.int64)
 
 
 def scores(fit: Fit) -> FloatArray:
@@ -189,17 +191,17 @@ def keep_labels(fit: Fit, posterior_ik: FloatArray) -> Fit:
 
 
 def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator) -> _Lesson:
-    """The echo from all items or a sample; with it, what is believed of as many items as the memory allows."""
+    """The dependence of votes from all items or a sample; with it, what is believed of as many as the memory allows."""
     n_classes = len(votes.labels)
     many = draw_items(votes, np.flatnonzero(votes.votes_i > 0), MOST_ENTRIES // n_classes, rng=rng)
-    few = draw_items(votes, many, ECHO_ENTRIES // n_classes, rng=rng)
-    found = vote_arrays(take_items(votes, few))
-    average = fit_models(found)
-    echo = float(average.weight_r @ average.echo_r)
+    few = draw_items(votes, many, DEPENDENCE_ENTRIES // n_classes, rng=rng)
+    arrays = vote_arrays(take_items(votes, few))
+    average = fit_models(arrays)
+    dependence = float(average.weight_r @ average.dependence_r)
     if len(few) == len(many):
-        return _Lesson(scores(_rows(fit, few)), average.posterior_ik, echo)
+        return _Lesson(scores(_rows(fit, few)), average.posterior_ik, dependence)
     sample = take_items(votes, many)
-    whole = vote_arrays(sample, like=found)
+    whole = vote_arrays(sample, like=arrays)
     likely = np.argsort(-average.weight_r, kind="stable")[:LIKELY_CASES]
     weight_c = average.weight_r[likely] / average.weight_r[likely].sum()
     believed_sk = sum(
@@ -208,7 +210,7 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator
     refit = refit or _refit_by_name(fit.method, rng)
     known = len(many) == int((votes.votes_i > 0).sum()) or refit is None
     rule = _rows(fit, many) if known or refit is None else refit(sample)
-    return _Lesson(scores(rule), np.asarray(believed_sk), echo)
+    return _Lesson(scores(rule), np.asarray(believed_sk), dependence)
 
 
 def _rows(fit: Fit, item_s: IntArray) -> Fit:
@@ -221,7 +223,7 @@ def _refit_by_name(method: str, rng: np.random.Generator) -> Refit | None:
     estimator = ESTIMATORS[method]
 
     def fit_again(votes: Votes) -> Fit:
-        return estimator().fit(votes, rng=rng) if estimator.stochastic else estimator().fit(votes)
+        return estimator().fit(votes, **given_rng(estimator, rng))
 
     return fit_again
 
@@ -275,7 +277,7 @@ def reliability(votes: Votes, fit: Fit, *, bins: int = BINS) -> Reliability:
         sums(bin_v[known], right_g),
         sums(bin_v[known], confidence_v[known]),
     )
-    found = tuple(
+    filled = tuple(
         Bin(
             low=b / bins,
             high=(b + 1) / bins,
@@ -287,7 +289,7 @@ def reliability(votes: Votes, fit: Fit, *, bins: int = BINS) -> Reliability:
         for b in range(bins)
     )
     ece = float(np.abs(right_b - promised_b).sum() / len(known)) if len(known) else None
-    return Reliability(found, ece, len(known))
+    return Reliability(filled, ece, len(known))
 
 
 def least(

@@ -21,6 +21,7 @@ from majorant.answer.combine import (
     unsuited,
 )
 from majorant.answer.difference import gold_accuracy, right_share
+from majorant.answer.labels import compare_labels
 from majorant.backend import Backend, as_backend
 from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS, method_named
@@ -102,39 +103,43 @@ def decide(
     """
     as_level(level)
     seed = seed_of_fits(as_generator(rng))
-    made = None
+    combined = None
     if method == COMBINATION or (method is None and _can_tell(votes)):
-        made = combination(votes, seed)
+        combined = combination(votes, seed)
     fits = {MAJORITY: majority}
-    if made is not None:
-        fits |= {name: fit for name, fit in made.fits.items() if name != MAJORITY} | {COMBINATION: made.fit}
+    if combined is not None:
+        fits |= {name: fit for name, fit in combined.fits.items() if name != MAJORITY} | {COMBINATION: combined.fit}
     elif method == COMBINATION:
         raise ConfigError(f"{COMBINATION} cannot be used on these votes: no model can be fitted to them.")
     elif method not in (None, MAJORITY):
         fits[method] = fit_method(method, votes, seed)
-    chosen = method or (COMBINATION if made is not None else MAJORITY)
-    chosen_by: ChosenBy = "user" if method is not None else "votes" if made is None else "default"
-    free = method is None and made is not None and n_gold(votes) >= ENOUGH_GOLD
+    chosen = method or (COMBINATION if combined is not None else MAJORITY)
+    chosen_by: ChosenBy = "user" if method is not None else "votes" if combined is None else "default"
+    free = method is None and combined is not None and n_gold(votes) >= ENOUGH_GOLD
     if free and (best := best_by_gold(votes, fits, chosen)) != chosen:
         chosen, chosen_by = best, "gold"
-    code_i, majority_i = fits[chosen].codes(), majority.codes()
+    moved = compare_labels(majority, fits[chosen])
     return Decision(
         method=chosen,
         chosen_by=chosen_by,
         fit=fits[chosen],
-        members={} if made is None else made.fits,
-        belief=made.belief.posterior if made is not None and chosen == COMBINATION else fits[chosen].posterior,
-        models=() if made is None else tuple(one.posterior for name, one in made.fits.items() if name != MAJORITY),
-        alternatives=tuple(alternative(name, fit, votes, majority, made, level=level) for name, fit in fits.items()),
-        labels_changed=int(((code_i != majority_i) & (majority_i != NO_LABEL) & (code_i != NO_LABEL)).sum()),
-        ties_settled=int(((majority_i == NO_LABEL) & (code_i != NO_LABEL)).sum()),
+        members={} if combined is None else combined.fits,
+        belief=combined.belief.posterior if combined is not None and chosen == COMBINATION else fits[chosen].posterior,
+        models=()
+        if combined is None
+        else tuple(model.posterior for name, model in combined.fits.items() if name != MAJORITY),
+        alternatives=tuple(
+            alternative(name, fit, votes, majority, combined, level=level) for name, fit in fits.items()
+        ),
+        labels_changed=moved.changed,
+        ties_settled=moved.settled,
         n_rivals=len(fits) - 1 if free else 1,
     )
 
 
 def with_fit(decision: Decision, majority: Fit, fit: Fit) -> Decision:
     """The decision with another rule in the place of the one that was chosen."""
-    majority_i, code_i = majority.codes(), fit.codes()
+    moved = compare_labels(majority, fit)
     return replace(
         decision,
         method=fit.method,
@@ -142,8 +147,8 @@ def with_fit(decision: Decision, majority: Fit, fit: Fit) -> Decision:
         fit=fit,
         belief=fit.posterior,
         models=(),
-        labels_changed=int(((code_i != majority_i) & (majority_i != NO_LABEL) & (code_i != NO_LABEL)).sum()),
-        ties_settled=int(((majority_i == NO_LABEL) & (code_i != NO_LABEL)).sum()),
+        labels_changed=moved.changed,
+        ties_settled=moved.settled,
     )
 
 
@@ -176,15 +181,15 @@ def _sure(lead_g: FloatArray) -> bool:
 
 
 def alternative(
-    name: str, fit: Fit, votes: Votes, majority: Fit, made: Combination | None, *, level: float
+    name: str, fit: Fit, votes: Votes, majority: Fit, combined: Combination | None, *, level: float
 ) -> Alternative:
     """The facts of one method: its accuracy by gold where there is gold, else by the mean of the models."""
-    found = gold_accuracy(votes, fit, level=level)
-    expected = NO_MODEL if made is None else expected_accuracy(fit, made.belief)
+    by_gold = gold_accuracy(votes, fit, level=level)
+    expected = NO_MODEL if combined is None else expected_accuracy(fit, combined.belief)
     return Alternative(
         method=name,
-        accuracy=expected if found is None else Estimate(found.value, found.low, found.high),
-        source="model" if found is None else "gold",
+        accuracy=expected if by_gold is None else Estimate(by_gold.value, by_gold.low, by_gold.high),
+        source="model" if by_gold is None else "gold",
         agreement=agreement(fit, majority),
         note="" if fit.converged else "did not converge",
     )
@@ -219,8 +224,8 @@ def fit_rule(method: str, votes: Votes, seed: int, starts: Mapping[str, Fit] | N
     """
     if method != COMBINATION:
         return fit_method(method, votes, seed, (starts or {}).get(method))
-    made = combination(votes, seed, starts)
-    return fit_method(MAJORITY, votes, seed) if made is None else made.fit
+    combined = combination(votes, seed, starts)
+    return fit_method(MAJORITY, votes, seed) if combined is None else combined.fit
 
 
 def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
@@ -273,17 +278,21 @@ def compare(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generato
     as_level(level)
     seed = int(as_generator(rng).integers(2**32))
     blind = replace(votes, gold_i=None)
-    made = combination(blind, seed) if len(votes.labels) > 1 else None
+    combined = combination(blind, seed) if len(votes.labels) > 1 else None
     majority = fit_method("majority", blind, seed)
-    known = {"majority": majority} if made is None else {**made.fits, "majority": majority, COMBINATION: made.fit}
+    fits = (
+        {"majority": majority}
+        if combined is None
+        else {**combined.fits, "majority": majority, COMBINATION: combined.fit}
+    )
     return Records(
-        _row(method, votes, known.get(method), majority, made, level=level, seed=seed)
-        for method in ([] if made is None else [COMBINATION]) + list(ESTIMATORS)
+        _row(method, votes, fits.get(method), majority, combined, level=level, seed=seed)
+        for method in ([] if combined is None else [COMBINATION]) + list(ESTIMATORS)
     )
 
 
 def _row(
-    method: str, votes: Votes, fit: Fit | None, majority: Fit, made: Combination | None, *, level: float, seed: int
+    method: str, votes: Votes, fit: Fit | None, majority: Fit, combined: Combination | None, *, level: float, seed: int
 ) -> Alternative:
     if fit is None:
         if reason := unsuited(method, votes):
@@ -292,7 +301,7 @@ def _row(
             fit = _blind(method, votes, seed)
         except (ConfigError, NotIdentified) as error:  # it finds in the data what it cannot do: too little overlap
             return Alternative(method=method, note=str(error))
-    return alternative(method, fit, votes, majority, made, level=level)
+    return alternative(method, fit, votes, majority, combined, level=level)
 
 
 def _blind(method: str, votes: Votes, seed: int) -> Fit:

@@ -19,7 +19,7 @@ from majorant.blocks import rows_in
 from majorant.claims import whole_or_sample
 from majorant.errors import ConfigError
 from majorant.estimate import estimator_named
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import Fit, given_rng
 from majorant.kernels import Block, softmax_rows
 from majorant.limits import limit
 from majorant.tally import Patterns, counts, distinct_counts, tied
@@ -82,9 +82,8 @@ def fit_method(method: str, votes: Votes, seed: int, start: Fit | None = None) -
     if reason := unsuited(method, votes):
         raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
     estimator = estimator_named(method)
-    drawing = {"rng": np.random.default_rng(seed)} if estimator.stochastic else {}
     beginning = {"start": start} if start is not None and estimator.iterative else {}
-    return estimator().fit(votes, **drawing, **beginning)
+    return estimator().fit(votes, **given_rng(estimator, np.random.default_rng(seed)), **beginning)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Votes that may echo each other: what the votes say about the truth if hard items and shared errors are allowed for.
+"""Votes that may depend on each other: what they say about the truth if hard items and shared errors are allowed for.
 
 Statement and limits: docs/labels.md.
 """
@@ -20,7 +20,7 @@ from majorant.votes import IntArray, Votes
 
 SHAPES = ("polya_urn", "common_cause", "difficulty")  # with two classes the last is the first
 STRENGTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.45])
-USUAL_ECHO = 0.2  # the scale of the prior of the echo, exponential
+USUAL_DEPENDENCE = 0.2  # the scale of the prior of the dependence, exponential
 STEPS, CONVERGED = 30, 1e-4  # of the mean over items
 FEW_STEPS = 15  # settle the strength, which is all that is wanted of `hierarchical`
 RULED_OUT = 30.0  # nats
@@ -48,18 +48,18 @@ class Alike(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class VoteArrays:
-    """The votes as the model sees them; what only a shape of echo needs is worked out when it is asked for."""
+    """The votes as the model sees them; what only a shape of dependence needs is worked out when it is asked for."""
 
     votes: Votes  # every item has votes
     column_n: IntArray  # (worker, label) as one number
-    said_ic: Any  # (items, workers * labels), sparse
+    matrix_ic: Any  # (items, workers * labels), sparse
     strength_k: FloatArray  # how many votes the crowd's habit counts for in a worker's matrix
     posterior_ik: FloatArray  # to start from
 
     @cached_property
     def said_cn(self) -> Any:
         """Which votes each worker gave each label, (workers * labels, votes), sparse."""
-        return _one_each(self.column_n, self.said_ic.shape[1]).T
+        return _one_each(self.column_n, self.matrix_ic.shape[1]).T
 
     @cached_property
     def earlier(self) -> Earlier:
@@ -99,20 +99,20 @@ class ModelParams(NamedTuple):
 
 
 class FittedModel(NamedTuple):
-    """The model at one shape and strength of echo."""
+    """The model at one shape and strength of dependence."""
 
     shape: str
-    echo: float
+    dependence: float
     evidence: float  # for items that the matrices have not seen, in nats
     params: ModelParams
     posterior_ik: FloatArray
 
 
 class ModelAverage(NamedTuple):
-    """All cases, the first without an echo, and the probability of each; axis r."""
+    """All cases, the first of independent votes, and the probability of each; axis r."""
 
     cases: tuple[FittedModel, ...]
-    echo_r: FloatArray
+    dependence_r: FloatArray
     evidence_r: FloatArray
     weight_r: FloatArray
 
@@ -136,8 +136,8 @@ def vote_arrays(votes: Votes, like: VoteArrays | None = None) -> VoteArrays:
     strength_k, posterior_ik = _start(votes) if like is None else (like.strength_k, np.empty((0, n_classes)))
     column_n = vote_columns(votes)
     entries = (np.ones(votes.n_votes), column_n, votes.offsets_i.astype(column_n.dtype))
-    said_ic = csr_array(entries, shape=(len(votes.items), n_workers * n_classes))
-    return VoteArrays(votes, column_n, said_ic, strength_k, posterior_ik)
+    matrix_ic = csr_array(entries, shape=(len(votes.items), n_workers * n_classes))
+    return VoteArrays(votes, column_n, matrix_ic, strength_k, posterior_ik)
 
 
 def _one_each(column_n: IntArray, n_columns: int) -> Any:
@@ -158,57 +158,61 @@ def refit_model(arrays: VoteArrays, case: FittedModel) -> FittedModel:
     n_workers = len(arrays.votes.workers)
     votes_jkl = np.tile(arrays.strength_k[:, None] * case.params.crowd_kl, (n_workers, 1, 1))
     params = case.params._replace(votes_jkl=votes_jkl, total_jk=votes_jkl.sum(axis=2), odds_j=np.zeros(n_workers))
-    return _converge(arrays, params, case.shape, case.echo, np.ones(len(arrays.votes.items)))
+    return _converge(arrays, params, case.shape, case.dependence, np.ones(len(arrays.votes.items)))
 
 
 def fit_models(arrays: VoteArrays) -> ModelAverage:
-    """Fit the model at each shape and strength of echo by EM, and weigh them by their evidence.
+    """Fit the model at each shape and strength of dependence by EM, and weigh them by their evidence.
 
-    A vote is first-hand, by the worker's confusion matrix, or an echo.  `polya_urn`: it repeats one of the earlier
-    votes on its item, any alike, the more often the more there are (with one matrix for all that is items of Dirichlet
-    difficulty).  `common_cause`: it repeats an impression that all voters of the item share, drawn from the crowd's
-    habit.  `difficulty`: it repeats only whether an earlier vote was right.  Two votes on an item then have the
-    correlation `echo` given the truth (`difficulty`: in being right); no echo is Dawid-Skene.
+    A vote is first-hand, by the worker's confusion matrix, or it repeats another.  `polya_urn`: it repeats one of the
+    earlier votes on its item, any alike, the more often the more there are (with one matrix for all that is items of
+    Dirichlet difficulty).  `common_cause`: it repeats an impression that all voters of the item share, drawn from the
+    crowd's habit.  `difficulty`: it repeats only whether an earlier vote was right.  Two votes on an item then have the
+    correlation `dependence` given the truth (`difficulty`: in being right); none is Dawid-Skene.
     Strengths beyond one that the votes rule out are not tried.
     """
     weight_i = np.ones(len(arrays.votes.items))
-    first = _m_step(arrays, arrays.posterior_ik, arrays.said_ic.T @ arrays.posterior_ik, None)
+    first = _m_step(arrays, arrays.posterior_ik, arrays.matrix_ic.T @ arrays.posterior_ik, None)
     none = _converge(arrays, first, "none", 0.0, weight_i)
     cases = [none]
     for shape in SHAPES if len(arrays.votes.labels) > 2 else SHAPES[:2]:
         case = none
-        for echo in STRENGTHS:
-            case = _converge(arrays, case.params, shape, float(echo), weight_i)
+        for dependence in STRENGTHS:
+            case = _converge(arrays, case.params, shape, float(dependence), weight_i)
             cases.append(case)
-            if case.evidence < max(one.evidence for one in cases) - RULED_OUT:
+            if case.evidence < max(tried.evidence for tried in cases) - RULED_OUT:
                 break
-    echo_r, evidence_r = (np.array([getattr(case, name) for case in cases]) for name in ("echo", "evidence"))
-    return ModelAverage(tuple(cases), echo_r, evidence_r, echo_weights(echo_r, evidence_r))
+    dependence_r, evidence_r = (
+        np.array([getattr(case, name) for case in cases]) for name in ("dependence", "evidence")
+    )
+    return ModelAverage(tuple(cases), dependence_r, evidence_r, case_weights(dependence_r, evidence_r))
 
 
-def echo_weights(echo_r: FloatArray, evidence_r: FloatArray, discount: float = 1.0) -> FloatArray:
-    """The probability of each case: even odds on an echo at all, all shapes alike, strengths exponential.
+def case_weights(dependence_r: FloatArray, evidence_r: FloatArray, discount: float = 1.0) -> FloatArray:
+    """The probability of each case: even odds on any dependence at all, all shapes alike, strengths exponential.
 
     A `discount` above 1 makes less of the evidence, as far as the model may be wrong.
 
-    >>> echo_weights(np.array([0.0, 0.2, 0.2]), np.zeros(3)).round(2).tolist()
+    >>> case_weights(np.array([0.0, 0.2, 0.2]), np.zeros(3)).round(2).tolist()
     [0.88, 0.06, 0.06]
     """
     grid = np.concatenate([[0.0], STRENGTHS])
-    density = np.exp(-grid / USUAL_ECHO) * np.gradient(grid)
+    density = np.exp(-grid / USUAL_DEPENDENCE) * np.gradient(grid)
     share = density / density[1:].sum() / (2 * len(SHAPES))
     share[0] = 0.5
-    return np.asarray(softmax_rows((evidence_r / discount + np.log(np.interp(echo_r, grid, share)))[None])[0][0])
+    return np.asarray(softmax_rows((evidence_r / discount + np.log(np.interp(dependence_r, grid, share)))[None])[0][0])
 
 
-def _converge(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, weight_i: FloatArray) -> FittedModel:
+def _converge(
+    arrays: VoteArrays, params: ModelParams, shape: str, dependence: float, weight_i: FloatArray
+) -> FittedModel:
     """EM until the posterior stands still; the last step judges each vote by a matrix that has not seen it."""
     before_ik = None
     for _ in range(STEPS):
-        step = _e_step(arrays, params, shape, echo, None)
+        step = _e_step(arrays, params, shape, dependence, None)
         weighted_ik = step.posterior_ik * weight_i[:, None]
         if step.first_nk is None:
-            counts_ck = arrays.said_ic.T @ weighted_ik
+            counts_ck = arrays.matrix_ic.T @ weighted_ik
         else:
             counts_ck = arrays.said_cn @ (weighted_ik.take(arrays.votes.item_n, axis=0) * step.first_nk)
         params = _m_step(arrays, weighted_ik, counts_ck, params)
@@ -218,11 +222,13 @@ def _converge(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, 
     seen_nk = weighted_ik.take(arrays.votes.item_n, axis=0)
     if step.first_nk is not None:
         seen_nk *= step.first_nk
-    step = _e_step(arrays, params, shape, echo, seen_nk)
-    return FittedModel(shape, echo, float(weight_i @ step.evidence_i), params, step.posterior_ik)
+    step = _e_step(arrays, params, shape, dependence, seen_nk)
+    return FittedModel(shape, dependence, float(weight_i @ step.evidence_i), params, step.posterior_ik)
 
 
-def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, seen_nk: FloatArray | None) -> _EmStep:
+def _e_step(
+    arrays: VoteArrays, params: ModelParams, shape: str, dependence: float, seen_nk: FloatArray | None
+) -> _EmStep:
     """With `seen_nk`, what each vote has added to its worker's matrix, that is taken off again."""
     votes = arrays.votes
     own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], TINY)
@@ -234,17 +240,17 @@ def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, echo: float, se
     first_nk: FloatArray | None
     if shape == "none":
         if seen_nk is None:
-            log_ik = arrays.said_ic @ vote_rows(np.log(own_jkl))
+            log_ik = arrays.matrix_ic @ vote_rows(np.log(own_jkl))
         else:
             log_ik = np.add.reduceat(np.log(own_nk), votes.offsets_i[:-1], axis=0)
         first_nk = None
     elif shape == "common_cause":
-        log_ik, first_nk = _common_cause(arrays, own_nk, params.crowd_kl, echo)
+        log_ik, first_nk = _common_cause(arrays, own_nk, params.crowd_kl, dependence)
     elif shape == "difficulty":
         right_nk = np.einsum("jkk->jk", params.votes_jkl)[votes.worker_n] / params.total_jk[votes.worker_n]
-        log_ik, first_nk = _difficulty(arrays, own_nk, right_nk, echo)
+        log_ik, first_nk = _difficulty(arrays, own_nk, right_nk, dependence)
     else:
-        log_ik, first_nk = _polya_urn(arrays, own_nk, echo)
+        log_ik, first_nk = _polya_urn(arrays, own_nk, dependence)
     posterior_ik, evidence_i = softmax_rows(log_ik + np.log(params.prior_k))
     return _EmStep(posterior_ik, evidence_i, first_nk)
 
@@ -254,42 +260,46 @@ def _of_votes(arrays: VoteArrays, value_jkl: FloatArray) -> FloatArray:
     return vote_rows(value_jkl).take(arrays.column_n, axis=0)
 
 
-def _polya_urn(arrays: VoteArrays, own_nk: FloatArray, echo: float) -> tuple[FloatArray, FloatArray]:
+def _polya_urn(arrays: VoteArrays, own_nk: FloatArray, dependence: float) -> tuple[FloatArray, FloatArray]:
     """Log-probability of the votes of each item given the class, and that each is first-hand."""
-    first_nk = (1 - echo) * own_nk
+    first_nk = (1 - dependence) * own_nk
     same_n = arrays.earlier.label_nk[np.arange(len(own_nk)), arrays.votes.label_n]
-    vote_nk = first_nk + echo * same_n[:, None]
-    log_nk = np.log(vote_nk) - np.log((1 - echo) + echo * arrays.earlier.all_n)[:, None]
+    vote_nk = first_nk + dependence * same_n[:, None]
+    log_nk = np.log(vote_nk) - np.log((1 - dependence) + dependence * arrays.earlier.all_n)[:, None]
     return np.add.reduceat(log_nk, arrays.votes.offsets_i[:-1], axis=0), first_nk / vote_nk
 
 
 def _difficulty(
-    arrays: VoteArrays, own_nk: FloatArray, right_nk: FloatArray, echo: float
+    arrays: VoteArrays, own_nk: FloatArray, right_nk: FloatArray, dependence: float
 ) -> tuple[FloatArray, FloatArray]:
     """The same where being right or wrong is repeated, and a wrong label is the worker's own."""
     says_nk = arrays.votes.label_n[:, None] == np.arange(own_nk.shape[1])
     again_nk = np.where(says_nk, arrays.earlier.label_nk, arrays.earlier.all_n[:, None] - arrays.earlier.label_nk)
     rate_nk = np.where(says_nk, own_nk, np.maximum(1 - right_nk, own_nk))  # of being right, or wrong, first-hand
-    vote_nk = (1 - echo) * rate_nk + echo * again_nk
-    log_nk = np.log(vote_nk) - np.log((1 - echo) + echo * arrays.earlier.all_n)[:, None] + np.log(own_nk / rate_nk)
-    return np.add.reduceat(log_nk, arrays.votes.offsets_i[:-1], axis=0), (1 - echo) * rate_nk / vote_nk
+    vote_nk = (1 - dependence) * rate_nk + dependence * again_nk
+    log_nk = (
+        np.log(vote_nk)
+        - np.log((1 - dependence) + dependence * arrays.earlier.all_n)[:, None]
+        + np.log(own_nk / rate_nk)
+    )
+    return np.add.reduceat(log_nk, arrays.votes.offsets_i[:-1], axis=0), (1 - dependence) * rate_nk / vote_nk
 
 
 def _common_cause(
-    arrays: VoteArrays, own_nk: FloatArray, crowd_kl: FloatArray, echo: float
+    arrays: VoteArrays, own_nk: FloatArray, crowd_kl: FloatArray, dependence: float
 ) -> tuple[FloatArray, FloatArray]:
-    """The same where votes repeat a hidden impression with probability sqrt(echo)."""
-    pull, alike = np.sqrt(echo), arrays.alike
-    echo_nk = pull / (pull + (1 - pull) * own_nk)  # given that the impression is the label voted for
+    """The same where votes repeat a hidden impression with probability sqrt(dependence)."""
+    pull, alike = np.sqrt(dependence), arrays.alike
+    repeat_nk = pull / (pull + (1 - pull) * own_nk)  # given that the impression is the label voted for
     base_ik = np.add.reduceat(np.log((1 - pull) * own_nk), arrays.votes.offsets_i[:-1], axis=0)
-    lift_mk = alike.together_mn @ -np.log1p(-echo_nk)
+    lift_mk = alike.together_mn @ -np.log1p(-repeat_nk)
     habit_mk = crowd_kl[:, alike.label_m].T
     other_ik = np.maximum(1 - np.add.reduceat(habit_mk, alike.start_i, axis=0), TINY)  # the impression is no label here
     top_ik = np.maximum(np.maximum.reduceat(lift_mk, alike.start_i, axis=0), 0.0)
     part_mk = habit_mk * np.exp(lift_mk - top_ik[alike.item_m])
     sum_ik = np.add.reduceat(part_mk, alike.start_i, axis=0) + other_ik * np.exp(-top_ik)
     seen_mk = part_mk / sum_ik[alike.item_m]  # the probability of the impression given the class
-    return base_ik + top_ik + np.log(sum_ik), 1 - seen_mk[alike.place_n] * echo_nk
+    return base_ik + top_ik + np.log(sum_ik), 1 - seen_mk[alike.place_n] * repeat_nk
 
 
 def _m_step(

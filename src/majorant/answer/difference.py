@@ -16,7 +16,7 @@ from majorant.backend import Backend, Part, rows_alone
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
 from majorant.estimate.majority import Majority
 from majorant.gold.betting import bounds
-from majorant.items import Keys, lots
+from majorant.items import Keys, name_hashes
 from majorant.values import Estimate, FloatArray, clopper_pearson
 from majorant.votes import IntArray, Votes
 
@@ -155,7 +155,7 @@ def _leads(part: Part, fit: Fit) -> _Leads:
     rows = np.arange(len(differ))
     lead_g = after_gk[differ][rows, truth] - before_gk[differ][rows, truth]
     tied_g = (before_gk[differ].max(axis=1, initial=0.0) < 1).astype(float)
-    key_g = lots([votes.items[i] for i in known[differ]], ORDER_SEED) if len(differ) else np.empty(0, np.uint64)
+    key_g = name_hashes([votes.items[i] for i in known[differ]], ORDER_SEED) if len(differ) else np.empty(0, np.uint64)
     return _Leads(lead_g, tied_g, key_g, len(known))
 
 

@@ -104,29 +104,31 @@ def judges(
     table = _one_verdict_each(votes, position, reading) if position else None
     known = as_votes(votes, **reading) if table is None else table[0]
     if known is None or known.gold_i is None or not (known.gold_i >= 0).any() or len(known.workers) > MOST_JUDGES:
-        found: list[Judge] = []
+        each: list[Judge] = []
         panel = None
     else:
         share = 1 - (1 - level) / (len(known.workers) + 1)
-        found = [_judge(known, j, share) for j in range(len(known.workers))]
+        each = [_judge(known, j, share) for j in range(len(known.workers))]
         panel = _panel(known, share)
     n_gold = 0 if known is None or known.gold_i is None else int((known.gold_i >= 0).sum())
-    every = [*found, *([panel] if panel else [])]
+    every = [*each, *([panel] if panel else [])]
     return Judges(
-        judges=tuple(found),
+        judges=tuple(each),
         panel=panel,
         repeats=() if known is None else _repeats(known),
         positions=() if table is None else table[1],
-        worth=Estimate(None, reason=FEW_GOLD) if known is None or not found else _worth(known, level),
+        worth=Estimate(None, reason=FEW_GOLD) if known is None or not each else _worth(known, level),
         labels=() if known is None else known.labels,
         n_gold=n_gold,
         bar=bar,
         level=level,
         gate=wording.gate_sentence(
-            [(str(one.name), one.accuracy.value, one.accuracy.low, one.accuracy.high) for one in every if one.judged],
-            bar=bar, level=level, n_gold=n_gold,
+            [(str(judge.name), *judge.accuracy.ends) for judge in every if judge.judged],
+            bar=bar,
+            level=level,
+            n_gold=n_gold,
         ),
-    )  # fmt: skip
+    )
 
 
 def _worth(votes: Votes, level: float) -> Estimate:
@@ -186,21 +188,21 @@ def _repeats(votes: Votes, least: int = 2) -> tuple[Repeats, ...]:
     given = np.full((len(votes.workers), len(votes.items)), -1, dtype=np.int64)
     given[votes.worker_n, votes.item_n] = votes.label_n
     gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
-    found = []
+    pairs = []
     for a in range(len(given)):
         for b in range(a + 1, len(given)):
             both = (given[a] >= 0) & (given[b] >= 0)
             if both.sum() < least:
                 continue
-            off_a, off_b = (both & (gold_i >= 0) & (given[one] != gold_i) for one in (a, b))
+            off_a, off_b = (both & (gold_i >= 0) & (given[judge] != gold_i) for judge in (a, b))
             agreed = float((given[a][both] == given[b][both]).mean())
-            found.append(
+            pairs.append(
                 Repeats(
                     votes.workers[a], votes.workers[b], int(both.sum()), agreed,
                     int((off_a & off_b).sum()), int((off_a | off_b).sum()),
                 )
             )  # fmt: skip
-    return tuple(sorted(found, key=lambda one: -one.agreed))
+    return tuple(sorted(pairs, key=lambda pair: -pair.agreed))
 
 
 def _one_verdict_each(votes: Any, position: str, reading: Any) -> tuple[Votes | None, tuple[Position, ...]]:
@@ -208,22 +210,22 @@ def _one_verdict_each(votes: Any, position: str, reading: Any) -> tuple[Votes | 
     roles = {role: reading.get(role) for role in ("item", "worker", "label")}
     shown, (first, second) = read_shown(votes, position, **roles)
     seen: dict[tuple[Any, Any], dict[bool, Any]] = {}
-    for one in shown:
-        seen.setdefault((one.item, one.worker), {})[one.in_order] = one.label
+    for verdict in shown:
+        seen.setdefault((verdict.item, verdict.worker), {})[verdict.in_order] = verdict.label
     rows = [(item, worker, _held(given)) for (item, worker), given in seen.items()]
-    found = []
-    for judge in dict.fromkeys(one.worker for one in shown):
+    positions = []
+    for judge in dict.fromkeys(verdict.worker for verdict in shown):
         kinds = Counter(
             _kind(given, first, second) for (_, worker), given in seen.items() if worker == judge and len(given) == 2
         )
         n_first, n_second = kinds["first"], kinds["second"]
-        found.append(
+        positions.append(
             Position(judge, kinds.total(), kinds["same"], n_first, n_second, _sign_test(n_first, n_first + n_second))
         )
     table = {"item": [i for i, _, _ in rows], "worker": [w for _, w, _ in rows], "label": [x for *_, x in rows]}
     if not any(label is not None for label in table["label"]):
-        return None, tuple(found)
-    return as_votes(table, gold_file=reading.get("gold_file")), tuple(found)
+        return None, tuple(positions)
+    return as_votes(table, gold_file=reading.get("gold_file")), tuple(positions)
 
 
 def _held(given: dict[bool, Any]) -> Any:

@@ -133,20 +133,20 @@ def compare_labels(majority: Fit, fit: Fit) -> LabelChanges:
 
 def outcome(backend: Backend, fit: Fit) -> LabelChanges:
     """What becomes of all items by majority vote and by a fit, wherever they lie."""
-    told = rows_alone(fit)
+    rule = rows_alone(fit)
 
     def of_part(part: Part) -> LabelChanges:
-        return compare_labels(Majority().fit(part.votes), part.of(told))
+        return compare_labels(Majority().fit(part.votes), part.of(rule))
 
     return backend.sum(of_part, doing="counting")
 
 
 def count_labels(backend: Backend, fit: Fit) -> LabelCounts:
     """How many of all items got which label, wherever they lie."""
-    told = rows_alone(fit)
+    rule = rows_alone(fit)
 
     def of_part(part: Part) -> LabelCounts:
-        return labels_of_fit(part.of(told))
+        return labels_of_fit(part.of(rule))
 
     return backend.sum(of_part, doing="counting")
 

@@ -57,18 +57,18 @@ def decision_path(certificate: Certificate) -> Path:
 def _steps(certificate: Certificate) -> list[PathStep]:
     claim, gold, level = certificate.anonymous, certificate.gold, certificate.level
     steps = [_gold(gold)] if gold is not None and _overrules(gold, claim) else []
-    told = claim.verdict != "unidentified"
+    identified = claim.verdict != "unidentified"
     steps.append(
         PathStep(
             question="Can the votes tell how good the voters are?",
             on="yes",
             off="no",
             exit="Inconclusive: a third vote on some items, or gold labels, would tell",
-            answer="yes" if told else "no",
-            why=claim.why if not told else "",
+            answer="yes" if identified else "no",
+            why=claim.why if not identified else "",
         )
     )
-    if not told:
+    if not identified:
         claim = replace(claim, margin=None)
     return [*steps, _independent(claim), _inside(claim), _certain(claim, level), _named(certificate.named)]
 

@@ -79,7 +79,7 @@ def review(
     gain_i = expert_i if resource == "expert" else vote_i
     item_p = np.argsort(-gain_i.round(DIGITS), kind="stable")[:most]
     item_p = item_p[gain_i[item_p].round(DIGITS) > 0]
-    found = Review(
+    listed = Review(
         item_p=item_p,
         gain_vote_p=vote_i[item_p],
         gain_expert_p=expert_i[item_p],
@@ -89,7 +89,7 @@ def review(
         text=() if votes.text is None else tuple(votes.text([votes.items[i] for i in item_p])),
         label_type=votes.label_type,
     )
-    return replace(found, columns=review_table(votes, fit, found))
+    return replace(listed, columns=review_table(votes, fit, listed))
 
 
 class Reviewed(NamedTuple):
@@ -104,11 +104,11 @@ def review_all(
     backend: Backend, fit: Fit, calibration: Calibration | None, *, good: NDArray[np.bool_], crowd: FloatArray
 ) -> Reviewed:
     """The review of all items, wherever they lie: the most doubtful are found part by part, and taken into memory."""
-    told = rows_alone(fit)
+    rule = rows_alone(fit)
 
     def doubtful(part: Part) -> tuple[IntArray, FloatArray]:
-        known = as_calibrated(calibration, part.votes, part.of(told))
-        doubt_i = 1 - np.where((known.votes_i > 0)[:, None], known.posterior, known.prior).max(axis=1)
+        judged = as_calibrated(calibration, part.votes, part.of(rule))
+        doubt_i = 1 - np.where((judged.votes_i > 0)[:, None], judged.posterior, judged.prior).max(axis=1)
         return _most(np.arange(len(doubt_i)) + part.start, doubt_i.round(DIGITS))
 
     parts = list(backend.map(doubtful, doing="judging"))
@@ -152,12 +152,12 @@ def crowd_confusion(votes: Votes, fit: Fit) -> FloatArray:
     return shares(counts_kl + coin_confusions(np.array([right]), n_classes)[0])
 
 
-def review_table(votes: Votes, fit: Fit, found: Review) -> dict[str, Any]:
+def review_table(votes: Votes, fit: Fit, listed: Review) -> dict[str, Any]:
     """Columns item, label, confidence, runner_up, votes, gain_vote, gain_expert and reason, a row for each item.
 
     Where the votes were read with the items' text, it is the last column.
     """
-    rows = found.item_p
+    rows = listed.item_p
     label_p = fit.codes()[rows]
     first_p, second_p = two_best(fit.posterior[rows], label_p)
     voted_p, next_p = fit.votes_i[rows] > 0, fit.posterior[rows, second_p]
@@ -167,10 +167,10 @@ def review_table(votes: Votes, fit: Fit, found: Review) -> dict[str, Any]:
         "confidence": np.where(voted_p, fit.posterior[rows, first_p].round(DIGITS), np.nan),
         "runner_up": fit.values(np.where(voted_p & (second_p != first_p) & (next_p > 0), second_p, NO_LABEL)),
         "votes": fit.votes_i[rows],
-        "gain_vote": found.gain_vote_p.round(DIGITS),
-        "gain_expert": found.gain_expert_p.round(DIGITS),
-        "reason": list(found.reason),
-        **({"text": list(found.text)} if any(found.text) else {}),
+        "gain_vote": listed.gain_vote_p.round(DIGITS),
+        "gain_expert": listed.gain_expert_p.round(DIGITS),
+        "reason": list(listed.reason),
+        **({"text": list(listed.text)} if any(listed.text) else {}),
     }
 
 
@@ -182,7 +182,7 @@ def _reasons(votes: Votes, fit: Fit, item_p: NDArray[np.int64], good_j: NDArray[
     label_p, votes_p = fit.codes()[item_p], listed.votes_i
     best_pk = np.sort(fit.posterior[item_p], axis=1)
     lead_p = best_pk[:, -1] - best_pk[:, -2] if best_pk.shape[1] > 1 else np.ones(len(item_p))
-    found = (
+    reasons = (
         (votes_p == 0, "no votes"),
         (fit.tied_i[item_p], "tie"),
         (votes_p == 1, "only 1 vote"),
@@ -194,7 +194,7 @@ def _reasons(votes: Votes, fit: Fit, item_p: NDArray[np.int64], good_j: NDArray[
         (shares_pk.max(axis=1, initial=0.0) < 1, "votes disagree"),
     )
     reason = np.full(len(item_p), "weak workers", dtype=object)  # they agree, and still it is doubtful
-    for here_p, text in reversed(found):
+    for here_p, text in reversed(reasons):
         reason[here_p] = text
     return tuple(reason.tolist())
 

@@ -21,7 +21,7 @@ from majorant.estimate.fit import Fit
 from majorant.kernels import shares
 from majorant.tabular import Tabular
 from majorant.tally import counts, pair_counts, partner_votes, votes_by_worker
-from majorant.values import LEVEL, FloatArray, lock
+from majorant.values import LEVEL, FloatArray, binomial_bounds, lock
 from majorant.votes import IntArray, Votes
 
 MOST_CONFUSION_COLUMNS = 100
@@ -83,7 +83,7 @@ def assess_workers(
     Habits, speed and twins are seen in `some` of the items, taken into memory: those with the codes `item_p`, by
     default all.
     """
-    backend, told = as_backend(votes), rows_alone(fit)
+    backend, rule = as_backend(votes), rows_alone(fit)
     if some is None:
         some = backend.take(np.arange(backend.votes.shape[0])) if backend.whole is None else backend.whole
     of_some = (
@@ -93,7 +93,7 @@ def assess_workers(
     )
 
     def of_part(part: Part) -> WorkerSums:
-        return worker_sums(part.votes, part.of(told))
+        return worker_sums(part.votes, part.of(rule))
 
     return workers_from(backend.sum(of_part, doing="judging"), some, of_some, level=level)
 
@@ -132,10 +132,10 @@ def workers_from(sums: WorkerSums, votes: Votes, fit: Fit, *, level: float) -> W
         label_share_jl = votes_jl / votes_j[:, None]
         agreement_j = sums.same_j / sums.paired_j
     known_j = _known_votes(accuracy_j, doubt_j, votes_j)
-    low_j, high_j = _interval(accuracy_j, known_j, level)
+    low_j, high_j = binomial_bounds(np.nan_to_num(known_j * accuracy_j), known_j, (1 - level) / 2)
     chance_j = label_share_jl @ fit.prior
-    found = find_flags(votes, fit, WorkerRecord(votes_jl, known_j, accuracy_j, low_j, high_j, chance_j), level)
-    found = [one + more for one, more in zip(found, redundancy_flags(votes, fit, accuracy_j, level), strict=True)]
+    flags_j = find_flags(votes, fit, WorkerRecord(votes_jl, known_j, accuracy_j, low_j, high_j, chance_j), level)
+    flags_j = [own + more for own, more in zip(flags_j, redundancy_flags(votes, fit, accuracy_j, level), strict=True)]
     weight_j, unit = vote_weights(votes, fit)
     assessed = Workers(
         votes_j=votes_j,
@@ -147,8 +147,8 @@ def workers_from(sums: WorkerSums, votes: Votes, fit: Fit, *, level: float) -> W
         label_share_jl=label_share_jl,
         weight_j=weight_j,
         unit=unit,
-        flags=tuple(tuple(one.flag for one in flags) for flags in found),
-        evidence=tuple(tuple(one.evidence for one in flags) for flags in found),
+        flags=tuple(tuple(flag.flag for flag in raised) for raised in flags_j),
+        evidence=tuple(tuple(flag.evidence for flag in raised) for raised in flags_j),
         level=level,
     )
     return replace(assessed, columns=worker_table(votes.workers, fit, assessed))
@@ -211,18 +211,6 @@ def _known_votes(accuracy_j: FloatArray, doubt_j: FloatArray, votes_j: NDArray[n
     """
     spread_j = np.maximum(accuracy_j * (1 - accuracy_j), 1e-12)
     return np.asarray(np.nan_to_num(votes_j * np.clip(1 - doubt_j / spread_j, 0, 1)))
-
-
-def _interval(accuracy_j: FloatArray, known_j: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Clopper-Pearson with the known votes."""
-    from scipy.special import betaincinv
-
-    right_j, tail = np.nan_to_num(known_j * accuracy_j), (1 - level) / 2
-    wrong_j = known_j - right_j
-    tiny = 1e-12  # the ends are 0 and 1 where nothing was right, nothing wrong
-    low_j = np.where(right_j > tiny, betaincinv(np.maximum(right_j, tiny), wrong_j + 1, tail), 0.0)
-    high_j = np.where(wrong_j > tiny, betaincinv(right_j + 1, np.maximum(wrong_j, tiny), 1 - tail), 1.0)
-    return low_j, high_j
 
 
 def _sum_by_worker(votes: Votes, value_n: FloatArray) -> FloatArray:
@@ -480,12 +468,12 @@ def _pairs(votes: Votes, accuracy_j: FloatArray) -> tuple[Pairs, int]:
     """The pairs worth a close look, and how many have enough common items."""
     parts, n_tested = [np.empty((4, 0), dtype=np.int64)], 0
     others = len(votes.labels) - 1
-    for found in pair_counts(votes, min_items=COMMON_ITEMS):
-        n_tested += len(found.items_p)
-        right_a, right_b = accuracy_j[found.worker_a_p], accuracy_j[found.worker_b_p]
+    for pairs in pair_counts(votes, min_items=COMMON_ITEMS):
+        n_tested += len(pairs.items_p)
+        right_a, right_b = accuracy_j[pairs.worker_a_p], accuracy_j[pairs.worker_b_p]
         chance_p = right_a * right_b + (1 - right_a) * (1 - right_b) / others
-        near = found.agreed_p / found.items_p > chance_p + REPEATED / 2 * (1 - chance_p)
-        columns = (found.worker_a_p, found.worker_b_p, found.items_p, found.agreed_p)
+        near = pairs.agreed_p / pairs.items_p > chance_p + REPEATED / 2 * (1 - chance_p)
+        columns = (pairs.worker_a_p, pairs.worker_b_p, pairs.items_p, pairs.agreed_p)
         parts.append(np.stack([column[near].astype(np.int64) for column in columns]))
     table = np.concatenate(parts, axis=1)
     order = np.argsort(-table[3] / np.maximum(table[2], 1), kind="stable")[:MOST_PAIRS]

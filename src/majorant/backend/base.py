@@ -20,8 +20,8 @@ from majorant.blocks import Engine, Rows, add_up, in_memory, rows_in
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator, estimator_named
 from majorant.estimate.em import Progress
-from majorant.estimate.fit import Fit
-from majorant.items import AT_ONCE, drawn, take_items
+from majorant.estimate.fit import Fit, given_rng
+from majorant.items import AT_ONCE, draw_by_name, take_items
 from majorant.kernels import Block
 from majorant.output import Columns, Content
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
@@ -123,7 +123,7 @@ class Countable(Protocol):
         """The votes of the items with these codes, which rise, in memory."""
 
     def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of items drawn by their names, in the order of their lots: `majorant.items`."""
+        """The codes of items drawn by their names, in the order of their hashes: `majorant.items`."""
 
 
 class Backend(ABC):
@@ -180,10 +180,10 @@ class Backend(ABC):
         return self.sum(_votes_by_worker, doing="counting")
 
     def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of items drawn by their names, in the order of their lots: `majorant.items`."""
+        """The codes of items drawn by their names, in the order of their hashes: `majorant.items`."""
         items = self.votes.items
         starts = range(0, len(items), AT_ONCE)
-        return drawn(((start, items[start : start + AT_ONCE]) for start in starts), share, seed)
+        return draw_by_name(((start, items[start : start + AT_ONCE]) for start in starts), share, seed)
 
     @property
     def methods(self) -> Sequence[str]:
@@ -221,9 +221,8 @@ class Backend(ABC):
     def fit_with(self, estimator: Estimator, seed: int, progress: Progress | None = None) -> Fit:
         """The fit of an estimator with its settings."""
         told = {"progress": progress} if estimator.iterative and progress is not None else {}
-        chance = {"rng": seed} if estimator.stochastic else {}
         # Given an engine, estimators ask votes for their shape, names and counts alone: any votes have these.
-        return estimator.fit(cast("Votes", self.votes), engine=self.engine, **chance, **told)
+        return estimator.fit(cast("Votes", self.votes), engine=self.engine, **given_rng(estimator, seed), **told)
 
     def progress(self, method: str, seed: int) -> Progress | None:  # noqa: ARG002
         """Who is told of the steps of a fit."""
@@ -321,7 +320,7 @@ class MemoryBackend(Backend):
     def fit(self, method: str, seed: int) -> Fit:
         """The fit of an estimator."""
         estimator = estimator_named(method)
-        return estimator().fit(self.votes, **({"rng": seed} if estimator.stochastic else {}))
+        return estimator().fit(self.votes, **given_rng(estimator, seed))
 
     def labelled(self, fit: Fit, table: Table) -> Columns:
         """One table."""

@@ -28,7 +28,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.em import Climb, Progress
 from majorant.estimate.fit import Fit
-from majorant.items import drawn
+from majorant.items import draw_by_name
 from majorant.kernels import Block
 from majorant.output import Columns
 from majorant.tally import Patterns, counts, distinct_counts, label_counts, merged_patterns
@@ -84,7 +84,7 @@ class FileBackend(Backend):
 
     def draw(self, share: float, seed: int) -> IntArray:
         """The codes of items drawn by their names, which stay as Arrow has read them."""
-        return drawn(self.votes.items.parts(), share, seed)
+        return draw_by_name(self.votes.items.parts(), share, seed)
 
     def take(self, item_p: IntArray) -> Votes:
         """The votes of some items."""

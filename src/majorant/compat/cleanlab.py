@@ -36,12 +36,12 @@ def get_label_quality_multiannotator(
     """
     votes = from_matrix(labels_multiannotator)
     fit = aggregate(votes, method, rng=rng)
-    found = {"label_quality": _label_quality(votes, fit)}
+    tables = {"label_quality": _label_quality(votes, fit)}
     if return_detailed_quality:
-        found["detailed_label_quality"] = _detailed_label_quality(votes, fit)
+        tables["detailed_label_quality"] = _detailed_label_quality(votes, fit)
     if return_annotator_stats:
-        found["annotator_stats"] = _annotator_stats(votes, fit)
-    return found
+        tables["annotator_stats"] = _annotator_stats(votes, fit)
+    return tables
 
 
 def _label_quality(votes: Votes, fit: Fit) -> Any:

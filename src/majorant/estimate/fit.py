@@ -59,6 +59,11 @@ class Estimator(Protocol):
             cls.fit = _reading(fit)  # type: ignore[method-assign]
 
 
+def given_rng(estimator: Estimator | type[Estimator], rng: int | np.random.Generator) -> dict[str, Any]:
+    """The argument `rng` of `fit` for a method that draws; nothing for others."""
+    return {"rng": rng} if estimator.stochastic else {}
+
+
 def _reading(fit: FunctionType) -> Any:
     """The method `fit` for anything that can be read; votes that an engine passes through lie elsewhere."""
 

@@ -296,11 +296,11 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
         return None
     labelled = [read_answers(path, expert=path.stem if len(paths) > 1 else "") for path in paths]
     if design is None and not beside.exists():
-        found = _in_folder(paths[0], labelled[0])
-        if found is None:
+        in_folder = _in_folder(paths[0], labelled[0])
+        if in_folder is None:
             return None
-        beside = found
-    answers = tuple(answer for one in labelled for answer in one.answers)
+        beside = in_folder
+    answers = tuple(answer for file in labelled for answer in file.answers)
     return Recognised(Design.read(beside), beside, answers, len(paths) == 1 and beside == design_path(paths[0]))
 
 

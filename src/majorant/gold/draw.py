@@ -24,7 +24,7 @@ from majorant.gold.design import Design
 from majorant.gold.question import SKIPPED, UNASKED, Codes
 from majorant.gold.race import Race
 from majorant.io.tasks import ExpertAnswer
-from majorant.items import lots, mixed
+from majorant.items import mix_bits, name_hashes
 from majorant.tally import counts
 from majorant.values import LEVEL, TOLERANCE, FloatArray
 from majorant.votes import Votes
@@ -116,13 +116,13 @@ def _race(
 
 def freeze(backend: Backend, fits: Mapping[str, Fit], seed: int) -> Frozen:
     """One label per rule and item, and the items on which any two rules differ."""
-    told = tuple(rows_alone(fit) for fit in fits.values())
-    parts = list(backend.map(partial(_of_part, told, belief_weights(fits)), doing="comparing"))
+    rules = tuple(rows_alone(fit) for fit in fits.values())
+    parts = list(backend.map(partial(_of_part, rules, belief_weights(fits)), doing="comparing"))
     if not (n_items := sum(part.n_items for part in parts)):
         raise DataError("No item has a vote.")
     item_t = np.concatenate([part.item_t for part in parts])
     best_rtk = np.concatenate([part.best_rtk for part in parts], axis=1)
-    tied_rt = _broken(best_rtk, _lots(backend, item_t, seed))
+    tied_rt = _broken(best_rtk, _tie_hashes(backend, item_t, seed))
     apart_t = (tied_rt != tied_rt[0]).any(axis=0)
     item_d = np.concatenate([*(part.item_d for part in parts), item_t[apart_t]])
     label_rd = np.concatenate([*(part.label_rd for part in parts), tied_rt[:, apart_t]], axis=1)
@@ -230,7 +230,7 @@ def draw_accuracy(
     best_rdk = (posterior_dk >= posterior_dk.max(axis=1, keepdims=True) - TIE_TOLERANCE)[None]
     question = WrittenLabels(
         rule=rule,
-        label_d=_broken(best_rdk, _lots(backend, item_d, seed))[0],
+        label_d=_broken(best_rdk, _tie_hashes(backend, item_d, seed))[0],
         n_items=len(voted),
         known=known,
         aim=aim,
@@ -297,17 +297,17 @@ def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _Found:
     )
 
 
-def _broken(best_rtk: NDArray[np.bool_], lot_t: NDArray[np.uint64]) -> Codes:
+def _broken(best_rtk: NDArray[np.bool_], hash_t: NDArray[np.uint64]) -> Codes:
     """One of the tied classes of each item, the same one for rules that are tied between the same classes."""
     n_best_rt = best_rtk.sum(axis=2)
-    chosen_rt = (lot_t[None] % np.maximum(n_best_rt, 1).astype(np.uint64)).astype(np.int64)
+    chosen_rt = (hash_t[None] % np.maximum(n_best_rt, 1).astype(np.uint64)).astype(np.int64)
     return np.asarray((np.cumsum(best_rtk, axis=2) == chosen_rt[..., None] + 1).argmax(axis=2))
 
 
-def _lots(backend: Backend, item_t: Codes, seed: int) -> NDArray[np.uint64]:
+def _tie_hashes(backend: Backend, item_t: Codes, seed: int) -> NDArray[np.uint64]:
     if len(item_t) > TIES_BY_NAME and backend.whole is None:
-        return mixed(item_t.astype(np.uint64) ^ mixed(np.array([seed ^ TIES], np.uint64)))
-    return lots(item_names(backend, item_t), seed ^ TIES)
+        return mix_bits(item_t.astype(np.uint64) ^ mix_bits(np.array([seed ^ TIES], np.uint64)))
+    return name_hashes(item_names(backend, item_t), seed ^ TIES)
 
 
 def random_order(backend: Backend, item_d: Codes, seed: int) -> Codes:
@@ -354,24 +354,24 @@ def votes_digest(backend: Backend) -> str:
     All votes enter with their workers and labels, grouped by item; items enter by name where their name is among some
     that the name itself selects, so that names need not be gathered from wherever they are.
     """
-    worker_j, label_k = lots(backend.votes.workers, SAMPLE), lots(backend.votes.labels, SAMPLE + 1)
+    worker_j, label_k = name_hashes(backend.votes.workers, SAMPLE), name_hashes(backend.votes.labels, SAMPLE + 1)
     total = backend.sum(partial(_hash_of_part, worker_j, label_k), doing="comparing")
     sampled = backend.draw(min(1.0, SAMPLED / max(backend.votes.shape[0], 1)), SAMPLE)
     named = np.zeros(1, np.uint64)
     if len(sampled):
         few = backend.take(np.sort(sampled))
-        named = mixed(_item_hashes(few, worker_j, label_k) + lots(few.items, SAMPLE + 2)).sum(keepdims=True)
+        named = mix_bits(_item_hashes(few, worker_j, label_k) + name_hashes(few.items, SAMPLE + 2)).sum(keepdims=True)
     sizes = (backend.votes.n_votes, backend.votes.shape[0])
     return "".join(f"{int(number):016x}" for number in (*total, *named, *sizes))
 
 
 def _hash_of_part(worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64], part: Part) -> NDArray[np.uint64]:
-    return np.asarray(mixed(_item_hashes(part.votes, worker_j, label_k)).sum(keepdims=True, dtype=np.uint64))
+    return np.asarray(mix_bits(_item_hashes(part.votes, worker_j, label_k)).sum(keepdims=True, dtype=np.uint64))
 
 
 def _item_hashes(votes: Votes, worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A number for the votes of each item, whatever their order."""
-    vote_n = mixed(worker_j[votes.worker_n] + mixed(label_k[votes.label_n]))
+    vote_n = mix_bits(worker_j[votes.worker_n] + mix_bits(label_k[votes.label_n]))
     running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(vote_n, dtype=np.uint64)])
     return np.asarray(running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]])
 

@@ -31,13 +31,13 @@ MOST_AT_ONCE = 1 << 16  # draws of pairs that are judged together
 FEW, LEAST_MORE = 8, 5  # below so many labels the plan is the model's; fewer than five more are not worth a session
 
 
-def labels_to_settle(lead: float | None, decisive: float, differ: int, least: float) -> int:
+def labels_to_decide(lead: float | None, decisive: float, differ: int, least: float) -> int:
     """About how many labels settle which of two rules is better; the constants were fitted to public data.
 
     `lead` is the mean of 1[one right] - 1[other right] over the `differ` items on which they differ, None where nothing
     tells, `decisive` that of its square; a lead below `least` is of no use.
 
-    >>> labels_to_settle(.6, .9, 200, .1), labels_to_settle(None, 1, 200, .1)
+    >>> labels_to_decide(.6, .9, 200, .1), labels_to_decide(None, 1, 200, .1)
     (21, 40)
     """
     if lead is None:
@@ -172,7 +172,7 @@ class Race:
     def _pair_labels(self, lead: float, decisive: float, q: int, r: int) -> int:
         n = int(self.differ_qr[q, r])
         known = None if np.isnan(lead) else lead
-        return labels_to_settle(known, decisive, n, self.tolerance * self.n_items / n)
+        return labels_to_decide(known, decisive, n, self.tolerance * self.n_items / n)
 
     def _believed(self, mean_qr: FloatArray | None, leader: int) -> FloatArray:
         return np.full(len(self.rules), np.nan) if mean_qr is None else np.asarray(mean_qr[leader])
@@ -234,14 +234,14 @@ class Race:
         pairs = [(q, r) for q in in_play for r in in_play if q < r]
         draws = [self._draws(answer_d, q, r) for q, r in pairs]
         evidence = self._evidence(pairs, draws)
-        for (q, r), y_t, found in zip(pairs, draws, evidence, strict=True):
+        for (q, r), y_t, for_pair in zip(pairs, draws, evidence, strict=True):
             n = int(self.differ_qr[q, r])
-            for one, other, own_t, (ahead, near) in ((q, r, y_t, found[0]), (r, q, 1 - y_t, found[1])):
-                estimate_qr[one, other], decisive_qr[one, other] = _mean_of_prefix(own_t)
-                if not near_qr[one, other]:
+            for rule, other, own_t, (ahead, near) in ((q, r, y_t, for_pair[0]), (r, q, 1 - y_t, for_pair[1])):
+                estimate_qr[rule, other], decisive_qr[rule, other] = _mean_of_prefix(own_t)
+                if not near_qr[rule, other]:
                     price = float(price_r[other])
-                    beats_qr[one, other] = _leads(own_t, n, 0.5, ahead >= price)
-                    within_qr[one, other] |= beats_qr[one, other] or _leads(own_t, n, self._edge(n), near >= price)
+                    beats_qr[rule, other] = _leads(own_t, n, 0.5, ahead >= price)
+                    within_qr[rule, other] |= beats_qr[rule, other] or _leads(own_t, n, self._edge(n), near >= price)
         alive_r: Mask = np.logical_not(np.any(beats_qr, axis=0, keepdims=True))[0]
         alive_r[[r for r in range(size) if r not in runners]] = False
         favourite = self._first_choice
@@ -271,8 +271,10 @@ class Race:
             worst_st[:, : len(y_t)] = np.where(known_t, (y_t, 1 - y_t), 0.0)
         at_once = max(1, MOST_AT_ONCE // max(worst_pst[:1].size, 1))
         parts = [slice(start, start + at_once) for start in range(0, len(pairs), at_once)]
-        found = [evidence_above(worst_pst[part, :, None], n_p[part, None, None], mean_pc[part, None]) for part in parts]
-        return np.concatenate(found) if found else np.zeros((0, 2, 2))
+        evidence = [
+            evidence_above(worst_pst[part, :, None], n_p[part, None, None], mean_pc[part, None]) for part in parts
+        ]
+        return np.concatenate(evidence) if evidence else np.zeros((0, 2, 2))
 
     def _draws(self, answer_d: Codes, q: int, r: int) -> FloatArray:
         """(1 + x) / 2 up to the last answer where q and r differ, NaN where there is none."""

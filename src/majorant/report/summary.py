@@ -404,7 +404,7 @@ def confidence_summary(labels: Labels) -> dict[str, Any]:
         "source": labels.source,
         "temperature": None if labels.calibration is None else labels.calibration.temperature,
         "slip": None if labels.calibration is None else labels.calibration.epsilon,
-        "echo": labels.echo,
+        "echo": labels.dependence,
         "ece": labels.reliability.ece,
         "gold_items": labels.reliability.gold_items,
         "bins": [asdict(one) for one in labels.reliability.bins],

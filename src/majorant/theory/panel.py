@@ -46,11 +46,11 @@ def crew_witness(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude")
     confusion_hkl = as_crew(confusions, len(prior_k))
     policy = as_margin_ties(ties, len(prior_k))
     two_classes = len(prior_k) == 2
-    found = _two_class_worst(prior_k, confusion_hkl, policy) if two_classes else _worst(prior_k, confusion_hkl)
-    if found is None:  # every class that occurs is always named rightly
+    worst = _two_class_worst(prior_k, confusion_hkl, policy) if two_classes else _worst(prior_k, confusion_hkl)
+    if worst is None:  # every class that occurs is always named rightly
         certain = int(prior_k.argmax())
-        found = np.inf, np.full(len(confusion_hkl), certain), certain
-    margin, ballot_h, c = found
+        worst = np.inf, np.full(len(confusion_hkl), certain), certain
+    margin, ballot_h, c = worst
     counts = tuple(np.bincount(ballot_h, minlength=len(prior_k)).tolist())
     joint_k = safe_log(prior_k) + safe_log(confusion_hkl[np.arange(len(ballot_h)), :, ballot_h]).sum(axis=0)
     return Witness(counts, c, optimal_class(joint_k, c, margin), float(margin), tuple(ballot_h.tolist()))
@@ -64,8 +64,8 @@ def _two_class_worst(prior_k: FloatArray, confusion_hkl: FloatArray, ties: str) 
     if n_voters % 2 == 0 and ties != "exclude":
         receivers = {"first": [0], "prior": np.flatnonzero(prior_k == prior_k.max()).tolist(), "random": [0, 1]}[ties]
         tasks += [(c, n_voters // 2, n_voters // 2) for c in receivers]
-    found = [_two_class_fill(prior_k, confusion_hkl, *task) for task in tasks]
-    return min((one for one in found if one is not None), key=lambda one: one[0], default=None)
+    fills = [_two_class_fill(prior_k, confusion_hkl, *task) for task in tasks]
+    return min((fill for fill in fills if fill is not None), key=lambda fill: fill[0], default=None)
 
 
 def _two_class_fill(prior_k: FloatArray, confusion_hkl: FloatArray, c: int, fewest: int, most: int) -> Found | None:

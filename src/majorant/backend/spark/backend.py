@@ -33,7 +33,7 @@ from majorant.backend.spark.pack import (
 from majorant.blocks import Rows, add_up
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import Fit
-from majorant.items import drawn_of_part, take_items
+from majorant.items import draw_of_part, take_items
 from majorant.kernels import Block
 from majorant.limits import limit
 from majorant.output import Columns
@@ -386,8 +386,8 @@ class SparkBackend(Backend):
         named = self.votes.blocks.select(["part", "names"])
         lots = mapped(named, partial(_draw, self.votes.places, share, seed), "code bigint, lot bigint")
         table = brought(lots)
-        code_p, lot_p = (table.column(name).to_numpy() for name in ("code", "lot"))
-        return np.asarray(code_p[np.argsort(lot_p.view(np.uint64), kind="stable")])
+        code_p, hash_p = (table.column(name).to_numpy() for name in ("code", "lot"))
+        return np.asarray(code_p[np.argsort(hash_p.view(np.uint64), kind="stable")])
 
     def label_files(self, folder: Path, fit: Fit, table: Table) -> LabelFiles:
         """A folder that Spark fills, at once: the labels of a cluster need not fit through its driver."""
@@ -409,8 +409,8 @@ def _draw(places: Places, share: float, seed: int, batches: Iterator[Any]) -> It
     for batch in batches:
         for row in range(batch.num_rows):
             start = places.item_b[np.searchsorted(places.part_b, batch.column("part")[row].as_py())]
-            code_p, lot_p = drawn_of_part(int(start), batch.column("names")[row].values, share, seed)
-            yield pa.record_batch({"code": pa.array(code_p), "lot": pa.array(lot_p.view(np.int64))})
+            code_p, hash_p = draw_of_part(int(start), batch.column("names")[row].values, share, seed)
+            yield pa.record_batch({"code": pa.array(code_p), "lot": pa.array(hash_p.view(np.int64))})
 
 
 def _of_votes(table: Table, part: Part, fit: Fit) -> Columns:
