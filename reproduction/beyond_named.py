@@ -11,7 +11,7 @@ from majorant.certify.design import worker_sets
 from majorant.estimate import Fit
 from majorant.estimate.known_workers import AnchorMap
 from majorant.estimate.majority import Majority
-from majorant.theory.panel import crew_margins
+from majorant.theory.panel import panel_margins
 from majorant.votes import Votes
 from reproduction.item import Cell, Context, Item, Outcome, compare
 from reproduction.sets import DATA, MULTICLASS, present
@@ -58,7 +58,7 @@ def _share(votes: Votes, fit: Fit) -> float:
     assert fit.confusion is not None
     optimal = 0.0
     for sets in worker_sets(votes):
-        margin_s = crew_margins(fit.prior, fit.confusion, sets.worker_sh)
+        margin_s = panel_margins(fit.prior, fit.confusion, sets.worker_sh)
         optimal += float(sets.items_s[margin_s > 0].sum())
     return optimal / len(votes.items)
 

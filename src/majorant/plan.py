@@ -18,7 +18,7 @@ from majorant.estimate import ESTIMATORS, Fit
 from majorant.io import Reading, as_votes
 from majorant.theory import crew_accuracy, majority_accuracy, map_accuracy
 from majorant.theory.accuracy import scaled_shared
-from majorant.theory.checks import as_crew, as_prior
+from majorant.theory.checks import as_panel, as_prior
 from majorant.values import LEVEL, MAX_VOTES, TARGET, Estimate, FloatArray, as_level, clopper_pearson
 from majorant.votes import Votes
 from majorant.wording import PLAN_ASSUMPTIONS, SIZES_DIFFER, TOO_FEW_VOTES, VOTES_DEPEND, WORKERS_DIFFER
@@ -214,7 +214,7 @@ def plan_crew(prior: ArrayLike, confusions: ArrayLike, workers: Sequence[Hashabl
     [('g', 0.9), ('f', 0.9), ('p', 0.9)]
     """
     prior_k = as_prior(prior)
-    confusion_jkl = as_crew(confusions, len(prior_k))
+    confusion_jkl = as_panel(confusions, len(prior_k))
     if len(workers) != len(confusion_jkl):
         raise ConfigError(f"workers must name each of {len(confusion_jkl)} voters, not {len(workers)}.")
     right_jk = np.diagonal(confusion_jkl, axis1=1, axis2=2)

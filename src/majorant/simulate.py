@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import as_confusion, as_crew, as_prior
+from majorant.theory.checks import as_confusion, as_panel, as_prior
 from majorant.values import FloatArray, as_generator
 from majorant.votes import Account, Votes
 
@@ -74,13 +74,13 @@ def simulate(
     prior_k = as_prior(prior)
     names = _as_labels(labels, len(prior_k))
     votes_i = _votes_per_item(n_votes, int(whole_numbers("n_items", n_items, 1)), generator)
-    confusion_jkl, n_crew = _as_crowd(confusion, len(prior_k), votes_i, n_workers)
+    confusion_jkl, n_crowd = _as_crowd(confusion, len(prior_k), votes_i, n_workers)
     model = _Crowd(
-        n_crew,
+        n_crowd,
         _right_first(confusion_jkl),
         _as_concentration(concentration, len(prior_k)),
         _as_share("dependence", dependence),
-        *_as_groups(groups, n_crew),
+        *_as_groups(groups, n_crowd),
     )
     share = _as_share("gold", gold)
     truth_i = quantile(thresholds(prior_k), np.zeros(len(votes_i), np.intp), generator.random(len(votes_i)))
@@ -133,7 +133,7 @@ def grouped_crew(confusions: ArrayLike, sizes: ArrayLike) -> FloatArray:
     >>> grouped_crew([good, poor], [3, 4])[:, 0, 0].tolist()
     [0.9, 0.9, 0.9, 0.6, 0.6, 0.6, 0.6]
     """
-    confusion_gkl = as_crew(confusions, _n_classes(confusions))
+    confusion_gkl = as_panel(confusions, _n_classes(confusions))
     size_g = whole_numbers("sizes", sizes, 0)
     if size_g.shape != (len(confusion_gkl),) or not size_g.sum():
         raise ConfigError(
@@ -277,18 +277,18 @@ def _as_crowd(confusion: ArrayLike, n_classes: int, votes_i: Counts, n_workers: 
     """One confusion if shared, else one per worker; and the number of workers."""
     most = int(votes_i.max())
     if numbers("confusion", confusion).ndim == 3:
-        confusion_jkl = as_crew(confusion, n_classes)
-        n_crew = len(confusion_jkl)
-        if n_workers not in (None, n_crew):
-            raise ConfigError(f"n_workers is {n_workers}, but confusion holds {n_crew} workers; leave n_workers out.")
+        confusion_jkl = as_panel(confusion, n_classes)
+        n_crowd = len(confusion_jkl)
+        if n_workers not in (None, n_crowd):
+            raise ConfigError(f"n_workers is {n_workers}, but confusion holds {n_crowd} workers; leave n_workers out.")
     else:
         confusion_jkl = as_confusion(confusion, n_classes)[None]
-        n_crew = max(1, 10 * most, -(-int(votes_i.sum()) // VOTES_PER_WORKER))
+        n_crowd = max(1, 10 * most, -(-int(votes_i.sum()) // VOTES_PER_WORKER))
         if n_workers is not None:
-            n_crew = int(whole_numbers("n_workers", n_workers, 1))
-    if most > n_crew:
-        raise ConfigError(f"n_votes asks for {most} distinct workers on an item, but there are only {n_crew} workers.")
-    return confusion_jkl, n_crew
+            n_crowd = int(whole_numbers("n_workers", n_workers, 1))
+    if most > n_crowd:
+        raise ConfigError(f"n_votes asks for {most} distinct workers on an item, but there are only {n_crowd} workers.")
+    return confusion_jkl, n_crowd
 
 
 def _right_first(confusion_jkl: FloatArray) -> FloatArray:
@@ -392,8 +392,8 @@ def _draw_uniforms(
 
 
 def _labels_given(threshold_jkp: FloatArray, worker_n: Codes, truth_n: Indices, uniform_n: FloatArray) -> Codes:
-    n_crew, n_classes, _ = threshold_jkp.shape
-    row_n = truth_n if n_crew == 1 else worker_n * np.intp(n_classes) + truth_n
+    n_crowd, n_classes, _ = threshold_jkp.shape
+    row_n = truth_n if n_crowd == 1 else worker_n * np.intp(n_classes) + truth_n
     label_n = quantile(threshold_jkp, row_n, uniform_n) + truth_n
     return np.where(label_n >= n_classes, label_n - n_classes, label_n).astype(np.int32)
 

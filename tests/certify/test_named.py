@@ -30,7 +30,7 @@ from majorant.estimate.fit import Refits
 from majorant.items import merge_equal_items
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_accuracy, crew_margin
-from majorant.theory.panel import crew_margins
+from majorant.theory.panel import panel_margins
 from majorant.votes import Votes
 from panels import all_patterns, case_of, fit_panel, pattern_joint, seen
 
@@ -276,7 +276,7 @@ def test_sets_are_certified_by_the_lower_limit_of_their_margins():
     replicates = bootstrap(case_of(votes, fit), rng=1)
     sets = worker_sets(votes)
     found = set_margins(sets, fit, replicates, 0.9)
-    margin_bs = [crew_margins(replicates.prior_bk, replicates.confusion, one.worker_sh) for one in sets]
+    margin_bs = [panel_margins(replicates.prior_bk, replicates.confusion, one.worker_sh) for one in sets]
     wanted = np.concatenate([lower_limit(one, 0.9) > 0 for one in margin_bs])
     assert 0.1 < wanted.mean() < 0.9
     np.testing.assert_array_equal(found.certified_s, wanted)

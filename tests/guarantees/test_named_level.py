@@ -12,7 +12,7 @@ from majorant.items import merge_equal_items
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_margin
 from majorant.theory.accuracy import crew_gap
-from majorant.theory.panel import crew_margins
+from majorant.theory.panel import panel_margins
 from panels import all_patterns, boundary_pool, case_of, fit_panel, pattern_joint
 from sizes import many
 
@@ -164,7 +164,7 @@ def certified_sets(seed, n_items=20_000):
     fit = fit_panel(votes, copies)
     replicates = bootstrap(case_of(votes, fit, copies), rng=rng)
     [sets] = worker_sets(votes, copies)
-    return set_margins((sets,), fit, replicates, 1 - ALPHA).certified_s, crew_margins(prior, crew, sets.worker_sh)
+    return set_margins((sets,), fit, replicates, 1 - ALPHA).certified_s, panel_margins(prior, crew, sets.worker_sh)
 
 
 @pytest.mark.parametrize("workers", ["few", "many"])

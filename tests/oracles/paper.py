@@ -39,7 +39,7 @@ def untied_majority(pattern_ph, n_classes=2):
     return count_pk.argmax(axis=1), (count_pk == best_p[:, None]).sum(axis=1) == 1
 
 
-def crew_margins(prior_bk, crew_bhkl):
+def panel_margins(prior_bk, crew_bhkl):
     """Least log-odds, over untied patterns, of the majority label against the best other class."""
     n_classes = prior_bk.shape[1]
     pattern_ph = patterns(crew_bhkl.shape[1], n_classes)

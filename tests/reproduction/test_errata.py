@@ -136,7 +136,7 @@ def test_24_counting_ties_for_both_labels_makes_the_notebook_condition_unsatisfi
     prior_bk = rng.dirichlet([40.0] * 3, 500)
     confusion = np.full((3, 3), 0.1) + 0.7 * np.eye(3)
     crew_bhkl = oracle.shared(np.tile(confusion, (500, 1, 1)), 3)
-    assert (oracle.crew_margins(prior_bk, crew_bhkl) > 0).all()
+    assert (oracle.panel_margins(prior_bk, crew_bhkl) > 0).all()
     pattern_ph = oracle.patterns(3, 3)
     joint_bpk = oracle.joint(prior_bk, crew_bhkl, pattern_ph)
     count_pk = np.stack([(pattern_ph == k).sum(axis=1) for k in range(3)], axis=1)

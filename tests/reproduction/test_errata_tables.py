@@ -35,7 +35,7 @@ def test_09_perturbed_row_6_6_6_lies_on_the_boundary():
     sigma = paper.perturbed_sigma_code(*oracle.model(0.6, 0.6, 0.6), 3)
     right_bh = 0.6 - rng.uniform(-sigma, sigma, (20_000, 3))
     crew_bhkl = oracle.diagonal(right_bh, right_bh)
-    optimal = oracle.crew_margins(np.tile([0.6, 0.4], (20_000, 1)), crew_bhkl) > 0
+    optimal = oracle.panel_margins(np.tile([0.6, 0.4], (20_000, 1)), crew_bhkl) > 0
     assert np.mean(optimal) == pytest.approx(0.0615, abs=0.006)
 
 

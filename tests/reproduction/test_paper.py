@@ -39,7 +39,7 @@ def agrees(condition, margin):
 def test_theorem_3_3_is_exact(n_votes):
     prior_bk, right_b2, _ = two_class_draws(n_votes, DRAWS // 4, low=0.505)
     confusion_bkl = oracle.diagonal(right_b2[:, 0], right_b2[:, 0])
-    margin_b = oracle.crew_margins(prior_bk, oracle.shared(confusion_bkl, n_votes))
+    margin_b = oracle.panel_margins(prior_bk, oracle.shared(confusion_bkl, n_votes))
     holds = [paper.theorem_3_3(p, t) for p, t in zip(prior_bk, confusion_bkl, strict=True)]
     assert all(map(agrees, holds, margin_b))
     assert 0.3 < np.mean(margin_b > 0) < 0.7
@@ -49,7 +49,7 @@ def test_theorem_3_3_is_exact(n_votes):
 def test_theorem_3_4_is_exact_for_any_confusion(n_votes):
     """Also where T_cc < 1/2 or T00 + T11 < 1, which the paper leaves out."""
     prior_bk, _, confusion_bkl = two_class_draws(10 + n_votes, DRAWS // 4)
-    margin_b = oracle.crew_margins(prior_bk, oracle.shared(confusion_bkl, n_votes))
+    margin_b = oracle.panel_margins(prior_bk, oracle.shared(confusion_bkl, n_votes))
     holds = [paper.theorem_3_4(p, t, n_votes) for p, t in zip(prior_bk, confusion_bkl, strict=True)]
     assert all(map(agrees, holds, margin_b))
     assert np.mean(margin_b > 0) > 0.05
@@ -80,7 +80,7 @@ def equal_step_draws(seed, n):
 def test_two_category_condition_is_exact_when_steps_are_equal(n_a, n_b):
     prior_bk, a_bkl, b_bkl = equal_step_draws(30 + n_a + 10 * n_b, DRAWS // 4)
     crew_bhkl = np.concatenate([oracle.shared(a_bkl, n_a), oracle.shared(b_bkl, n_b)], axis=1)
-    margin_b = oracle.crew_margins(prior_bk, crew_bhkl)
+    margin_b = oracle.panel_margins(prior_bk, crew_bhkl)
     holds = [paper.two_category_condition(p, a, b, n_a, n_b) for p, a, b in zip(prior_bk, a_bkl, b_bkl, strict=True)]
     assert all(map(agrees, holds, margin_b))
     assert np.mean(margin_b > 0) > 0.05
@@ -113,7 +113,7 @@ def test_multiclass_condition_is_exact(n_classes, n_votes, n):
     error_b = rng.uniform(0.02, (n_classes - 1) / n_classes - 0.01, n)
     off = np.ones((n_classes, n_classes)) - np.eye(n_classes)
     confusion_bkl = (1 - error_b)[:, None, None] * np.eye(n_classes) + error_b[:, None, None] * off / (n_classes - 1)
-    margin_b = oracle.crew_margins(prior_bk, oracle.shared(confusion_bkl, n_votes))
+    margin_b = oracle.panel_margins(prior_bk, oracle.shared(confusion_bkl, n_votes))
     holds = [paper.multiclass_condition(p, float(r), n_votes) for p, r in zip(prior_bk, error_b, strict=True)]
     assert all(map(agrees, holds, margin_b))
     assert 0.02 < np.mean(margin_b > 0) < 0.98
@@ -131,7 +131,7 @@ def test_perturbed_sigma_keeps_every_pool_optimal(n_votes):
     prior_bk = np.stack([prior_0, 1 - prior_0], axis=1)
     confusion_bkl = oracle.diagonal(*(1 - wrong_b2).T)
     sigma_b = np.array([paper.perturbed_sigma(p, t, n_votes) for p, t in zip(prior_bk, confusion_bkl, strict=True)])
-    margin_b = oracle.crew_margins(prior_bk, oracle.shared(confusion_bkl, n_votes))
+    margin_b = oracle.panel_margins(prior_bk, oracle.shared(confusion_bkl, n_votes))
     assert (sigma_b[margin_b < -NEAR] == 0).all()
     some = sigma_b > 0
     assert some.mean() > 0.1
@@ -159,7 +159,7 @@ def estimate_draws(seed, n):
 @pytest.mark.parametrize("n_votes", [2, 3, 5])
 def test_theorem_3_5_never_promises_more_than_the_true_margin(n_votes):
     prior_bk, truth_bkl, share_bl, guess_bkl, eps_b = estimate_draws(80 + n_votes, many(9_500))
-    margin_b = oracle.crew_margins(prior_bk, oracle.shared(truth_bkl, n_votes))
+    margin_b = oracle.panel_margins(prior_bk, oracle.shared(truth_bkl, n_votes))
     ours = [paper.theorem_3_5(s, t, n_votes, eps=e) for s, t, e in zip(share_bl, guess_bkl, eps_b, strict=True)]
     promised_b = np.array([check.margin for check in ours])
     assert (promised_b <= margin_b + NEAR).all()
@@ -181,7 +181,7 @@ def test_theorem_3_5_margin_is_attained_in_its_box():
         if not ok.all():
             continue
         prior_bk = np.stack([prior_0, 1 - prior_0], axis=1)
-        grid_b = oracle.crew_margins(prior_bk, oracle.shared(oracle.diagonal(right_0, right_1), 3))
+        grid_b = oracle.panel_margins(prior_bk, oracle.shared(oracle.diagonal(right_0, right_1), 3))
         assert check.margin <= grid_b.min() + NEAR
         assert check.margin >= grid_b.min() - 0.05 * abs(grid_b.min()) - 1e-3
 

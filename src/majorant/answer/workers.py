@@ -183,9 +183,9 @@ def vote_weights(votes: Votes, fit: Fit) -> tuple[FloatArray, str]:
     both by the prior; log(p (K - 1) / (1 - p)) for a worker right with probability p.  Linear rules: their own weight.
 
     >>> votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
-    >>> crew = np.array([[[.8, .2], [.2, .8]], [[.5, .5], [.5, .5]]])
+    >>> panel = np.array([[[.8, .2], [.2, .8]], [[.5, .5], [.5, .5]]])
     >>> from majorant.estimate.known_workers import GivenMap
-    >>> fit = GivenMap(prior=[.5, .5], confusion=crew).fit(votes)
+    >>> fit = GivenMap(prior=[.5, .5], confusion=panel).fit(votes)
     >>> [round(w, 3) for w in vote_weights(votes, fit)[0].tolist()]
     [1.386, 0.0]
     """

@@ -43,7 +43,7 @@ from majorant.limits import sizes_within, too_many_classes
 from majorant.tally import Patterns, by_votes, counts, distinct_counts, tied
 from majorant.theory.checks import safe_log
 from majorant.theory.margin import majority_margins
-from majorant.theory.panel import ballot_work, count_distribution, crew_margins
+from majorant.theory.panel import ballot_work, count_distribution, panel_margins
 from majorant.values import Estimate, FloatArray, as_level
 from majorant.votes import IntArray, Votes
 from majorant.wording import (
@@ -273,7 +273,7 @@ def _set_verdicts(
         untied=verdict_of(every_s, against=bool(refuted)),
         ties_refuted=bool(refuted_ties),
         margin=float(margins.margin_s[binding]),
-        margin_b=crew_margins(replicates.prior_bk, replicates.confusion, margins.worker[binding][None])[:, 0],
+        margin_b=panel_margins(replicates.prior_bk, replicates.confusion, margins.worker[binding][None])[:, 0],
     )
 
 
@@ -301,7 +301,7 @@ def set_margins(sets: tuple[WorkerSets, ...], fit: Fit, replicates: Replicates, 
         if n_classes > 2:
             tried_sh = tried_sh[: int(MARGIN_STEPS // (n_replicates * ballot_work(n_classes, one.n_votes)))]
         missing = len(one.worker_sh) - len(tried_sh)
-        margin_s = crew_margins(fit.prior, fit.confusion, tried_sh)
+        margin_s = panel_margins(fit.prior, fit.confusion, tried_sh)
         margin.append(np.append(margin_s, np.full(missing, -np.inf)))
         certified.append(np.append(_certified(tried_sh, replicates, level), np.zeros(missing, dtype=bool)))
     return SetMargins(
@@ -325,7 +325,7 @@ def _certified(worker_sh: IntArray, replicates: Replicates, level: float) -> NDA
     edges = [0, *range(allowed + 1, n_replicates, 2 * allowed + 10), n_replicates]
     for start, stop in pairwise(edges):
         models = replicates.prior_bk[start:stop], replicates.confusion[start:stop]
-        against_s[open_s] += (crew_margins(*models, worker_sh[open_s]) <= 0).sum(axis=0)
+        against_s[open_s] += (panel_margins(*models, worker_sh[open_s]) <= 0).sum(axis=0)
         open_s = open_s[against_s[open_s] <= allowed]
         if not len(open_s):
             break

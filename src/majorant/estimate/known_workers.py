@@ -18,7 +18,7 @@ from majorant.estimate.em import Prepared, prepare
 from majorant.estimate.fit import Estimator, Fit, fit_of
 from majorant.estimate.tables import ExpectedCounts, Tables, coin_confusions, confusion_tables, posterior
 from majorant.kernels import Block, gather, scatter, shares, softmax_rows, weighted_sum
-from majorant.theory.checks import as_confusion, as_crew, safe_log
+from majorant.theory.checks import as_confusion, as_panel, safe_log
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
@@ -253,7 +253,7 @@ class GivenMap(Estimator):
             )
         if np.ndim(self.confusion) < 3:
             return as_confusion(self.confusion, n_classes)
-        confusion_jkl = as_crew(self.confusion, n_classes)
+        confusion_jkl = as_panel(self.confusion, n_classes)
         if len(confusion_jkl) != n_workers:
             raise ConfigError(f"confusion holds {len(confusion_jkl)} matrices, these votes have {n_workers} workers.")
         return confusion_jkl

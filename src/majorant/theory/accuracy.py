@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.checks import as_confusion, as_crew, as_prior, as_ties, as_vote_count, safe_log
+from majorant.theory.checks import as_confusion, as_panel, as_prior, as_ties, as_vote_count, safe_log
 from majorant.theory.panel import count_distribution
 from majorant.theory.patterns import (
     MAX_ENTRIES,
@@ -122,11 +122,11 @@ def crew_accuracy(prior: ArrayLike, confusions: ArrayLike, rule: str = "majority
     needs every pattern: 20 unequal voters for two classes, more if some are equal (patterns.MAX_ENTRIES); beyond that a
     ConfigError names the function that brackets or estimates it.
 
-    >>> crew = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
-    >>> [round(crew_accuracy([.5, .5], crew, rule), 3) for rule in ("majority", "map")]
+    >>> panel = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
+    >>> [round(crew_accuracy([.5, .5], panel, rule), 3) for rule in ("majority", "map")]
     [0.792, 0.9]
     """
-    prior_k, confusion_hkl = scaled_crew(prior, confusions)
+    prior_k, confusion_hkl = scaled_panel(prior, confusions)
     if rule == "map":
         return map_share_right(_every_pattern(prior_k, confusion_hkl), prior_k, as_ties(ties))
     if rule != "majority":
@@ -141,18 +141,18 @@ def crew_gap(prior: ArrayLike, confusions: ArrayLike, ties: str = "random") -> f
 
     The reach of `crew_accuracy(rule="map")`.
 
-    >>> crew = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
-    >>> round(crew_gap([.5, .5], crew), 3)
+    >>> panel = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
+    >>> round(crew_gap([.5, .5], panel), 3)
     0.108
     """
-    prior_k, confusion_hkl = scaled_crew(prior, confusions)
+    prior_k, confusion_hkl = scaled_panel(prior, confusions)
     return share_lost(_every_pattern(prior_k, confusion_hkl), prior_k, as_ties(ties))
 
 
-def scaled_crew(prior: ArrayLike, confusions: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def scaled_panel(prior: ArrayLike, confusions: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Prior and confusions, checked, and scaled to sum to 1 beyond the tolerance of the checks."""
     prior_k = as_prior(prior)
-    confusion_hkl = as_crew(confusions, len(prior_k))
+    confusion_hkl = as_panel(confusions, len(prior_k))
     return prior_k / prior_k.sum(), confusion_hkl / confusion_hkl.sum(axis=2, keepdims=True)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
-from majorant.theory.accuracy import scaled_crew, scaled_shared
+from majorant.theory.accuracy import scaled_panel, scaled_shared
 from majorant.theory.checks import Bracket, Ties, as_ties, as_vote_count, safe_log
 from majorant.theory.patterns import EPS, IntArray, deficits, log_kernel, most_votes, shares
 from majorant.values import LEVEL, FloatArray, as_generator, as_level
@@ -53,12 +53,12 @@ def crew_accuracy_bracket(prior: ArrayLike, confusions: ArrayLike, n_cells: int 
     The bounds hold whatever `n_cells` and allow for rounding; their distance falls with its square, and time is
     proportional to voters times cells.  Majority needs no bracket: `crew_accuracy` is exact for it.
 
-    >>> crew = [[[.5 + h / 100, .5 - h / 100], [.4, .6]] for h in range(31)]
-    >>> value, low, high = crew_accuracy_bracket([.5, .5], crew)
+    >>> panel = [[[.5 + h / 100, .5 - h / 100], [.4, .6]] for h in range(31)]
+    >>> value, low, high = crew_accuracy_bracket([.5, .5], panel)
     >>> round(value, 4), high - low < 1e-6
     (0.9383, True)
     """
-    prior_k, confusion_hkl = scaled_crew(prior, confusions)
+    prior_k, confusion_hkl = scaled_panel(prior, confusions)
     if len(prior_k) != 2:
         raise ConfigError(f"crew_accuracy_bracket is for two classes, not {len(prior_k)}: use estimate_crew_accuracy.")
     if n_cells < 1:
@@ -198,14 +198,14 @@ def estimate_crew_accuracy(
     n_draws: int = 100_000,
     level: float = LEVEL,
 ) -> Bracket:
-    """`crew_accuracy` for any crew, by Monte Carlo.
+    """`crew_accuracy` for any panel, by Monte Carlo.
 
-    >>> crew = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
-    >>> value, low, high = estimate_crew_accuracy([.5, .5], crew, rng=0)
+    >>> panel = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
+    >>> value, low, high = estimate_crew_accuracy([.5, .5], panel, rng=0)
     >>> low < 0.792 < high
     True
     """
-    prior_k, vote = _crew(prior, confusions)
+    prior_k, vote = _panel(prior, confusions)
     return _simulate(prior_k, vote, _as_rule(rule), as_ties(ties), rng, n_draws, level)
 
 
@@ -218,14 +218,14 @@ def estimate_crew_gap(
     n_draws: int = 100_000,
     level: float = LEVEL,
 ) -> Bracket:
-    """`crew_gap` for any crew, by Monte Carlo.
+    """`crew_gap` for any panel, by Monte Carlo.
 
-    >>> crew = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
-    >>> value, low, high = estimate_crew_gap([.5, .5], crew, rng=0)
+    >>> panel = [[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]], [[.6, .4], [.4, .6]]]
+    >>> value, low, high = estimate_crew_gap([.5, .5], panel, rng=0)
     >>> low < 0.108 < high
     True
     """
-    prior_k, vote = _crew(prior, confusions)
+    prior_k, vote = _panel(prior, confusions)
     return _simulate(prior_k, vote, "gap", as_ties(ties), rng, n_draws, level)
 
 
@@ -246,8 +246,8 @@ def _shared(prior: ArrayLike, confusion: ArrayLike, n_votes: int) -> tuple[Float
     return prior_k, vote
 
 
-def _crew(prior: ArrayLike, confusions: ArrayLike) -> tuple[FloatArray, Vote]:
-    prior_k, confusion_hkl = scaled_crew(prior, confusions)
+def _panel(prior: ArrayLike, confusions: ArrayLike) -> tuple[FloatArray, Vote]:
+    prior_k, confusion_hkl = scaled_panel(prior, confusions)
 
     def vote(rng: np.random.Generator, truth_b: IntArray) -> tuple[IntArray, FloatArray]:
         count_lb = np.zeros((len(prior_k), len(truth_b)), dtype=np.int32)

@@ -41,7 +41,7 @@ def as_confusion(confusion: ArrayLike, n_classes: int) -> FloatArray:
     return confusion_kl
 
 
-def as_crew(confusions: ArrayLike, n_classes: int) -> FloatArray:
+def as_panel(confusions: ArrayLike, n_classes: int) -> FloatArray:
     """One confusion matrix per voter, (H, K, K), H >= 1."""
     confusion_hkl = _as_floats("confusions", confusions)
     if confusion_hkl.ndim != 3 or confusion_hkl.shape[1:] != (n_classes, n_classes) or not len(confusion_hkl):

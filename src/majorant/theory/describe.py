@@ -65,15 +65,15 @@ def describe_crew(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude"
     ('not optimal', 0.108)
     """
     witness = crew_witness(prior, confusions, ties)
-    crew = np.asarray(confusions, dtype=float)
+    panel = np.asarray(confusions, dtype=float)
     return Description(
         n_votes=sum(witness),
         verdict=verdict(witness.margin),
         margin=witness.margin,
         witness=witness,
-        majority_accuracy=_if_in_reach(lambda: crew_accuracy(prior, crew, "majority", ties)),
-        optimal_accuracy=_if_in_reach(lambda: crew_accuracy(prior, crew, "map", ties)),
-        gap=_if_in_reach(lambda: crew_gap(prior, crew, ties)),
+        majority_accuracy=_if_in_reach(lambda: crew_accuracy(prior, panel, "majority", ties)),
+        optimal_accuracy=_if_in_reach(lambda: crew_accuracy(prior, panel, "map", ties)),
+        gap=_if_in_reach(lambda: crew_gap(prior, panel, ties)),
         handicap=None,
         radius=None,
     )

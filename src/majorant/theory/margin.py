@@ -66,7 +66,7 @@ class Witness:
         return self.counts.count(max(self.counts)) > 1
 
     def words(self, labels: Sequence[Hashable] | None = None, voters: Sequence[Hashable] | None = None) -> str:
-        """The pattern in one sentence, with the user's names of the classes (and of the voters of a crew)."""
+        """The pattern in one sentence, with the user's names of the classes (and of the voters of a panel)."""
         name_k = [str(label) for label in labels] if labels is not None else _numbered("class", len(self.counts))
         majority, optimal = name_k[self.majority], name_k[self.optimal]
         says = f"the tie can go to {majority}" if self.tied else f"majority says {majority}"

@@ -147,7 +147,7 @@ def perturbation_radius(prior: ArrayLike, confusion: ArrayLike, n_votes: int) ->
     """The largest sigma such that majority vote stays optimal however each voter's accuracies move by up to sigma.
 
     Two classes.  Voter h has T_h = T + s_h [[-1, 1], [1, -1]], |s_h| <= sigma, as far as T_h stays a confusion
-    matrix; the optimal rule knows every s_h.  Exact: the worst crew is known, so this is one equation, solved by
+    matrix; the optimal rule knows every s_h.  Exact: the worst panel is known, so this is one equation, solved by
     halving.  0 where majority is not optimal for T itself; ties left out.  Proof: docs/theory/perturbation.md.
 
     >>> round(perturbation_radius([.6, .4], [[.7, .3], [.2, .8]], 3), 4)
@@ -166,7 +166,7 @@ def perturbation_radius(prior: ArrayLike, confusion: ArrayLike, n_votes: int) ->
 
 
 def worst_margin(prior_k: FloatArray, confusion_kl: FloatArray, votes: int, sigma: float) -> float:
-    """The smallest margin of any crew within sigma > 0 of a shared two-class confusion; both priors positive.
+    """The smallest margin of any panel within sigma > 0 of a shared two-class confusion; both priors positive.
 
     Voters for the winner are at their least convincing, the others at their most: m against H - m, or all alike.
     """
