@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from majorant.backend import Backend, Part, rows_alone
+from majorant.backend import Backend, of_fit
 from majorant.estimate.fit import TIE_TOLERANCE, Fit
 from majorant.estimate.majority import Majority
 from majorant.gold.betting import bounds
@@ -90,12 +90,7 @@ def compare_fits(majority: Fit, fit: Fit) -> Difference:
 
 def difference(backend: Backend, fit: Fit) -> Difference:
     """Where a fit to all votes and majority vote differ, wherever they lie."""
-    alone = rows_alone(fit)
-
-    def of_part(part: Part) -> Difference:
-        return compare_fits(Majority().fit(part.votes), part.of(alone))
-
-    return backend.sum(of_part, doing="comparing")
+    return backend.sum(of_fit(lambda votes, part: compare_fits(Majority().fit(votes), part), fit), doing="comparing")
 
 
 class _Leads(NamedTuple):
@@ -115,12 +110,7 @@ def gold_lead(backend: Backend, fit: Fit, apart: Difference, *, alpha: float) ->
     """
     if not backend.has_gold:
         return None
-    alone = rows_alone(fit)
-
-    def of_part(part: Part) -> _Leads:
-        return _leads(part, part.of(alone))
-
-    parts = list(backend.map(of_part, doing="comparing"))
+    parts = list(backend.map(of_fit(_leads, fit), doing="comparing"))
     labels = sum(part.labels for part in parts)
     if not labels:
         return None
@@ -145,8 +135,8 @@ def gold_lead(backend: Backend, fit: Fit, apart: Difference, *, alpha: float) ->
     )
 
 
-def _leads(part: Part, fit: Fit) -> _Leads:
-    votes, majority = part.votes, Majority().fit(part.votes)
+def _leads(votes: Votes, fit: Fit) -> _Leads:
+    majority = Majority().fit(votes)
     gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else np.asarray(votes.gold_i)
     known = np.flatnonzero((gold_i >= 0) & (votes.votes_i > 0))
     before_gk, after_gk = chances(majority.posterior[known]), chances(np.asarray(fit.posterior)[known])
@@ -246,5 +236,4 @@ def right_share(posterior_gk: FloatArray, gold_g: IntArray) -> FloatArray:
     >>> right_share(np.array([[.9, .1], [.5, .5]]), np.array([1, 1])).tolist()
     [0.0, 0.5]
     """
-    best_gk = posterior_gk >= posterior_gk.max(axis=1, keepdims=True, initial=0.0) - TIE_TOLERANCE
-    return np.asarray(best_gk[np.arange(len(gold_g)), gold_g] / best_gk.sum(axis=1))
+    return np.asarray(chances(posterior_gk)[np.arange(len(gold_g)), gold_g])

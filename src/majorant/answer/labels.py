@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import Backend, Part, rows_alone
+from majorant.backend import Backend, of_fit
 from majorant.estimate.fit import NO_LABEL, Fit, Ties
 from majorant.estimate.majority import Majority
 from majorant.votes import IntArray, Named, Votes
@@ -133,22 +133,12 @@ def compare_labels(majority: Fit, fit: Fit) -> LabelChanges:
 
 def outcome(backend: Backend, fit: Fit) -> LabelChanges:
     """What becomes of all items by majority vote and by a fit, wherever they lie."""
-    rule = rows_alone(fit)
-
-    def of_part(part: Part) -> LabelChanges:
-        return compare_labels(Majority().fit(part.votes), part.of(rule))
-
-    return backend.sum(of_part, doing="counting")
+    return backend.sum(of_fit(lambda votes, part: compare_labels(Majority().fit(votes), part), fit), doing="counting")
 
 
 def count_labels(backend: Backend, fit: Fit) -> LabelCounts:
     """How many of all items got which label, wherever they lie."""
-    rule = rows_alone(fit)
-
-    def of_part(part: Part) -> LabelCounts:
-        return labels_of_fit(part.of(rule))
-
-    return backend.sum(of_part, doing="counting")
+    return backend.sum(of_fit(lambda _, part: labels_of_fit(part), fit), doing="counting")
 
 
 def two_best(posterior_ik: NDArray[np.float64], label_i: NDArray[np.int32]) -> tuple[NDArray[np.int64], ...]:

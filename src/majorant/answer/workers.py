@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.answer.calibrate import Refit
-from majorant.backend import Part, as_backend, fit_of_items, rows_alone
+from majorant.backend import as_backend, fit_of_items, of_fit
 from majorant.blocks import vote_columns
+from majorant.claims import votes_of_items
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.kernels import shares
@@ -83,19 +84,13 @@ def assess_workers(
     Habits, speed and twins are seen in `some` of the items, taken into memory: those with the codes `item_p`, by
     default all.
     """
-    backend, rule = as_backend(votes), rows_alone(fit)
+    backend = as_backend(votes)
     if some is None:
-        some = backend.take(np.arange(backend.votes.shape[0])) if backend.whole is None else backend.whole
-    of_some = (
-        fit
-        if item_p is None and backend.whole is some
-        else fit_of_items(backend, fit, np.arange(backend.votes.shape[0]) if item_p is None else item_p)
-    )
-
-    def of_part(part: Part) -> WorkerSums:
-        return worker_sums(part.votes, part.of(rule))
-
-    return workers_from(backend.sum(of_part, doing="judging"), some, of_some, level=level)
+        some = votes_of_items(backend, item_p)
+    of_some = fit
+    if item_p is not None or backend.whole is not some:
+        of_some = fit_of_items(backend, fit, np.arange(backend.votes.shape[0]) if item_p is None else item_p)
+    return workers_from(backend.sum(of_fit(worker_sums, fit), doing="judging"), some, of_some, level=level)
 
 
 class WorkerSums(NamedTuple):

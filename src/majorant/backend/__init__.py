@@ -14,6 +14,7 @@ from majorant.backend.base import (
     Part,
     Table,
     fit_of_items,
+    of_fit,
     rows_alone,
 )
 from majorant.io import Reading, as_votes
@@ -29,6 +30,7 @@ __all__ = [
     "Table",
     "as_backend",
     "fit_of_items",
+    "of_fit",
     "rows_alone",
 ]
 

@@ -280,6 +280,15 @@ def rows_alone(fit: Fit) -> Fit:
     return replace(fit, confusion=None, skill=None, learned={}, trace=(), online=None, names=None)
 
 
+def of_fit(fn: Callable[[Votes, Fit], T], fit: Fit) -> Callable[[Part], T]:
+    """What a function of votes and a fit of them says of a part, for `Backend.sum` and `map`."""
+    return partial(_of_fit, fn, rows_alone(fit))
+
+
+def _of_fit(fn: Callable[[Votes, Fit], T], fit: Fit, part: Part) -> T:
+    return fn(part.votes, part.of(fit))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryBackend(Backend):
     """Votes in memory: one part, which is all of them."""
