@@ -21,6 +21,7 @@ from majorant.votes import IntArray
 
 MOST_VOTES_COUNTED = 64  # on an item; beyond, it is not asked which subtypes can matter
 NEGLIGIBLE = -50.0  # nats: what is so much less likely than its neighbour adds nothing, not even to the last digit
+SAFE_EXPONENT = 650.0  # nats: exp of as much, and of minus as much, has all its digits, and so have sums of them
 LOG_CHUNK = 32  # a product of this many numbers seldom overflows: their logarithms would have to be 22 in the mean
 
 
@@ -176,7 +177,12 @@ def _posterior(block: Block, tables: Tables) -> tuple[FloatArray, FloatArray]:
         n_latent = score_ig.shape[1]
         class_g = np.arange(n_latent) // (n_latent // block.n_classes)
         score_ig[known] = np.where(class_g == block.gold_i[known, None], score_ig[known], -np.inf)
-    return softmax_rows(score_ig)
+    if not (score_ig.min(initial=0.0) > -SAFE_EXPONENT and score_ig.max(initial=0.0) < SAFE_EXPONENT):
+        return softmax_rows(score_ig)
+    np.exp(score_ig, out=score_ig)  # no row's maximum is needed: nothing overflows, and no total vanishes
+    total_i = np.einsum("ig->i", score_ig)
+    score_ig /= total_i[:, None]
+    return score_ig, np.log(total_i, out=total_i)
 
 
 def _odds(tables: Tables) -> Odds:
