@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +17,6 @@ from majorant.estimate.tables import sum_of_logs
 from majorant.kernels import Block, softmax_rows, weighted_sum
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 NO_SIZE = 1e-4  # below this the curvature is 1/8 to nine digits, and 0 / 0 is near
 USUAL_ITEMS = 1 << 13  # a pass holds a dozen numbers for each vote, which leave the cache in larger blocks
@@ -111,26 +109,25 @@ class GLAD(EmModel):
         x_n = ballots.ability_n * np.repeat(np.exp(old_i), ballots.length_i)
         curve_n, log_wrong = _logistic(block, ballots, x_n)
         gain_i = np.einsum("ik,ik->i", posterior_ik - 0.5, ballots.ability_ik)
-        cost_i = _with(block, curve_n) @ np.repeat(params.ability_j**2, block.n_classes)
+        cost_i = _with(block.matrix, curve_n) @ np.repeat(params.ability_j**2, block.n_classes)
         ease_i = climb_ease(old_i, gain_i, cost_i, self.mean)
         scale_i = np.exp(ease_i)
         weight_i = np.ones(len(ease_i)) if block.weight_i is None else block.weight_i
-        row_n = np.repeat(np.arange(len(ease_i)) * block.n_classes, ballots.length_i)
-        right_n = posterior_ik.ravel()[row_n + ballots.label_n]
+        right_n = posterior_ik.ravel()[ballots.place_n]
         evenly = np.log(max(block.n_classes - 1, 1)) * ballots.length_i
         sums = AbilitySums(
-            _with(block, right_n - 0.5).T @ (weight_i * scale_i),
-            _with(block, curve_n).T @ (weight_i * scale_i**2),
+            _with(block.transpose, right_n - 0.5) @ (weight_i * scale_i),
+            _with(block.transpose, curve_n) @ (weight_i * scale_i**2),
             log_wrong + float(weighted_sum(block, log_total_i - evenly - (old_i - self.mean) ** 2 / 2)),
         )
         return ease_i, sums
 
 
 class BlockVotes(NamedTuple):
-    """The votes of a block one by one: ability and label of each, how many each item has, abilities by label."""
+    """The votes of a block one by one: ability and (item, label); how many each item has, and abilities by label."""
 
     ability_n: FloatArray
-    label_n: IntArray
+    place_n: IntArray
     length_i: IntArray
     ability_ik: FloatArray
 
@@ -161,13 +158,13 @@ def climb_ease(ease_i: FloatArray, gain_i: FloatArray, cost_i: FloatArray, mean:
 
 
 def _ballots(block: Block, params: AbilityParams) -> BlockVotes:
-    from scipy.sparse import csr_array
-
     matrix, n_classes = block.matrix, block.n_classes
+    length_i = np.diff(matrix.indptr)
     ability_n = np.take(np.repeat(params.ability_j, n_classes), matrix.indices, mode="clip")
     label_n = matrix.indices - matrix.indices // n_classes * n_classes  # NumPy's % is several times slower
-    by_label = csr_array((ability_n, label_n, matrix.indptr), shape=(matrix.shape[0], n_classes))
-    return BlockVotes(ability_n, label_n, np.diff(matrix.indptr), by_label.toarray())
+    place_n = np.repeat(np.arange(len(length_i)) * n_classes, length_i) + label_n
+    ability_ik = np.bincount(place_n, ability_n, len(length_i) * n_classes).astype(float, copy=False)
+    return BlockVotes(ability_n, place_n, length_i, ability_ik.reshape(-1, n_classes))
 
 
 def _posterior(block: Block, ballots: BlockVotes, params: AbilityParams) -> tuple[FloatArray, FloatArray]:
@@ -175,20 +172,13 @@ def _posterior(block: Block, ballots: BlockVotes, params: AbilityParams) -> tupl
     score_ik = ballots.ability_ik * np.exp(params.ease_i[block.items])[:, None]
     score_ik -= np.log(block.n_classes)
     if block.n_classes > 2:
-        score_ik += np.log(block.n_classes - 1) * _label_counts(block, ballots)
+        votes_ik = np.bincount(ballots.place_n, minlength=score_ik.size).reshape(score_ik.shape)
+        score_ik += np.log(block.n_classes - 1) * votes_ik
     if block.gold_i is not None:
         known = np.flatnonzero(block.gold_i >= 0)
         other_ik = np.arange(block.n_classes) != block.gold_i[known, None]
         score_ik[known] = np.where(other_ik, -np.inf, score_ik[known])
     return softmax_rows(score_ik)
-
-
-def _label_counts(block: Block, ballots: BlockVotes) -> FloatArray:
-    from scipy.sparse import csr_array
-
-    shape = (block.matrix.shape[0], block.n_classes)
-    counts = csr_array((np.ones(len(ballots.label_n)), ballots.label_n, block.matrix.indptr), shape=shape)
-    return np.asarray(counts.toarray(), dtype=float)
 
 
 def _logistic(block: Block, ballots: BlockVotes, x_n: FloatArray) -> tuple[FloatArray, float]:
@@ -210,8 +200,8 @@ def _logistic(block: Block, ballots: BlockVotes, x_n: FloatArray) -> tuple[Float
     return curve_n, log_wrong
 
 
-def _with(block: Block, value_n: FloatArray) -> csr_array[Any]:
-    """The block's matrix with a value for each vote in place of 1."""
-    from scipy.sparse import csr_array
-
-    return csr_array((value_n, block.matrix.indices, block.matrix.indptr), shape=block.matrix.shape)
+def _with(matrix: Any, value_n: FloatArray) -> Any:
+    """A block's matrix, or its transpose, with a value for each vote in place of 1; a constructor would take longer."""
+    weighted = copy(matrix)
+    weighted.data = value_n
+    return weighted
