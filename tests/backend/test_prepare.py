@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
 
+import awkward
 import majorant
 from majorant.backend import prepare as preparing
 from majorant.backend.prepare import prepare
@@ -228,3 +230,21 @@ def test_too_little_memory_is_refused_with_the_least_that_would_do(crowd_file, t
     monkeypatch.setattr("majorant.backend.spill.BASE", 400_000_000 - 1000)
     with pytest.raises(ConfigError, match="too little for the ids of the first 4,000 rows: it takes at least 401MB"):
         prepare(str(crowd_file), tmp_path / "work", memory=400_000_000)
+
+
+def test_awkward_rows_mean_the_same_in_memory_and_in_files(tmp_path):
+    (tmp_path / "votes.csv").write_text(awkward.TABLE, encoding="utf-8")
+    for votes in both(str(tmp_path / "votes.csv"), tmp_path / "work", empty="NA"):
+        awkward.holds(votes)
+
+
+@pytest.mark.parametrize("row", awkward.REFUSED)
+def test_an_awkward_row_more_is_refused_in_memory_and_in_files(tmp_path, row):
+    (tmp_path / "votes.csv").write_text(f"{awkward.TABLE}{row}\n", encoding="utf-8")
+    messages = []
+    for read in (majorant.read, lambda path, **told: prepare(path, tmp_path / "w", ReadOptions(**told), memory=MEMORY)):
+        with pytest.raises(DataError, match=re.escape(awkward.REFUSED[row])) as refused:
+            read(str(tmp_path / "votes.csv"), empty="NA")
+        messages.append(str(refused.value))
+    assert messages[0] == messages[1]
+    assert "votes.csv, row 16" in messages[0]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from dataclasses import replace
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import awkward
 from crowds import informed_votes
 from majorant import claims
 from majorant import spark as on_spark
@@ -540,3 +542,17 @@ def test_files_are_read_by_the_rules_of_memory(spark, tmp_path, settings):
     for name in ("rows", "votes", "abstained", "merged", "dropped", "repeats"):
         assert getattr(there.account, name) == getattr(here.account, name), name
     assert sorted(there.account.notes, key=str) == sorted(here.account.notes, key=str)
+
+
+@pytest.mark.parametrize("most", [0, 100])
+def test_awkward_rows_mean_what_they_do_in_memory(spark, tmp_path, monkeypatch, most):
+    """By the cluster as by the driver."""
+    monkeypatch.setenv("MAJORANT_SPARK_DRIVER_VOTES", str(most))
+    (tmp_path / "votes.csv").write_text(awkward.TABLE, encoding="utf-8")
+    votes = read_votes(spark, [str(tmp_path / "votes.csv")], ReadOptions(empty="NA"))
+    awkward.holds(votes.take_items(np.arange(votes.shape[0])))
+    for n, (row, message) in enumerate(awkward.REFUSED.items()):
+        path = tmp_path / f"refused-{n}.csv"  # Spark would take a file of the same name for the one that it knows
+        path.write_text(f"{awkward.TABLE}{row}\n", encoding="utf-8")
+        with pytest.raises(DataError, match=re.escape(message)):
+            read_votes(spark, [str(path)], ReadOptions(empty="NA"))

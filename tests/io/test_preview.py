@@ -6,7 +6,7 @@ import pytest
 
 from majorant.errors import DataError
 from majorant.io import read
-from majorant.io.opening import LONGEST, ROWS, preview
+from majorant.io.opening import SHOWN_ROWS, SHOWN_SIGNS, preview
 
 FIXTURES = sorted(path for path in (Path(__file__).parent / "fixtures").iterdir() if path.suffix in (".csv", ".json"))
 
@@ -26,7 +26,7 @@ def test_a_wide_table_names_its_workers(tmp_path):
     path.write_text("item,ana,bo,cy\n" + "".join(f"{n},yes,no,{'yes' if n % 2 else 'no'}\n" for n in range(9)))
     found = preview(path)
     assert found.workers == ("ana", "bo", "cy")
-    assert len(found.rows) == ROWS
+    assert len(found.rows) == SHOWN_ROWS
     assert preview(path, workers="ana,bo").workers == ("ana", "bo")
     assert preview(path, workers="ana,bo").ignored == ("cy",)
 
@@ -38,7 +38,7 @@ def test_trouble_leaves_the_columns_in_sight(tmp_path):
     assert "no column can be told to be the item" in found.trouble
     assert found.names == ("snippet", "who", "stars")
     assert found.columns == {}
-    assert len(found.rows[0][0]) == LONGEST
+    assert len(found.rows[0][0]) == SHOWN_SIGNS
     assert preview(path, item="snippet", worker="who", label="stars").trouble == ""
     path.write_text("item,task,worker,stars\na,a,w,1\n")
     assert preview(path).columns == {"worker": "worker"}  # two could be the item, none the label

@@ -61,16 +61,16 @@ from majorant.io.build import (
 )
 from majorant.io.encode import Coded, Codes
 from majorant.io.files import files_in, is_address
-from majorant.io.gold import one_gold, read_gold
+from majorant.io.gold import gold_of_file, one_gold
 from majorant.io.item_columns import item_text
-from majorant.io.names import Gold, Ids, LabelCodes, name_labels, slices_of_items, vote_mask
+from majorant.io.names import Ids, LabelCodes, name_labels, slices_of_items, vote_mask
 from majorant.io.opening import open_table
 from majorant.io.options import ReadOptions
 from majorant.io.values import decode
 from majorant.threads import in_order, thread_count
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
-NONE = np.empty(0, dtype=np.int32)
+UNDECLARED = np.empty(0, dtype=np.int32)  # tables that are stored declare no ids
 BYTES_PER_ROW = 120  # of a bucket while it is resolved
 MOST_ROWS = 1 << 24  # of a row group
 
@@ -153,7 +153,8 @@ def _build(
         spilled = spill(table, place, options, memory=memory, rows=rows, report=report)
     if not spilled.uses.any():
         raise no_votes(spilled.coded)
-    gold = _gold(spilled, options)
+    items = StoredNames(place / "items.parquet", spilled.n_ids["item"], spilled.coded.table.kind)
+    gold = gold_of_file(options, items)
     labels = decode(spilled.coded.known["label"], spilled.coded.table.kind)
     named = name_labels(spilled.coded, labels, spilled.uses, gold, options, spilled.n_ids["item"])
     found = sort_votes(spilled, named, place, options, memory=memory, report=report)
@@ -165,13 +166,6 @@ def _build(
 
 def _wide() -> ConfigError:
     return ConfigError("a wide table is read in memory. Leave out memory=, or write a row per vote first.")
-
-
-def _gold(spilled: Spilled, options: ReadOptions) -> Gold | None:
-    if options.gold_file is None:
-        return None
-    items = StoredNames(spilled.folder / "items.parquet", spilled.n_ids["item"], spilled.coded.table.kind)
-    return read_gold(options.gold_file, options.for_gold(), items)
 
 
 def _facts(spilled: Spilled, named: LabelCodes, found: Sorted, fingerprint: str, place: Path) -> dict[str, Any]:
@@ -280,8 +274,8 @@ class Resolver:
     def _by_the_rules(self, records: Records, start: int, stop: int, first: int) -> ResolvedItems:
         coded = self._coded(records)
         item_n = coded.codes["item"] - np.int32(start - first)
-        items = Ids(code_n=item_n, declared_n=NONE, values=_Some(self.items, start, stop))
-        workers = Ids(code_n=coded.codes["worker"], declared_n=NONE, values=self.workers)
+        items = Ids(code_n=item_n, declared_n=UNDECLARED, values=_Some(self.items, start, stop))
+        workers = Ids(code_n=coded.codes["worker"], declared_n=UNDECLARED, values=self.workers)
         vote_n = vote_mask(coded, self.label_values, self.options.no_vote)
         ballots, resolved = resolve_votes(coded, items, workers, self.named, vote_n, self.options.repeats)
         votes_i = np.bincount(ballots.item_n, minlength=stop - start)

@@ -33,6 +33,7 @@ from majorant.io.table import (
     arrow_view,
     column_length,
     dictionary_codes,
+    hashes,
     numpy_view,
 )
 from majorant.io.values import decode, is_empty, is_vote, kind_key, voted
@@ -310,8 +311,8 @@ class IdEncoder:
         if self.connection is None:
             self.connection = connect(1)
         self.connection.register("part", pa.table({"c": encoded.dictionary}))
-        hashes = self.connection.sql("SELECT hash(c), (hash(c || '#') >> 32)::UINTEGER FROM part").fetchnumpy()
-        key_v, check_v = (np.ma.getdata(values) for values in hashes.values())
+        hashed = self.connection.sql(f"SELECT {hashes('c')} FROM part").fetchnumpy()
+        key_v, check_v = (np.ma.getdata(values) for values in hashed.values())
         self.coder.add(Hashed(encoded.dictionary, key_v.astype(np.uint64), check_v.astype(np.uint32)))
         code_v, empty = self._take()
         code_n = np.append(code_v, np.int32(-1))[dictionary_codes(encoded)]

@@ -11,9 +11,9 @@ from majorant.io.build import build_votes
 from majorant.io.encode import collect_codes
 from majorant.io.faults import naming_faults
 from majorant.io.frames import label_type
-from majorant.io.gold import one_gold, read_gold
+from majorant.io.gold import gold_of_file, one_gold
 from majorant.io.item_columns import item_text
-from majorant.io.names import identify
+from majorant.io.names import ids_of
 from majorant.io.opening import open_table
 from majorant.io.options import MAX_CLASSES, Reading, ReadOptions, reading_signature
 from majorant.io.reshape import open_matrix
@@ -71,9 +71,8 @@ def read_with(source: Any, options: ReadOptions) -> Votes:
     with open_table(source, options, coded=True) as table:
         options = one_gold(options, table)
         coded = collect_codes(table, max_classes=options.most_labels, progress=options.progress)
-    items = identify(coded, "item")
-    gold = None if options.gold_file is None else read_gold(options.gold_file, options.for_gold(), items.values)
-    votes = build_votes(coded, items, gold, options)
+    items = ids_of(coded, "item")
+    votes = build_votes(coded, items, gold_of_file(options, items.values), options)
     kind = None if options.threshold is not None else label_type(source, votes.account.columns["label"])
     shown = item_text(source, options, votes.account)
     return votes if kind is None and shown is None else replace(votes, label_type=kind, text=shown)
@@ -97,4 +96,4 @@ def from_matrix(
     ((2, 3, 2), [2, 2], ('ana', 'bo', 'cy'))
     """
     coded = collect_codes(open_matrix(matrix, items, workers), max_classes=max_classes, progress=None)
-    return build_votes(coded, identify(coded, "item"), None, ReadOptions(empty=empty))
+    return build_votes(coded, ids_of(coded, "item"), None, ReadOptions(empty=empty))

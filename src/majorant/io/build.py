@@ -16,7 +16,7 @@ from majorant.io.names import (
     Ids,
     LabelCodes,
     Mask,
-    identify,
+    ids_of,
     label_uses,
     name_labels,
     one_per_item,
@@ -61,7 +61,7 @@ class SortedVotes:
 
 def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOptions) -> Votes:
     """The Votes of a table that has been read."""
-    workers = identify(coded, "worker")
+    workers = ids_of(coded, "worker")
     label_values = decode(coded.known["label"], coded.table.kind)
     vote_n = vote_mask(coded, label_values, options.no_vote)
     uses = label_uses(coded, len(label_values), vote_n)
@@ -178,7 +178,7 @@ class Resolved:
 
 
 def resolve(
-    item_n: Codes, worker_n: Codes, label_n: Codes, *, n_items: int, n_workers: int, policy: str,
+    item_n: IntArray, worker_n: IntArray, label_n: IntArray, *, n_items: int, n_workers: int, policy: str,
     refuse: Callable[[int, int], None],
 ) -> Resolved:  # fmt: skip
     """Apply the policy to votes that are sorted by item; `refuse(earlier, later)` is called on votes that differ."""
@@ -201,7 +201,7 @@ def resolve(
 
 
 def _by_worker(
-    item_n: Codes, worker_n: Codes, n_items: int, n_workers: int, data_n: NDArray[np.generic]
+    item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int, data_n: NDArray[np.generic]
 ) -> tuple[Codes, NDArray[np.generic], Codes]:
     """Votes regrouped by worker, items rising within: transposing a sparse matrix is a stable counting sort."""
     from scipy.sparse import csr_array
@@ -218,12 +218,14 @@ def _same_as_before(item_m: Codes, indptr_j: Codes) -> NDArray[np.bool_]:
     return same_m
 
 
-def _any_repeat(item_n: Codes, worker_n: Codes, n_items: int, n_workers: int) -> bool:
+def _any_repeat(item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int) -> bool:
     item_m, _, indptr_j = _by_worker(item_n, worker_n, n_items, n_workers, np.ones(len(item_n), dtype=np.int8))
     return bool(_same_as_before(item_m, indptr_j).any())
 
 
-def _groups(item_n: Codes, worker_n: Codes, n_items: int, n_workers: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _groups(
+    item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """The votes of repeated pairs, pair by pair in the order of the table, and where each pair starts."""
     votes = np.arange(len(item_n), dtype=np.int64)
     item_m, vote_m, indptr_j = _by_worker(item_n, worker_n, n_items, n_workers, votes)

@@ -12,7 +12,7 @@ from majorant.io.faults import naming_faults
 from majorant.io.formats.base import DATA
 from majorant.io.opening import open_rows
 from majorant.io.options import ReadOptions
-from majorant.io.values import loads, values_of
+from majorant.io.values import cell_values, loads
 
 AGENT = "majorant"
 TEXT = "text"
@@ -58,10 +58,9 @@ def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, 
                 continue
             place = rows.names.index(item if item in rows.names else "item")
             for columns in rows.stream([place, *own], 0):
-                for cell, *values in zip(*map(values_of, columns), strict=True):
+                for name, *values in zip(*(cell_values(column, rows.kind) for column in columns), strict=True):
                     given = {rows.names[p].removeprefix(DATA): v for p, v in zip(own, values, strict=True)}
-                    told = {name: loads(value) for name, value in given.items() if value is not None}
-                    found.setdefault(str(loads(cell)), {name: v for name, v in told.items() if v is not None})
+                    found.setdefault(str(name), {key: value for key, value in given.items() if value is not None})
     return found
 
 

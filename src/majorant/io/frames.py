@@ -20,7 +20,7 @@ from majorant.io.files import File
 from majorant.io.formats.base import Apart
 from majorant.io.options import ReadOptions
 from majorant.io.table import Column, Objects, Plain, RowSource, column_length, plain
-from majorant.io.values import kind_key
+from majorant.io.values import is_empty, kind_key
 
 SIMPLE = (str, int, float, bool)
 USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
@@ -270,7 +270,7 @@ def _padded(row: list[Any], width: int) -> list[Any]:
 
 def _plain(cell: Any) -> Any:
     """A cell as a value: nothing where it is empty, whole numbers as integers, dates as text."""
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
+    if is_empty(cell):
         return None
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
         return int(cell)

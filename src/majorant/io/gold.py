@@ -40,6 +40,11 @@ def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
     return replace(options, gold_file=None)  # the column is gold; what ask drew is judged by its design
 
 
+def gold_of_file(options: ReadOptions, items: Sequence[Any]) -> Gold | None:
+    """What the gold file that goes with votes says of their items; None where there is none."""
+    return None if options.gold_file is None else read_gold(options.gold_file, options.for_gold(), items)
+
+
 def read_gold(source: Any, how: ReadOptions, items: Sequence[Any], *, what: str = "gold label") -> Gold:
     """Gold labels from a file of their own, matched to the items; `what` is the word for them in messages."""
     return match_gold(load_gold(source, how, what), items)

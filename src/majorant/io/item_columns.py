@@ -15,9 +15,9 @@ from majorant.errors import ConfigError, MajorantError
 from majorant.io.formats.base import DATA
 from majorant.io.opening import again, layout_of, open_rows
 from majorant.io.options import ReadOptions
-from majorant.io.reshape import BETWEEN, Wide
+from majorant.io.reshape import JOINED_BY, Wide
 from majorant.io.table import Column, Hashed, Objects, RowSource
-from majorant.io.values import LONGEST, cell_values
+from majorant.io.values import cell_values
 from majorant.votes import Account
 
 LEADING = (  # parts of names of columns that could tell the expert what others think
@@ -41,7 +41,8 @@ NO_VOTES: dict[str, Any] = {
     **dict.fromkeys(("worker", "label", "gold", "status", "seconds"), ""),
     "needed": ("item",),
 }  # of a table that tells of items alone
-TEXTS = (  # names of columns that hold what an item says, the likeliest first
+LONGEST_CELL = 100_000  # characters
+TEXT_COLUMNS = (  # names of columns that hold what an item says, the likeliest first
     *("text", "content", "prompt", "question", "userinput", "sentence", "document", "utterance", "message", "body"),
     *("input", "query", "headline", "title", "tweet", "post", "review", "statement", "claim", "description", "rowdata"),
 )
@@ -89,7 +90,7 @@ def _collect(
             known = wanted.get(str(name))
             if known is not None:
                 for column, values in zip(own, cells, strict=True):
-                    value = values[n]
+                    value = values[n][:LONGEST_CELL] if isinstance(values[n], str) else values[n]
                     if value not in (None, "") and known.setdefault(column, value) != value:
                         dropped.add(column)
 
@@ -105,17 +106,17 @@ class ItemText:
 
     def __call__(self, items: Sequence[Any]) -> list[str | None]:
         """The text of each item; a source that is gone, or has changed, says nothing."""
-        wanted = {str(item): n for n, item in reversed(list(enumerate(items)))}
-        first = {name.rsplit(BETWEEN, 1)[0]: name for name in wanted if BETWEEN in name}  # question and model, or label
+        wanted = {str(item) for item in items}
+        wanted |= {name.rsplit(JOINED_BY, 1)[0] for name in wanted if JOINED_BY in name}  # the question, without model
         found: dict[str, str] = {}
         try:
             with open_rows(self.source, self.options) as every:
                 for rows in every:
-                    for name, text in _texts(rows, self.item, self.column, {*wanted, *first}):
+                    for name, text in _texts(rows, self.item, self.column, wanted):
                         found.setdefault(name, text)
         except (MajorantError, OSError):
             return [None] * len(items)
-        return [found.get(str(item)) or found.get(str(item).rsplit(BETWEEN, 1)[0]) for item in items]
+        return [found.get(str(item)) or found.get(str(item).rsplit(JOINED_BY, 1)[0]) for item in items]
 
 
 def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText | None:
@@ -140,7 +141,7 @@ def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText |
 
 def _likeliest(names: Sequence[str]) -> str | None:
     words = {re.sub(r"^(data\.|input[.:])|[\W_]+", "", name.casefold()): name for name in reversed(names)}
-    return next((words[word] for word in TEXTS if word in words), None)
+    return next((words[word] for word in TEXT_COLUMNS if word in words), None)
 
 
 def _texts(rows: RowSource, item: str, column: str, wanted: set[str]) -> Iterator[tuple[str, str]]:
@@ -151,7 +152,7 @@ def _texts(rows: RowSource, item: str, column: str, wanted: set[str]) -> Iterato
         names, texts = (cell_values(one, rows.kind) for one in _rows_of(columns, wanted, rows.kind))
         for name, text in zip(names, texts, strict=True):
             if str(name) in wanted and text not in (None, ""):
-                yield str(name), (text if isinstance(text, str) else json.dumps(text, default=str))[:LONGEST]
+                yield str(name), (text if isinstance(text, str) else json.dumps(text, default=str))[:LONGEST_CELL]
 
 
 def _rows_of(columns: Sequence[Column], wanted: set[str], kind: str) -> Sequence[Column]:

@@ -25,7 +25,7 @@ from majorant.io.values import (
     voted,
 )
 from majorant.tabular import unguarded
-from majorant.votes import Note
+from majorant.votes import IntArray, Note
 
 MEANING = {"gold": "gold label", "slice": "value"}
 Mask = NDArray[np.bool_]
@@ -40,7 +40,7 @@ class Ids:
     values: Sequence[Hashable]
 
 
-def identify(coded: Coded, role: str) -> Ids:
+def ids_of(coded: Coded, role: str) -> Ids:
     """The ids of a role; an empty one is an error, for no row may lose its item or worker."""
     name = coded.table.columns[role]
     code_n, declared_n = coded.codes[role], coded.declared[role]
@@ -89,7 +89,7 @@ def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any],
 
 
 def first_per_item(
-    item_n: Codes, value_n: Codes, n_items: int, refuse: Callable[[int, int], None]
+    item_n: IntArray, value_n: IntArray, n_items: int, refuse: Callable[[int, int], None]
 ) -> NDArray[np.int32]:
     """The code of each item, -1 where there is none; `refuse(earlier, later)` on rows that contradict."""
     value_i = np.full(n_items, -1, dtype=np.int32)
@@ -195,14 +195,19 @@ def vote_mask(coded: Coded, label_values: Sequence[Any], no_vote: frozenset[str]
     said = [voted(value) for value in values]
     if None in said:
         code = said.index(None)
-        raise DataError(
-            f"{coded.where(int(np.argmax(status_n == code)))}, column {coded.table.columns['status']!r}: cannot tell "
-            f"whether {values[code]!r} means a vote. Use ok, abstain or error, or leave it out with status=''."
-        )
+        raise unclear_status(coded.where(int(np.argmax(status_n == code))), coded.table.columns["status"], values[code])
     ok_n = np.array([*said, True])[status_n]
     if ok_n.all():
         return vote_n
     return np.asarray(ok_n if vote_n is None else ok_n & vote_n)
+
+
+def unclear_status(place: str, column: str, value: Any) -> DataError:
+    """The error for a status of which nobody can tell whether it means a vote."""
+    return DataError(
+        f"{place}, column {column!r}: cannot tell whether {value!r} means a vote. Use ok, abstain or error, or leave "
+        "it out with status=''."
+    )
 
 
 def _refuse_lists(coded: Coded, values: Sequence[Any]) -> None:

@@ -42,7 +42,7 @@ from majorant.votes import Note
 
 Layout = dict[str, int] | Wide
 FILE = "file"  # what a column is called that holds the name of the file, without its endings
-ROWS, LONGEST = 6, 160  # rows shown, and characters of a cell
+SHOWN_ROWS, SHOWN_SIGNS = 6, 160  # of a preview, and of each of its cells
 
 
 @contextmanager
@@ -333,7 +333,7 @@ class Preview:
     trouble: str
 
 
-def preview(source: Any, *, rows: int = ROWS, **reading: Unpack[Reading]) -> Preview:
+def preview(source: Any, *, rows: int = SHOWN_ROWS, **reading: Unpack[Reading]) -> Preview:
     """The first rows of a source, and how its columns are understood; `reading` is as for `read`.
 
     >>> table = {"text": ["a", "b"], "annotator": ["w", "x"], "stars": [1, 0]}
@@ -391,4 +391,4 @@ def _first_rows(rows: RowSource, most: int) -> tuple[tuple[str, ...], ...]:
 
 def _shown(value: Any) -> str:
     text = "" if value is None else str(value)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= SHOWN_SIGNS else text[: SHOWN_SIGNS - 1] + "…"

@@ -10,7 +10,7 @@ from typing import Any
 from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.io.opening import again, open_rows, open_table
 from majorant.io.options import ReadOptions
-from majorant.io.values import is_empty, loads, sort_labels, values_of
+from majorant.io.values import cell_values, is_empty, sort_labels
 
 TIES = frozenset(["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"])
 SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])
@@ -42,8 +42,7 @@ def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], t
     with open_table(source, ReadOptions(**named, by=position, seconds="", status="")) as table:
         for part in table.parts:
             for role in ("item", "worker", "label", "slice"):
-                given = values_of(part.columns[role])
-                columns.setdefault(role, []).extend(_plain(given, table.kind))
+                columns.setdefault(role, []).extend(cell_values(part.columns[role], table.kind))
     rows = list(zip(*(columns[role] for role in ("item", "worker", "label", "slice")), strict=True))
     rows = [row for row in rows if not is_empty(row[2])]
     first, second = candidates([row[2] for row in rows])
@@ -76,10 +75,6 @@ def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
     for one in shown:
         orders.setdefault((one.item, one.worker), set()).add(one.in_order)
     return names[0] if any(len(both) == 2 for both in orders.values()) else None
-
-
-def _plain(values: Sequence[Any], kind: str) -> list[Any]:
-    return [None if value is None else loads(value) if kind == "json" else value for value in values]
 
 
 def is_tie(label: Any) -> bool:

@@ -17,6 +17,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.io.columns import ALIASES, JUDGES, ROW_NAMES, Choice, bare_word, find_roles, means
 from majorant.io.formats.base import TableFormat
 from majorant.io.frames import coded
+from majorant.io.options import MAX_CLASSES
 from majorant.io.table import (
     Column,
     Objects,
@@ -25,11 +26,10 @@ from majorant.io.table import (
     Table,
     TableRows,
     column_length,
-    from_row,
     numpy_view,
     plain,
 )
-from majorant.io.values import loads, sort_labels, values_of
+from majorant.io.values import cell_values, is_empty, loads, sort_labels
 from majorant.votes import Note
 
 SAMPLED_ROWS = 2_000
@@ -40,12 +40,11 @@ COVARIATES = frozenset((
     "weight", "height", "bmi", "length", "tokens", "cost", "latency", "comment", "comments", "note", "notes", "text",
     "prompt", "response", "input", "output", "url", "source", "category", "topic", "difficulty", "seed", "index",
 ))  # fmt: skip
-BETWEEN = " | "
+JOINED_BY = " | "
 SUBJECT = frozenset(["model", "modelname", "system", "candidate", "provider"])
-SIGNS = ("|", ";", ",")
-MOST_LABELS = 1000
+LABEL_SIGNS = ("|", ";", ",")  # between the labels of a cell
 YES, NO = "yes", "no"
-ABOUT = "label"  # what the column of labels is called among the slices
+LABEL_SLICE = "label"  # what the column of labels is called among the slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +126,13 @@ def _sampled(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
     columns = next(iter(rows.stream(positions, 0)), None)
     if columns is None:
         return [[] for _ in positions]
-    found = []
-    for column in columns:
-        cut = from_row(column, 0) if isinstance(column, Objects) else plain(column).slice(0, SAMPLED_ROWS)
-        values = _values(cut)[:SAMPLED_ROWS]
-        if rows.kind == "json":
-            values = [None if value is None else loads(value) for value in values]
-        found.append([None if is_blank(value) else value for value in values])
-    return found
+    found = (cell_values(column, rows.kind, SAMPLED_ROWS) for column in columns)
+    return [[None if _is_blank(value) else value for value in values] for values in found]
 
 
-def is_blank(value: Any) -> bool:
-    """Nothing, NaN, or a text of blanks or that stands for nothing."""
-    return value is None or value != value or (isinstance(value, str) and value.strip() in ("", "NA", "NaN", "."))
+def _is_blank(value: Any) -> bool:
+    """Empty, or a text that stands for nothing."""
+    return is_empty(value) or (isinstance(value, str) and value.strip() in ("NA", "NaN", "."))
 
 
 def _odd_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
@@ -239,16 +232,9 @@ def _interleave(cells: list[Plain], rows: RowSource) -> Plain:
             n_rows = len(arrays[0])
             order = np.arange(n_rows * len(arrays)).reshape(len(arrays), n_rows).T.ravel()
             return pa.concat_arrays(arrays).take(pa.array(order))
-    lists = [_values(cell) for cell in cells]
+    lists = [cell_values(cell) for cell in cells]
     flat = [value for row in zip(*lists, strict=True) for value in row]
     return coded(flat, rows.source, "label")
-
-
-def _values(cell: Plain) -> list[Any]:
-    if isinstance(cell, Objects):
-        return [None if code < 0 else cell.values[code] for code in cell.code_n.tolist()]
-    values: list[Any] = cell.to_pylist()
-    return values
 
 
 def _filled(labels: Plain, *, json: bool) -> NDArray[np.bool_]:
@@ -256,8 +242,7 @@ def _filled(labels: Plain, *, json: bool) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     if isinstance(labels, Objects):
-        empty = [value != value or (isinstance(value, str) and not value.strip()) for value in labels.values]
-        return np.append(~np.array(empty, dtype=bool), False)[labels.code_n]
+        return np.array([*(not is_empty(value) for value in labels.values), False])[labels.code_n]
     filled = pc.is_valid(labels)
     if pa.types.is_floating(labels.type):
         filled = pc.and_(filled, pc.invert(pc.fill_null(pc.is_nan(labels), True)))
@@ -342,11 +327,7 @@ def _voted(cells: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _is_vote(cell: Any) -> bool:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return False
-    if isinstance(cell, str):
-        return bool(cell.strip())
-    return not (isinstance(cell, (int, float)) and not isinstance(cell, bool) and (cell != cell or cell == -1))
+    return not is_empty(cell) and (isinstance(cell, (bool, str)) or cell != -1)
 
 
 def _label_values(labels: NDArray[Any]) -> Plain:
@@ -378,7 +359,7 @@ def judged_subject(rows: RowSource, roles: dict[str, int], choice: Choice) -> in
         return None
     seen: dict[tuple[Any, Any], Any] = {}
     columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]], 0)), None)
-    for item, worker, subject in zip(*map(values_of, columns), strict=True) if columns is not None else ():
+    for item, worker, subject in zip(*map(cell_values, columns), strict=True) if columns is not None else ():
         if seen.setdefault((item, worker), subject) != subject:
             return free[0]
     return None
@@ -392,7 +373,7 @@ def join_items(rows: RowSource, positions: Sequence[int]) -> tuple[RowSource, in
         own = [p for p in wanted if p < len(rows.names)]
         for columns in rows.stream([*own, *positions], 0):
             given = dict(zip(own, columns, strict=False))
-            joined = _join([values_of(column) for column in columns[len(own) :]], rows.kind)
+            joined = _join([cell_values(column) for column in columns[len(own) :]], rows.kind)
             yield [given.get(p, joined) for p in wanted]
 
     return replace(rows, names=(*rows.names, name), stream=stream, coded=None), len(rows.names)
@@ -418,7 +399,7 @@ def with_answers(rows: RowSource, label: int, tool: TableFormat) -> RowSource:
 
         for columns in rows.stream(wanted, hashed):
             yield [
-                pa.array([said(cell) for cell in values_of(column)], pa.large_string()) if place == label else column
+                pa.array([said(cell) for cell in cell_values(column)], pa.large_string()) if place == label else column
                 for place, column in zip(wanted, columns, strict=True)
             ]
 
@@ -441,7 +422,7 @@ def _join(columns: Sequence[list[Any]], kind: str) -> Any:
         return str(loads(value)) if kind == "json" else str(value)
 
     rows = zip(*columns, strict=True)
-    joined = [None if None in row else BETWEEN.join(map(text, row)) for row in rows]
+    joined = [None if None in row else JOINED_BY.join(map(text, row)) for row in rows]
     if kind == "json":
         joined = [None if one is None else json.dumps(one) for one in joined]
     return pa.array(joined, pa.large_string())
@@ -455,13 +436,13 @@ def labels_in(cell: Any) -> list[Any] | None:
     """
     if isinstance(cell, list):
         return cell
-    if cell is None or cell != cell or (isinstance(cell, str) and not cell.strip()):
+    if is_empty(cell):
         return None
     if not isinstance(cell, str):
         return [cell]
     if (found := written_list(cell)) is not None:
         return found
-    sign = next((sign for sign in SIGNS if sign in cell), None)
+    sign = next((sign for sign in LABEL_SIGNS if sign in cell), None)
     return [cell.strip()] if sign is None else [part.strip() for part in cell.split(sign) if part.strip()]
 
 
@@ -490,7 +471,7 @@ def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dic
         raise ConfigError("several=True gives a verdict for each label, so by= has no place. Leave it out.")
     vocabulary = _vocabulary(rows, roles)
     kept = [role for role in roles if role not in ("label", "gold")]
-    names = (*(rows.names[roles[role]] for role in kept), rows.names[roles["label"]], ABOUT, "gold")
+    names = (*(rows.names[roles[role]] for role in kept), rows.names[roles["label"]], LABEL_SLICE, "gold")
     found = {role: place for place, role in enumerate([*kept, "label", "slice"])}
     if "gold" in roles:
         found["gold"] = len(names) - 1
@@ -498,12 +479,10 @@ def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dic
 
     def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
         for columns in rows.stream(order, 0):
-            cells = dict(zip(kept, map(values_of, columns), strict=False))
-            chosen = [labels_in(_decoded(cell, rows.kind)) for cell in values_of(columns[len(kept)])]
-            gold = (
-                [labels_in(_decoded(cell, rows.kind)) for cell in values_of(columns[-1])] if "gold" in roles else None
-            )
-            yield _expanded(cells, chosen, gold, vocabulary, rows.kind, positions, kept)
+            cells = [cell_values(column, rows.kind) for column in columns]
+            gold = [labels_in(cell) for cell in cells[-1]] if "gold" in roles else None
+            chosen = [labels_in(cell) for cell in cells[len(kept)]]
+            yield _expanded(dict(zip(kept, cells, strict=False)), chosen, gold, vocabulary, positions)
 
     spelt = f"{rows.format}, {len(vocabulary)} labels each yes or no"
     return replace(rows, names=names, stream=stream, coded=None, format=spelt, kind="typed", unit="answer"), found
@@ -512,42 +491,35 @@ def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dic
 def _vocabulary(rows: RowSource, roles: dict[str, int]) -> list[Any]:
     found: dict[Any, None] = {}
     for (column,) in rows.stream([roles["label"]], 0):
-        for cell in set(values_of(column)) if rows.kind != "typed" else values_of(column):
-            labels = labels_in(_decoded(cell, rows.kind)) or ()
+        for cell in set(cell_values(column)) if rows.kind != "typed" else cell_values(column):
+            labels = labels_in(loads(cell) if rows.kind == "json" and cell is not None else cell) or ()
             if odd := [label for label in labels if isinstance(label, (dict, list))]:
                 raise DataError(
                     f"{rows.source}: {str(odd[0])[:60]} among the labels of an item is no label. Give text or numbers."
                 )
             found.update(dict.fromkeys(labels))
-        if len(found) > MOST_LABELS:
-            raise DataError(f"{rows.source}: more than {MOST_LABELS:,} different labels. Say which column with label=.")
+        if len(found) > MAX_CLASSES:
+            raise DataError(f"{rows.source}: more than {MAX_CLASSES:,} different labels. Say which column with label=.")
     return sort_labels(found)
-
-
-def _decoded(cell: Any, kind: str) -> Any:
-    return loads(cell) if kind == "json" and cell is not None else cell
 
 
 def _expanded(
     cells: dict[str, list[Any]], chosen: list[list[Any] | None], gold: list[list[Any] | None] | None,
-    vocabulary: Sequence[Any], kind: str, positions: Sequence[int], kept: Sequence[str],
+    vocabulary: Sequence[Any], positions: Sequence[int],
 ) -> list[Column]:  # fmt: skip
     import pyarrow as pa
 
-    columns: list[list[Any]] = [[] for _ in range(len(kept) + 3)]
+    columns: list[list[Any]] = [[] for _ in range(len(cells) + 3)]
     for n, labels in enumerate(chosen):
         truth = None if gold is None else gold[n]
         for label in vocabulary:
-            for place, role in enumerate(kept):
-                value = _decoded(cells[role][n], kind)
-                columns[place].append(f"{value}{BETWEEN}{label}" if role == "item" and value is not None else value)
+            for place, role in enumerate(cells):
+                value = cells[role][n]
+                columns[place].append(f"{value}{JOINED_BY}{label}" if role == "item" and value is not None else value)
             columns[-3].append(None if labels is None else YES if label in labels else NO)
             columns[-2].append(str(label))
             columns[-1].append(None if truth is None else YES if label in truth else NO)
-    wanted = [pa.array(_texts(columns[p]), pa.large_string()) for p in positions]
+    texts = ([None if value is None else str(value) for value in columns[p]] for p in positions)
+    wanted = [pa.array(column, pa.large_string()) for column in texts]
     assert all(column_length(column) == len(columns[0]) for column in wanted)
     return wanted
-
-
-def _texts(values: list[Any]) -> list[str | None]:
-    return [None if value is None else str(value) for value in values]

@@ -146,8 +146,12 @@ def as_list(known: Known) -> list[Any]:
 
 def wanted(names: Sequence[str], hashed: int) -> str:
     """The select list of some columns, the first `hashed` of which are text that comes with its hashes."""
-    hashes = (f"hash({name}), (hash({name} || '#') >> 32)::UINTEGER" for name in names[:hashed])
-    return ", ".join([*names, *hashes])
+    return ", ".join([*names, *map(hashes, names[:hashed])])
+
+
+def hashes(name: str) -> str:
+    """The two hashes by which text is told apart, in SQL: all 64 bits of one, 32 of another."""
+    return f"hash({name}), (hash({name} || '#') >> 32)::UINTEGER"
 
 
 def hashed_columns(arrays: Sequence[Any], n_columns: int) -> list[Column]:

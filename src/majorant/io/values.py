@@ -24,7 +24,6 @@ from majorant.votes import Note
 MOST_DIGITS = 20  # those of 64 bits
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 BRACKETS = re.compile(r"[\[{]+|[\]}]+")
-LONGEST = 100_000  # characters of one cell
 NOT_AVAILABLE = frozenset(["na", "n/a", "none", "null", "nan"])
 VOTED = frozenset((
     "ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted",
@@ -80,24 +79,13 @@ def _integer(digits: str) -> Any:
     return int(digits) if len(digits) <= MOST_DIGITS else digits
 
 
-def values_of(column: Column) -> list[Any]:
-    """The values of a column."""
+def cell_values(column: Column, kind: str = "", most: int | None = None) -> list[Any]:
+    """The cells of a column, or the first of them, as they stand; of the kind "json", as the values that they mean."""
     if isinstance(column, Objects):
-        return [None if code < 0 else column.values[code] for code in column.code_n.tolist()]
+        return [None if code < 0 else column.values[code] for code in column.code_n[:most].tolist()]
     array = column.values if isinstance(column, Hashed) else column
-    values: list[Any] = plain(array).to_pylist()
-    return values
-
-
-def cell_values(column: Column, kind: str, most: int | None = None) -> list[Any]:
-    """The cells of a column as values, or the first of them."""
-    if isinstance(column, Objects):
-        return [None if code < 0 else column.values[code] for code in column.code_n[:most]]
-    array = column.values if isinstance(column, Hashed) else column
-    values = (array if most is None else array.slice(0, most)).to_pylist()
-    if kind == "json":
-        values = [value if value is None else loads(value) for value in values]
-    return [value[:LONGEST] if isinstance(value, str) else value for value in values]
+    cells: list[Any] = plain(array if most is None else array.slice(0, most)).to_pylist()
+    return [None if cell is None else loads(cell) for cell in cells] if kind == "json" else cells
 
 
 def kind_key(value: Any) -> tuple[str, Any]:
@@ -114,9 +102,9 @@ def kind_key(value: Any) -> tuple[str, Any]:
 
 
 def decode(known: Known, kind: str) -> list[Any]:
-    """The values of a vocabulary as Python values; JSON text is decoded, and integers beyond 64 bits become text.
+    """The values of a vocabulary as Python values; JSON text is decoded, each as `single` has it.
 
-    A JSON list of one value is that value, an empty one is null: some tools write lists where one label is allowed.
+    Some tools write lists where one label is allowed.
 
     >>> decode(['1', '"1"', 'true', '99999999999999999999', '["1"]'], "json")
     [1, '1', True, '99999999999999999999', '1']
@@ -124,18 +112,17 @@ def decode(known: Known, kind: str) -> list[Any]:
     values = as_list(known)
     if kind == "json":
         # DuckDB takes signs such as a bare tab within text, so they are taken here
-        parsed = loads("[" + ",".join(values) + "]")
-        values = [_only(v) if isinstance(v, list) else v for v in parsed]
-        return [str(v) if type(v) is int and v not in SIXTY_FOUR_BITS else v for v in values]
+        return [single(value) for value in loads("[" + ",".join(values) + "]")]
     if kind == "typed" and not is_plain(known):
         return [_whole(v) if isinstance(v, Decimal) else v for v in values]
     return values
 
 
-def _only(values: list[Any]) -> Any:
-    if len(values) > 1:
-        return values
-    return values[0] if values else None
+def single(value: Any) -> Any:
+    """A value of JSON as one value: that of a list of one, none of an empty one, text for integers beyond 64 bits."""
+    if isinstance(value, list) and len(value) < 2:
+        value = value[0] if value else None
+    return str(value) if type(value) is int and value not in SIXTY_FOUR_BITS else value
 
 
 def is_plain(known: Known) -> bool:

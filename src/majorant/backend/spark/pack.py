@@ -22,14 +22,15 @@ from numpy.typing import NDArray
 
 from majorant.backend import Part
 from majorant.errors import DataError
-from majorant.io.build import LISTED
+from majorant.io.build import LISTED, resolve
+from majorant.io.names import first_per_item
 from majorant.io.table import arrow_view
 from majorant.kernels import Block
 from majorant.votes import Account, IntArray, Votes
 
 CHANGED = "The votes changed while Spark worked on them. Run again when nothing writes to them any more."
 COUNTS = ("items", "votes", "rows", "merged", "nameless", "bare")
-ARRAYS = ("columns", "offsets", "gold", "by_label", "gold_by_label")
+PACKED_ARRAYS = ("columns", "offsets", "gold", "by_label", "gold_by_label")
 FACTS = (
     "part",
     "seal",
@@ -75,7 +76,7 @@ def packed_schema(item_type: Any) -> Any:
             T.StructField("seal", T.LongType()),
             *(T.StructField(name, T.LongType()) for name in COUNTS),
             T.StructField("trouble", T.StringType()),
-            *(T.StructField(name, T.BinaryType()) for name in ARRAYS),
+            *(T.StructField(name, T.BinaryType()) for name in PACKED_ARRAYS),
             *(T.StructField(name, T.ArrayType(item_type)) for name in ("bare_names", "names")),
         ]
     )
@@ -113,7 +114,7 @@ def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
         "seal": pa.array([sealed(*(arrays[name].tobytes() for name in PACKED[1:]))], pa.int64()),
         **{name: pa.array([facts[name]], pa.int64()) for name in COUNTS},
         "trouble": pa.array([facts["trouble"]], pa.string()),
-        **{name: pa.array([arrays[name].tobytes()], pa.binary()) for name in ARRAYS},
+        **{name: pa.array([arrays[name].tobytes()], pa.binary()) for name in PACKED_ARRAYS},
         **{name: as_list(names) for name, names in (("bare_names", facts["bare_names"]), ("names", items))},
     }
     yield pa.record_batch(row)
@@ -135,33 +136,43 @@ def pack_table(table: Any, packing: Packing) -> tuple[dict[str, Any], dict[str, 
         table = table.filter(table.column("item").is_valid())
     item_n, items = _item_codes(table.column("item"))
     worker_n, label_n, gold_n = (_codes(table.column(name)) for name in ("worker", "label", "gold"))
-    key_n = np.sort((item_n * n_workers + worker_n) * (n_classes + 1) + label_n + 1)
-    key_n = key_n[key_n % (n_classes + 1) > 0]  # what is left are votes
-    pair_n = key_n // (n_classes + 1)
-    trouble, again_n = None, np.zeros(len(key_n), dtype=bool)
-    if packing.repeats == "error":
-        again_n[1:] = key_n[1:] == key_n[:-1]
-        differs = np.flatnonzero((pair_n[1:] == pair_n[:-1]) & ~again_n[1:])
-        if len(differs):
-            at = differs[0]
-            item, said = items[int(pair_n[at] // n_workers)].as_py(), (key_n[at : at + 2] % (n_classes + 1) - 1)
-            told = {"item": str(item), "worker": int(pair_n[at] % n_workers), "labels": said.tolist()}
-            trouble = json.dumps(told)
-    key_n, pair_n = key_n[~again_n], pair_n[~again_n]
-    gold_i, trouble = _gold(item_n, gold_n, items, trouble)
-    column_n = pair_n % n_workers * n_classes + key_n % (n_classes + 1) - 1
-    votes_i = np.bincount(pair_n // n_workers, minlength=len(items))
+    voted_n = label_n >= 0
+    key_m = np.sort(((item_n * n_workers + worker_n) * n_classes + label_n)[voted_n])  # in whatever order rows come
+    pair_m, label_m = np.divmod(key_m, n_classes)
+    item_m, worker_m = np.divmod(pair_m, n_workers)
+    trouble: list[dict[str, Any]] = []
+
+    def labels_differ(earlier: int, later: int) -> None:
+        both = [int(label_m[earlier]), int(label_m[later])]
+        trouble.append({"item": _text(items, item_m[later]), "worker": int(worker_m[later]), "labels": both})
+
+    def gold_differs(earlier: int, later: int) -> None:
+        both = sorted([int(gold_n[earlier]), int(gold_n[later])])
+        trouble.append({"item": _text(items, item_n[later]), "gold": both})
+
+    resolved = resolve(
+        item_m, worker_m, label_m, n_items=len(items), n_workers=n_workers, policy=packing.repeats, refuse=labels_differ
+    )
+    gold_i = first_per_item(item_n, gold_n, len(items), gold_differs)
+    if resolved.kept_n is not None:
+        item_m, worker_m, label_m = (code_m[resolved.kept_n] for code_m in (item_m, worker_m, label_m))
+    votes_i = np.bincount(item_m, minlength=len(items))
     arrays = {
-        "columns": column_n.astype(packing.dtype),
+        "columns": (worker_m * n_classes + label_m).astype(packing.dtype),
         "offsets": np.concatenate([[0], np.cumsum(votes_i)]).astype(packing.dtype),
         "gold": gold_i,
-        "by_label": np.bincount(key_n % (n_classes + 1) - 1, minlength=n_classes).astype(np.int64),
+        "by_label": np.bincount(label_m, minlength=n_classes).astype(np.int64),
         "gold_by_label": np.bincount(gold_i[gold_i >= 0], minlength=n_classes).astype(np.int64),
     }
     bare_i = np.flatnonzero(votes_i == 0)
     bare = {"bare": len(bare_i), "bare_names": items.take(arrow_view(bare_i[:LISTED]))}
-    facts = {"items": len(items), "votes": len(key_n), "rows": table.num_rows + nameless, "merged": int(again_n.sum())}
-    return {**facts, **bare, "nameless": nameless, "trouble": trouble}, arrays, items
+    facts = {"items": len(items), "votes": len(item_m), "rows": table.num_rows + nameless, "merged": resolved.merged}
+    first = json.dumps(trouble[0]) if trouble else None
+    return {**facts, **bare, "nameless": nameless, "trouble": first}, arrays, items
+
+
+def _text(items: Any, code: np.integer[Any]) -> str:
+    return str(items[int(code)].as_py())
 
 
 def as_list(values: Any) -> Any:
@@ -186,21 +197,6 @@ def _item_codes(column: Any) -> tuple[NDArray[np.int64], Any]:
 
 def _codes(column: Any) -> NDArray[np.int64]:
     return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _gold(
-    item_n: NDArray[np.int64], gold_n: NDArray[np.int64], items: Any, trouble: str | None
-) -> tuple[NDArray[np.int32], str | None]:
-    """The gold label of each item, -1 for none; two of them are trouble."""
-    gold_i = np.full(len(items), -1, dtype=np.int32)
-    known = np.flatnonzero(gold_n >= 0)
-    gold_i[item_n[known]] = gold_n[known]
-    differs = np.flatnonzero(gold_i[item_n[known]] != gold_n[known])
-    if trouble is None and len(differs):
-        at = item_n[known[differs[0]]]
-        said = [int(gold_n[known[differs[0]]]), int(gold_i[at])]
-        trouble = json.dumps({"item": str(items[int(at)].as_py()), "gold": said})
-    return gold_i, trouble
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,12 +22,12 @@ from majorant.io.files import KIND_OF_ENDING, KIND_OF_WORD, PACKINGS
 from majorant.io.formats import recognise_table
 from majorant.io.gold import load_gold, match_gold, one_gold, spellings
 from majorant.io.json_text import LAID_OUT
-from majorant.io.names import Gold, LabelCodes, name_labels
+from majorant.io.names import Gold, LabelCodes, name_labels, unclear_status
 from majorant.io.opening import open_rows, open_table, stamp
 from majorant.io.options import ReadOptions
 from majorant.io.reshape import detect_wide
 from majorant.io.table import RowSource, Table
-from majorant.io.values import is_empty, is_vote, values_of, voted
+from majorant.io.values import cell_values, is_empty, is_vote, single, voted
 from majorant.limits import limit
 from majorant.votes import Account, IntArray
 
@@ -35,9 +35,9 @@ UNPACKED_BY_SPARK = (*PACKINGS, ".bz2")  # one more than we do
 TABS = (".tsv", ".tab")
 MOST_STATUSES = 1_000
 HERE_BYTES = 1 << 28  # files up to this size may be laid out by the driver; larger ones are tables that Spark reads
-BLOCK_VOTES = 1_000_000  # of a partition, more where there are many workers: a block's sums have an entry for each
-COUNTED = 10_000_000  # pairs of a worker and a label that come to the driver before it knows whether they are that
-LEAST_VOTES = 50_000  # fewer in a partition do not pay for the call
+VOTES_PER_PARTITION = 1_000_000  # more where there are many workers: a block's sums have an entry for each
+MOST_PAIRS = 10_000_000  # pairs of a worker and a label that come to the driver before it knows whether they are that
+LEAST_PER_PARTITION = 50_000  # fewer do not pay for the call
 ORDERLESS = ("error", "each")  # policies on repeats that need no order of the rows
 FRAME_ROLES = ("item", "worker", "label", "gold")
 
@@ -91,8 +91,8 @@ def _laid_out(spark: Any, files: Sequence[str], options: ReadOptions) -> SparkVo
     with open_table(list(files), options) as table:
         for part in table.parts:
             for role, column in part.columns.items():
-                given = values_of(column)
-                values.setdefault(role, []).extend(map(_decoded, given) if table.kind == "json" else given)
+                cells = cell_values(column, table.kind)
+                values.setdefault(role, []).extend(map(single, cells) if table.kind == "json" else cells)
     columns = {role: pa.array(_alike(column)) for role, column in values.items()}
     columns = {role: column for role, column in columns.items() if not pa.types.is_null(column.type)}
     frame = spark.createDataFrame(pa.table(columns))
@@ -113,11 +113,6 @@ def _is_plain(rows: RowSource, options: ReadOptions) -> bool:
         return bool(find_roles(rows.names, options.choice, rows.source))
     except DataError:
         return detect_wide(rows, options.choice) is None
-
-
-def _decoded(cell: Any) -> Any:
-    value = None if cell is None else json.loads(cell)
-    return (value[0] if value else None) if isinstance(value, list) and len(value) < 2 else value
 
 
 def _alike(values: list[Any]) -> list[Any]:
@@ -156,12 +151,9 @@ def _voted(frame: Any, status: str, label: str, source: str) -> Any:
     column = frame[f"`{status}`"]
     values = [row[0] for row in frame.select(column).distinct().limit(MOST_STATUSES).collect()]
     meanings = {value: voted(value) for value in values}
-    unclear = [value for value, meaning in meanings.items() if meaning is None]
-    if unclear:
-        raise DataError(
-            f"{source}, column {status!r}: cannot tell whether {unclear[0]!r} means a vote. Use ok, abstain or error, "
-            "or leave it out with status=''."
-        )
+    for value, meaning in meanings.items():
+        if meaning is None:
+            raise unclear_status(source, status, value)
     silent = [value for value, meaning in meanings.items() if not meaning]
     return (
         frame.withColumn(label, F.when(column.isin(silent), None).otherwise(frame[f"`{label}`"])) if silent else frame
@@ -287,8 +279,8 @@ def vocabulary(raw: Any, table: Table, options: ReadOptions) -> Vocabulary:
     import pyarrow.compute as pc
 
     counted = raw.sparkSession.sql(worker_query("{votes}"), votes=raw)
-    counts = counted.limit(COUNTED).toArrow()
-    if len(counts) == COUNTED:  # many workers, or a column that holds no labels, whose values must not come here
+    counts = counted.limit(MOST_PAIRS).toArrow()
+    if len(counts) == MOST_PAIRS:  # many workers, or a column that holds no labels, whose values must not come here
         _distinct(counted, "label", table, options)
         counts = counted.toArrow()
     values = _few_values(pc.unique(counts.column("label")).to_pylist(), "label", table, options)
@@ -454,9 +446,9 @@ def _coded_here(rows: Any, words: Vocabulary) -> Any:
 
 def _n_partitions(frame: Any, n_rows: int, n_workers: int, n_classes: int) -> int:
     """Enough for every core, but not so many that the sums of a block outgrow its votes."""
-    votes = max(BLOCK_VOTES, 4 * n_workers * n_classes)
+    votes = max(VOTES_PER_PARTITION, 4 * n_workers * n_classes)
     cores = int(frame.sparkSession.conf.get("spark.default.parallelism", "0")) or _cores(frame)
-    return max(1, -(-n_rows // votes), min(2 * cores, n_rows // max(LEAST_VOTES, 4 * n_workers * n_classes)))
+    return max(1, -(-n_rows // votes), min(2 * cores, n_rows // max(LEAST_PER_PARTITION, 4 * n_workers * n_classes)))
 
 
 def _cores(frame: Any) -> int:
