@@ -40,11 +40,11 @@ from majorant.values import LEVEL, as_generator, as_level
 from majorant.votes import IntArray, Votes
 from majorant.wording import DRAWN_ANEW, ONE_LABEL, at_level, of_a_sample, void_sentence
 
-MOST_ENTRIES = 250_000  # of all workers' confusion matrices together; 200 replicates of more would fill the memory
+MOST_FITTED = 250_000  # of all workers' confusion matrices together; 200 replicates of more would fill the memory
 MOST_VOTES = 800_000  # times classes squared: what 200 refits go through in seconds; of more, a sample of the items
 MOST_TAKEN = 5_000_000  # votes of the sample where votes lie elsewhere, however few each worker gave
 ALIKE_LEVEL = 0.99  # of the test whether workers differ: of alike crowds one in a hundred fails
-ENOUGH = 1.5  # times the votes that it takes to tell workers apart, which a sample leaves the typical one
+SPARE_VOTES = 1.5  # times the votes that it takes to tell workers apart, which a sample leaves the typical one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +167,7 @@ def sampled_share(n_votes: int, n_classes: int, typical: float) -> float:
     wanted = MOST_VOTES / max(n_classes, 1) ** 2
     if n_votes <= wanted:
         return 1.0
-    return max(wanted / n_votes, min(1.0, ENOUGH * VOTES_PER_CLASS * n_classes / max(typical, 1.0)))
+    return max(wanted / n_votes, min(1.0, SPARE_VOTES * VOTES_PER_CLASS * n_classes / max(typical, 1.0)))
 
 
 def certification_from(inputs: ClaimInputs, *, level: float, rng: np.random.Generator) -> Certification:
@@ -205,7 +205,7 @@ def _case(votes: Votes) -> Case | None:
     None where there is nothing to fit: no second class, no overlap, too many workers.
     """
     _, n_workers, n_classes = votes.shape
-    if n_classes < 2 or n_workers < 2 or n_workers * n_classes**2 > MOST_ENTRIES:
+    if n_classes < 2 or n_workers < 2 or n_workers * n_classes**2 > MOST_FITTED:
         return None
     merged = merge_equal_items(votes)
     rows, copies = (votes, None) if merged is None else (merged.votes, merged.weight_p)

@@ -9,7 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.certify.certificate import ALIKE, INDEPENDENT_VOTES, Certificate
+from majorant.certify.certificate import INDEPENDENT_VOTES, Certificate
 from majorant.certify.count_tests import SIZES_ALIKE
 from majorant.certify.gold import gold_cells, gold_claim, model_gold
 from majorant.certify.plug_in import shared_model
@@ -21,17 +21,21 @@ from majorant.theory.accuracy import scaled_shared
 from majorant.theory.checks import as_panel, as_prior
 from majorant.values import LEVEL, MAX_VOTES, TARGET, Estimate, FloatArray, as_level, clopper_pearson
 from majorant.votes import Votes
-from majorant.wording import PLAN_ASSUMPTIONS, SIZES_DIFFER, TOO_FEW_VOTES, VOTES_DEPEND, WORKERS_DIFFER
+from majorant.wording import ALIKE_TEST, PLAN_ASSUMPTIONS, SIZES_DIFFER, TOO_FEW_VOTES, VOTES_DEPEND, WORKERS_DIFFER
 
 Advice = Literal["enough", "better rule", "more votes", "both", "out of reach", "know who votes", "doubtful"]
 CREW_PATTERNS = 2**14  # ways in which a crew can vote, up to which choosing among its members is cheap
-PANEL_SHARE = 0.5  # workers who vote on at least this share of the items are a crew to choose from
+FREQUENT_SHARE = 0.5  # workers who vote on at least this share of the items are a crew to choose from
 NOTICEABLE = 1e-3  # accuracy that the last workers of a crew must add together to be kept
-ROUNDING = 1e-12  # accuracies closer than this are equal
-NO_GOLD = Estimate(None, reason="no item has a gold label")
+SAME_ACCURACY = 1e-12  # accuracies closer than this are equal
+NO_GOLD_ITEM = Estimate(None, reason="no item has a gold label")
 PANEL_METHOD = "dawid-skene"  # the plan for a panel is made at its confusion matrices, pooled by votes where need be
 CROWD_METHOD = "shared"  # that for a crowd at one matrix for all: its workers give too few votes each
-DOUBTS = {INDEPENDENT_VOTES: VOTES_DEPEND, ALIKE: WORKERS_DIFFER, SIZES_ALIKE: SIZES_DIFFER}  # by the test that fails
+DOUBTS = {
+    INDEPENDENT_VOTES: VOTES_DEPEND,
+    ALIKE_TEST: WORKERS_DIFFER,
+    SIZES_ALIKE: SIZES_DIFFER,
+}  # by the test that fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class Plan:
     more_items: int | None = None  # fresh items that would decide by themselves, without gold
     crew: tuple[CrewStep, ...] = ()  # named workers in the order in which they help most
     expected_now: float | None = None  # by the model, how often majority is right on the gold items
-    observed_now: Estimate = NO_GOLD  # how often it is
+    observed_now: Estimate = NO_GOLD_ITEM  # how often it is
     doubts: tuple[str, ...] = ()  # what the numbers rest on, and the data contradict
     assumptions: tuple[str, ...] = PLAN_ASSUMPTIONS
 
@@ -223,7 +227,7 @@ def plan_crew(prior: ArrayLike, confusions: ArrayLike, workers: Sequence[Hashabl
     steps = []
     while left:
         best_j = np.array([crew_accuracy(prior_k, confusion_jkl[[*chosen, j]], "map") for j in left])
-        first = int((best_j >= best_j.max() - ROUNDING).argmax())
+        first = int((best_j >= best_j.max() - SAME_ACCURACY).argmax())
         chosen.append(left.pop(first))
         majority = crew_accuracy(prior_k, confusion_jkl[chosen])
         steps.append(CrewStep(workers[chosen[-1]], majority, float(best_j[first])))
@@ -235,7 +239,7 @@ def _doubts(certificate: Certificate | None, *, independent: bool) -> tuple[str,
     claim = None if certificate is None else certificate.anonymous
     failed = {gate.name for gate in claim.gates if gate.passed is False} if claim is not None else set()
     depend = claim is not None and (claim.verdict == "void" or claim.allows_difficulty)
-    if not independent or (depend and not failed & {ALIKE, SIZES_ALIKE}) or failed - {ALIKE, SIZES_ALIKE}:
+    if not independent or (depend and not failed & {ALIKE_TEST, SIZES_ALIKE}) or failed - {ALIKE_TEST, SIZES_ALIKE}:
         failed |= {INDEPENDENT_VOTES}
     return tuple(text for name, text in DOUBTS.items() if name in failed)
 
@@ -250,7 +254,7 @@ def _accuracy_now(certificate: Certificate | None, observed: Estimate) -> float 
 def _members(votes: Votes) -> NDArray[np.int64]:
     """The workers who vote on most items, if they are several and few enough to choose among."""
     votes_j = np.bincount(votes.worker_n, minlength=len(votes.workers))
-    member_j = np.flatnonzero(votes_j >= PANEL_SHARE * len(votes.items))
+    member_j = np.flatnonzero(votes_j >= FREQUENT_SHARE * len(votes.items))
     panel = len(member_j) >= 2 and len(votes.labels) ** len(member_j) <= CREW_PATTERNS
     return member_j if panel else member_j[:0]
 
@@ -275,7 +279,7 @@ def _right_now(
     cells = gold_cells(votes)
     right, n_gold = float(cells.right_c.sum()), int(cells.gold_c.sum())
     if not n_gold:
-        return None, NO_GOLD, False
+        return None, NO_GOLD_ITEM, False
     low, high = clopper_pearson(right, n_gold, level)
     whole = n_gold == int((votes.votes_i > 0).sum())
     observed = Estimate(right / n_gold, *((right / n_gold,) * 2 if whole else (low, high)))

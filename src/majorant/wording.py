@@ -1457,7 +1457,7 @@ EVIDENCE = {  # what is shown of it; JSON holds all
     "cells_certified": "vote counts certified",
 }
 MOST_HANDICAP = 1e6  # votes: beyond, votes that hardly tell the classes apart make a number without sense
-ALIKE = "workers alike"  # the test that says whether workers differ: a finding, with which no claim falls
+ALIKE_TEST = "workers alike"  # the test that says whether workers differ: a finding, with which no claim falls
 
 
 def claim_heading(title: str, claim: Mapping[str, Any], level: float) -> str:
@@ -1532,7 +1532,7 @@ def _evidence(name: str, value: float | str) -> str:
 def claim_assumptions(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a claim rests on, and what tests say of it, each with its name."""
     facts = [
-        ("workers", gate["text"]) if gate["name"] == ALIKE else ("gate", assumption_sentence(gate))
+        ("workers", gate["text"]) if gate["name"] == ALIKE_TEST else ("gate", assumption_sentence(gate))
         for gate in claim["gates"]
     ]
     facts += [("holds if", text) for text in claim["conditions"]]

@@ -7,10 +7,10 @@ import pytest
 
 import real
 from majorant.certify.anonymous import certify_counts
-from majorant.certify.certificate import ALIKE
 from majorant.certify.count_tests import sizes_gate
 from majorant.claims import certify
 from majorant.votes import Votes
+from majorant.wording import ALIKE_TEST
 from oracles.histograms import Crowd, HardItems, boundary_nu
 
 
@@ -57,7 +57,7 @@ def groups_that_share_workers(seed, n_groups=40, group_size=250, n_votes=5, n_wo
 def test_items_that_share_unequal_workers_are_not_proved():
     claim = certify(groups_that_share_workers(3, group_size=50), rng=0).anonymous
     assert claim.verdict != "proved"
-    assert gates(claim)[ALIKE] is False
+    assert gates(claim)[ALIKE_TEST] is False
     assert any(text.startswith("every vote comes from a worker drawn anew") for text in claim.conditions)
 
 
@@ -69,7 +69,13 @@ def test_items_that_share_unequal_workers_are_proved_no_more_often_than_the_leve
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "failed"), [("ZenCrowd_us", ALIKE), ("SP", "numbers of votes alike"), ("CF_amt", ALIKE), ("MS", ALIKE)]
+    ("name", "failed"),
+    [
+        ("ZenCrowd_us", ALIKE_TEST),
+        ("SP", "numbers of votes alike"),
+        ("CF_amt", ALIKE_TEST),
+        ("MS", ALIKE_TEST),
+    ],
 )
 def test_real_crowds_fail_an_assumption_by_name_and_keep_no_verdict(name, failed):
     claim = certify(replace(real.load(name), gold_i=None), rng=0).anonymous

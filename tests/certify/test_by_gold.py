@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import hypergeom, norm, t
 
 from majorant.certify.dependence import (
-    NO_VOTE,
     GoldItems,
     agreement_moments,
     gold_items,
@@ -17,6 +16,7 @@ from majorant.certify.dependence import (
     squared_errors,
     worth_by_gold,
 )
+from majorant.estimate.fit import NO_LABEL
 from majorant.items import merge_equal_items
 from majorant.simulate import one_coin_crew, simulate
 from panels import gold_of
@@ -48,9 +48,9 @@ def small_gold(n_items=14, n_workers=4, n_classes=3, missing=0.0):
     label_gj = np.where(
         rng.random((n_items, n_workers)) < 0.5, class_g[:, None], rng.integers(n_classes, size=(n_items, n_workers))
     )
-    label_gj[rng.random(label_gj.shape) < missing] = NO_VOTE
+    label_gj[rng.random(label_gj.shape) < missing] = NO_LABEL
     if missing:
-        label_gj[:, -1] = [0] + [NO_VOTE] * (n_items - 1)  # a worker with one vote
+        label_gj[:, -1] = [0] + [NO_LABEL] * (n_items - 1)  # a worker with one vote
     return GoldItems(label_gj, class_g, np.ones(n_items), n_classes)
 
 
@@ -61,7 +61,7 @@ def plain_squares(gold):
         rows = gold.label_gj[gold.class_g == k]
         errors = np.zeros((*rows.shape, gold.n_classes))
         for j in range(rows.shape[1]):
-            voted = rows[:, j] != NO_VOTE
+            voted = rows[:, j] != NO_LABEL
             said = np.eye(gold.n_classes)[rows[voted, j]]
             errors[voted, j] = said - said.mean(axis=0) if len(said) else 0
         apart += (errors**2).sum()
@@ -174,7 +174,7 @@ def test_copies_count_as_items():
 def test_votes_that_are_missing_are_left_out():
     gold = gold_of(known([0.6, 0.65, 0.7, 0.8, 0.9], 300, rng=3))
     label_gj = gold.label_gj.copy()
-    label_gj[:150, 0] = NO_VOTE
+    label_gj[:150, 0] = NO_LABEL
     half = gold._replace(label_gj=label_gj)
     rest = gold._replace(label_gj=gold.label_gj[150:], class_g=gold.class_g[150:], copies_g=gold.copies_g[150:])
     for pair in ((0, 1), (1, 0)):
@@ -184,7 +184,7 @@ def test_votes_that_are_missing_are_left_out():
 
 def test_gold_items_with_one_vote_tell_nothing():
     label_ij = np.zeros((100, 3), dtype=np.int64)
-    label_ij[51:, 1:] = NO_VOTE
+    label_ij[51:, 1:] = NO_LABEL
     found = gold_items(label_ij, np.zeros(100, dtype=np.int64), np.ones(100), 2)
     assert found.n_items == 51
     assert gold_items(label_ij[2:], np.zeros(98, dtype=np.int64), np.ones(98), 2) is None

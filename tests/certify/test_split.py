@@ -218,7 +218,7 @@ def test_differential_evolution_finds_no_likelier_model(name, case):
 def test_many_more_starts_find_no_likelier_model(name, case, monkeypatch):
     (table, comparisons, _), items_p = table_of(name, case)
     few = not_optimal(table, items_p[None], comparisons)[0][0]
-    for constant, value in (("N_RANDOM", 60), ("KEPT", 300), ("SHORT", 20), ("SEED", 1)):
+    for constant, value in (("N_RANDOM", 60), ("KEPT", 300), ("SHORT_CLIMB", 20), ("STARTS_SEED", 1)):
         monkeypatch.setattr(search, constant, value)
     assert not_optimal(table, items_p[None], comparisons)[0][0] <= few + 0.02
 
@@ -349,7 +349,7 @@ def test_the_limit_counts_the_ballots_and_voters_of_all_crews(n_crews, size, sum
     assert comparisons.ballot_qrf.size == summed
     assert table.n_classes * table.votes_pf.shape[1] == cells
     assert (
-        len(comparisons) * max(table.votes_pf.shape) <= e_values.MOST_WORK
+        len(comparisons) * max(table.votes_pf.shape) <= e_values.MOST_COMPARED
     )  # which alone would let all of them through
     assert e_values._is_quick(table, comparisons) == (summed <= 25_000 and cells <= 75)
 

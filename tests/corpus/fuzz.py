@@ -252,8 +252,9 @@ def _bounded(seconds: int) -> Iterator[None]:
 
 
 BUDGETS = {  # a table takes a third of the time where searches end early and resamples are few
-    "ANGLES": 12, "HALVINGS": 6, "MAX_STEPS": 20, "NARROWINGS": 6, "N_BOOT": 100, "N_REPLICATES": 20, "POINTS": 20,
-    "REPLICATES": 19, "SPLITS": 2,
+    "ASCENT_STEPS": 20, "FIT_REPLICATES": 19, "NARROWINGS": 6, "N_BOOT": 100, "N_REPLICATES": 20,
+    "OUTLINE_ANGLES": 12, "OUTLINE_HALVINGS": 6, "POINTS": 20, "RAY_HALVINGS": 6, "REPLICATES": 19, "SLSQP_STEPS": 20,
+    "SPLITS": 2,
 }  # fmt: skip
 SPENDING = ("agreement", "answer", "certify")  # the rooms that have such budgets
 DATABASES: dict[tuple[object, ...], Any] = {}  # of this process, by their settings

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from majorant.certify.certificate import ALIKE, AssumptionTest, Certificate, Claim, Dependence, Pair
+from majorant.certify.certificate import AssumptionTest, Certificate, Claim, Dependence, Pair
 from majorant.certify.plug_in import plug_in
 from majorant.cli import main
 from majorant.estimate import ESTIMATORS
@@ -19,7 +19,7 @@ from majorant.report.summary import certificate_summary, dependence_summary, plu
 from majorant.report.text import certificate_text
 from majorant.simulate import simulate
 from majorant.values import Estimate
-from majorant.wording import certificate_sentence, dependence_sentence
+from majorant.wording import ALIKE_TEST, certificate_sentence, dependence_sentence
 
 INDEPENDENT = AssumptionTest(name="independent votes", passed=True, p_value=0.31, text="The counts fit.")
 
@@ -163,7 +163,7 @@ def test_void_numbers_are_marked_and_a_failed_gate_stands_out():
 
 
 def test_workers_who_differ_are_a_finding_and_no_failed_gate():
-    unlike = AssumptionTest(name=ALIKE, passed=False, p_value=0.002, text="Workers differ (p = 0.002).")
+    unlike = AssumptionTest(name=ALIKE_TEST, passed=False, p_value=0.002, text="Workers differ (p = 0.002).")
     text = certificate_text(certificate_summary(of(anonymous(), named(gates=(unlike,)))))
     assert "workers      Workers differ (p = 0.002)." in text
     assert "FAILED" not in text

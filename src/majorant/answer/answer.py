@@ -18,11 +18,12 @@ from typing import Literal
 from majorant import wording
 from majorant.answer.choice import MAJORITY
 from majorant.answer.difference import Difference, ExpectedGain, GoldLead
-from majorant.certify.certificate import ALIKE, Certificate, Claim
+from majorant.certify.certificate import Certificate, Claim
 from majorant.errors import ConfigError
 from majorant.gold.draw import Planned
 from majorant.gold.question import Outcome
 from majorant.values import Estimate
+from majorant.wording import ALIKE_TEST
 
 Action = Literal["keep", "switch", "ask"]
 Grade = Literal["exact", "model", "none"]
@@ -282,7 +283,7 @@ def _points(gain: Estimate) -> Estimate:
 
 def assumptions_of(claim: Claim) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of the assumptions of a claim that a test rejects, and of those that these votes cannot test."""
-    tests = [gate for gate in claim.gates if gate.name != ALIKE]
+    tests = [gate for gate in claim.gates if gate.name != ALIKE_TEST]
     return tuple(gate.name for gate in tests if gate.passed is False), tuple(
         gate.name for gate in tests if gate.passed is None
     )

@@ -27,6 +27,7 @@ from majorant.certify.certificate import (
 from majorant.certify.count_models import (
     BETA_PARAMETERS,
     LEAST_CONCENTRATION,
+    MOST_BETA_CELLS,
     MOST_CONCENTRATION,
     HistogramCells,
     Histograms,
@@ -81,8 +82,7 @@ from majorant.wording import (
 )
 
 LARGEST_COUNT = 2.0**53  # up to here every whole number is a float of its own
-STARTS = (0.0, 1.5, 3.0)  # log concentrations from which to climb
-MOST_CELLS = 1000  # beyond, the search would take minutes
+CONCENTRATIONS = (0.0, 1.5, 3.0)  # log concentrations from which to climb
 TESTABLE_ALONE = 4  # votes: with fewer, two binomials fit every histogram
 
 
@@ -368,7 +368,7 @@ def find_difficulty(
     `theta_3` is the best pair of binomials, from which the search starts.
     """
     df = freedom(list(histograms), BETA_PARAMETERS)
-    if df <= 0 or sum(histograms) > MOST_CELLS:
+    if df <= 0 or sum(histograms) > MOST_BETA_CELLS:
         return None
     cells, items_c = flatten(histograms)
     psi_5, value = _best(cells, items_c, theta_3)
@@ -426,7 +426,7 @@ def _patterns(sizes: Sequence[int]) -> Sides:
 
 def _starts(theta_3: FloatArray) -> FloatArray:
     x, y, z = np.clip(theta_3, -6, 6)
-    return np.array([[x, y, c0, c1, z] for c0 in STARTS for c1 in STARTS])
+    return np.array([[x, y, c0, c1, z] for c0 in CONCENTRATIONS for c1 in CONCENTRATIONS])
 
 
 def _best(cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray) -> tuple[FloatArray, float]:

@@ -33,7 +33,6 @@ FEW_COPIES = 8  # items that an item stands for on average, up to which they are
 THIN_CELL = 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
 SCORES_AT_ONCE = 250_000  # items x models: so many numbers stay in the cache
 LEAST = -1e9  # log-probability of the impossible: finite, so that differences are
-RARE_SHARE = 0.01  # of the items: what holds no more cannot keep the data set from a verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.certify.bootstrap import (
     LEAST,
-    RARE_SHARE,
     Case,
     Replicates,
     clearly_negative,
@@ -35,7 +34,7 @@ from majorant.certify.bootstrap import (
     vote_odds,
     weakest_verdict,
 )
-from majorant.certify.certificate import NAMED_WORKERS, SHARED_MATRIX, Basis, Claim, ClaimKind, Verdict
+from majorant.certify.certificate import NAMED_WORKERS, RARE_SHARE, SHARED_MATRIX, Basis, Claim, ClaimKind, Verdict
 from majorant.certify.design import WorkerSets, as_copies, leaders, worker_sets
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit

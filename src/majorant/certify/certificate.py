@@ -13,7 +13,7 @@ from majorant.values import Estimate, lock
 Verdict = Literal["proved", "supported", "undecided", "refuted", "void", "unidentified"]
 ClaimKind = Literal["anonymous", "named", "gold"]
 INDEPENDENT_VOTES, INDEPENDENT_WORKERS = "independent votes", "independent workers"  # the tests of independence
-ALIKE = "workers alike"  # the gate that says whether workers differ: a finding, with which no claim falls
+RARE_SHARE = 0.01  # of the items: what holds no more has no say in the verdict on a data set
 NOT_ESTIMATED = Estimate(None, reason="not estimated")
 
 

@@ -34,17 +34,17 @@ GAIN = 1e-5  # nats: a cycle that gains less has arrived
 LONGEST_OF_SEARCH = 64.0  # leaps
 ROOT_STEPS = 30
 ROOT_PRECISION = 1e-10  # nats
-TINY = 1e-250  # in place of 0 where a logarithm or a quotient is taken
-WIDEST = 60.0  # log-odds between which a root is looked for
+NEXT_TO_0 = 1e-250  # in place of 0 where a logarithm or a quotient is taken
+ROOT_RANGE = 60.0  # log-odds between which a root is looked for
 N_RANDOM = 6  # starts that know nothing of the data
 KEPT = 12  # climbs of each data set that go on to the end
-SHORT = 6  # cycles after which the others are dropped
+SHORT_CLIMB = 6  # cycles after which the others are dropped
 NAUGHT = 1e-7  # nats: a margin this close to 0 is on the boundary
-SEED = 0x5EED  # the random starts are the same for all data
+STARTS_SEED = 0x5EED  # the random starts are the same for all data
 FARTHEST = 30.0  # logits: probabilities from 1e-13, which cost 1e6 votes less than a millionth of a nat
 SAFE_SKILL = 0.4  # over chance: the symmetric model that climbs may start from
 SLACK = 1e-6  # nats by which odds may miss 0
-MAX_STEPS = 300
+SLSQP_STEPS = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,7 +285,7 @@ def _shares(expected: _ExpectedVotes, n_classes: int) -> LogModels:
     """The likeliest model of expected counts; where nothing is expected shares are equal."""
     votes_bkhl = expected.votes_bkf.reshape(*expected.votes_bkf.shape[:2], -1, n_classes)
     prior_bk, table_bkhl = (
-        np.divide(part, total, out=np.full(part.shape, 1 / n_classes), where=total > TINY)
+        np.divide(part, total, out=np.full(part.shape, 1 / n_classes), where=total > NEXT_TO_0)
         for part in (expected.items_bk, votes_bkhl)
         for total in (part.sum(axis=-1, keepdims=True),)
     )
@@ -301,7 +301,7 @@ class _Side(NamedTuple):
 
     def most(self) -> FloatArray:
         """How many items can be moved until something is used up."""
-        moved = self.move_bf > TINY
+        moved = self.move_bf > NEXT_TO_0
         ratio_bf = np.where(moved, self.votes_bf / np.where(moved, self.move_bf, 1), np.inf)
         return np.asarray(np.minimum(self.items_b, ratio_bf.min(axis=1)))
 
@@ -351,9 +351,9 @@ def _root(winner: _Side, rival: _Side, comparisons: Comparisons, n_classes: int)
     """
     low_b, high_b = -rival.most(), winner.most()
     width_b = high_b - low_b
-    left_b, right_b = np.full(len(width_b), -WIDEST), np.full(len(width_b), WIDEST)
-    start_b = np.log(np.maximum(-low_b, TINY)) - np.log(np.maximum(high_b, TINY))  # nothing moved
-    at_b = np.clip(start_b, -WIDEST / 2, WIDEST / 2)
+    left_b, right_b = np.full(len(width_b), -ROOT_RANGE), np.full(len(width_b), ROOT_RANGE)
+    start_b = np.log(np.maximum(-low_b, NEXT_TO_0)) - np.log(np.maximum(high_b, NEXT_TO_0))  # nothing moved
+    at_b = np.clip(start_b, -ROOT_RANGE / 2, ROOT_RANGE / 2)
     going = np.arange(len(width_b))
     for _ in range(ROOT_STEPS):
         at, width = at_b[going], width_b[going]
@@ -387,12 +387,12 @@ def _log_comparison(
     side: _Side, comparisons: Comparisons, more_b: FloatArray, n_classes: int
 ) -> tuple[FloatArray, FloatArray]:
     """log of P(class and comparison) after the class was given `more_b` items, and its slope, without the total."""
-    items_b = np.maximum(side.items_b + more_b, TINY)
+    items_b = np.maximum(side.items_b + more_b, NEXT_TO_0)
     votes_bf = np.maximum(side.votes_bf + more_b[:, None] * side.move_bf, 0)
     total_bh = votes_bf.reshape(len(votes_bf), -1, n_classes).sum(axis=2)
-    total_bf = np.repeat(np.maximum(total_bh, TINY), n_classes, axis=1)
+    total_bf = np.repeat(np.maximum(total_bh, NEXT_TO_0), n_classes, axis=1)
     moved_bh = side.move_bf.reshape(len(votes_bf), -1, n_classes).sum(axis=2)
-    votes_bf = np.maximum(votes_bf, TINY)
+    votes_bf = np.maximum(votes_bf, NEXT_TO_0)
     slope_bf = side.move_bf / votes_bf - np.repeat(moved_bh, n_classes, axis=1) / total_bf
     share_br, log_b = _ballot_shares(np.log(votes_bf) - np.log(total_bf), comparisons)
     slope_b = np.einsum("br,brf,bf->b", share_br, comparisons.ballot_qrf, slope_bf)
@@ -482,7 +482,7 @@ def _even(
     starts = joined([joined([one, others]) for one in _each(top)])  # for each data set 1 + N_RANDOM
     set_c, comparison_c, start_c = (axis.ravel() for axis in np.indices((n_sets, n_comparisons, 1 + N_RANDOM)))
     begin = starts.take(set_c * (1 + N_RANDOM) + start_c)
-    found, value_c = climb(table, items_bp[set_c], begin, comparisons.take(comparison_c), max_cycles=SHORT)
+    found, value_c = climb(table, items_bp[set_c], begin, comparisons.take(comparison_c), max_cycles=SHORT_CLIMB)
     ranked_bc = np.where(_is_null(found, comparisons), value_c, value_c - 1e9).reshape(n_sets, -1)
     kept = min(KEPT, ranked_bc.shape[1])
     pick_bc = np.argpartition(-ranked_bc, kept - 1, axis=1)[:, :kept]
@@ -512,7 +512,7 @@ def _by_shares(table: VoteTable, items_bp: FloatArray) -> LogModels:
 
 def _random_models(table: VoteTable) -> LogModels:
     """Models drawn once and for all: classes of any share, voters from random to nearly always right."""
-    rng, n_classes = np.random.default_rng(SEED), table.n_classes
+    rng, n_classes = np.random.default_rng(STARTS_SEED), table.n_classes
     prior_sk = rng.dirichlet(np.full(n_classes, 1.5), size=N_RANDOM)
     noise = rng.dirichlet(np.ones(n_classes), size=(N_RANDOM, n_classes, table.n_voters))
     skill_s = np.linspace(0.0, 0.9, N_RANDOM)[:, None, None, None]
@@ -560,7 +560,7 @@ def _climb_constrained(table: VoteTable, items_p: FloatArray, comparisons: Compa
         method="SLSQP",
         bounds=[(-FARTHEST, FARTHEST)] * len(start_logit),
         constraints=NonlinearConstraint(won, 0, np.inf, jac=won_slope),
-        options={"maxiter": MAX_STEPS, "ftol": 1e-11},
+        options={"maxiter": SLSQP_STEPS, "ftol": 1e-11},
     )
     return -float(found.fun) * total if won(found.x).min() >= -SLACK else -np.inf
 

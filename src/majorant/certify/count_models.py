@@ -26,9 +26,9 @@ from majorant.values import FloatArray
 
 Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... votes for class 0
 IntArray = NDArray[np.int64]
-MAX_STEPS = 60
+ASCENT_STEPS = 60
 FIRST_RADIUS, LAST_RADIUS, WIDEST_RADIUS = 1.0, 1e-7, 6.0
-GAIN = 1e-7  # nats: an ascent that promises less has arrived
+LEAST_PROMISE = 1e-7  # nats: an ascent that promises less has arrived
 FLATTEST = 1e-13  # of the largest curvature
 Value = Callable[[FloatArray, IntArray], FloatArray]  # points (P, U) of the problems at these places -> (P,)
 Slopes = Callable[[FloatArray, IntArray], tuple[FloatArray, FloatArray]]  # -> slope (P, U) and curvature (P, U, U)
@@ -37,10 +37,11 @@ AXIS = np.concatenate([-_TAIL[::-1], np.arange(-4, 4.25, 0.5), _TAIL])  # logit 
 _HALF = np.array([0.7, 1.5, 2.5, 4, 6, 9, 14, 25])
 DEPTH = np.concatenate([-_HALF[::-1], [0], _HALF])  # logit nu
 PEAKS = 4  # of the grid, from which to climb
-RARE = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class
+RARE_CLASS = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class
 GRID_ENTRIES = 1 << 22  # floats of grid times cells, or grid times data sets, held at once
 KEPT_ENTRIES = 1 << 20  # floats of grid times cells that are kept for the next data set
 BETA_PARAMETERS = 5
+MOST_BETA_CELLS = 1000  # beyond, a search among beta-binomials would take minutes
 LOGIT_BOUND, LEAST_CONCENTRATION, MOST_CONCENTRATION = 30.0, -4.0, 9.0  # the last two are logarithms
 
 
@@ -251,7 +252,7 @@ def ascend(
     point_pu = np.clip(start_pu, low_pu, high_pu)
     going = np.arange(len(point_pu))
     value_p, radius_p = value(point_pu, going), np.full(len(point_pu), FIRST_RADIUS)
-    for _ in range(MAX_STEPS):
+    for _ in range(ASCENT_STEPS):
         point, low, high = point_pu[going], low_pu[going], high_pu[going]
         slope, bend = slopes(point, going)
         fixed = ((slope <= 0) & (point <= low)) | ((slope >= 0) & (point >= high))
@@ -263,7 +264,7 @@ def ascend(
         won = going[better]
         point_pu[won], value_p[won] = tried[better], found[better]
         radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], WIDEST_RADIUS), radius_p[going] / 4)
-        going = going[(promise > GAIN) & (radius_p[going] > LAST_RADIUS)]
+        going = going[(promise > LEAST_PROMISE) & (radius_p[going] > LAST_RADIUS)]
         if not len(going):
             break
     return point_pu, value_p
@@ -382,11 +383,11 @@ def _impure(cells: HistogramCells, items_bc: FloatArray, one: Sides) -> FloatArr
     """The best model of one class with a few items of another, (B, 1, 3): peaks too narrow for the grid to see."""
     zeros_b, ones_b = items_bc @ cells.zeros_c, items_bc @ (cells.votes_c - cells.zeros_c)
     common_b = np.log(np.maximum(zeros_b, 1e-9)) - np.log(np.maximum(ones_b, 1e-9))
-    theta = np.empty((len(items_bc), len(AXIS), len(RARE), 3))
+    theta = np.empty((len(items_bc), len(AXIS), len(RARE_CLASS), 3))
     above = AXIS[:, None] > common_b[:, None, None]
     theta[..., 0] = np.where(above, AXIS[:, None], common_b[:, None, None])
     theta[..., 1] = np.where(above, common_b[:, None, None], AXIS[:, None])
-    theta[..., 2] = np.where(above, -RARE, RARE)
+    theta[..., 2] = np.where(above, -RARE_CLASS, RARE_CLASS)
     flat = theta.reshape(len(items_bc), -1, 3)
     within = one.sign_p * log_odds(flat, one.votes_p, one.zeros_p) >= 0
     value = np.where(within, log_likelihood(cells, items_bc[:, None], flat), -np.inf)

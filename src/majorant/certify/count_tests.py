@@ -23,6 +23,7 @@ from majorant.certify.certificate import INDEPENDENT_VOTES, AssumptionTest, Verd
 from majorant.certify.count_models import (
     BETA_PARAMETERS,
     EVERYWHERE,
+    MOST_BETA_CELLS,
     HistogramCells,
     Histograms,
     Sides,
@@ -50,20 +51,19 @@ GATE_LEVEL = 0.05  # of all tests of a claim together
 SMALL_COUNT = 5.0  # expected items below which the chi-square law is not trusted
 CLEAR_PASS = 0.3  # a chi-square p-value above this passes even so, unless most cells are empty
 SPARSE = 0.2  # share of cells that expect less than one item
-REPLICATES = 199
+FIT_REPLICATES = 199
 BINOMIAL_PARAMETERS = 3
 Refit = Callable[
     [FloatArray], FloatArray
 ]  # items (B, cells) -> log probability of each cell at the best fit (B, cells)
 SIZES_ALIKE = "numbers of votes alike"
 SIZES_LEVEL = 0.01
-ENOUGH = 50  # items of a number of votes, for the normal law of their means
+ENOUGH_ITEMS = 50  # items of a number of votes, for the normal law of their means
 CORRELATIONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)  # tried one after the other, until the verdict turns
 TYPICAL = 0.15  # by gold, votes of real crowds correlate by -.01 to .32 within a class: what a test should see
-MOST_CELLS = 1000  # beyond, the search would take minutes
 _LOGITS = np.array([-6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6.0])
 _PRIORS = np.array([-4, -2, -1, 0, 1, 2, 4.0])  # logits
-STARTS = 3  # of the grid and of the boundary each
+GRID_STARTS = 3  # of the grid and of the boundary each
 ENOUGH_POWER = 0.8  # with which a test must see what it is for, to have tested anything
 EXPECTED = 5.0  # items in a bin, for the chi-square law to hold
 
@@ -133,12 +133,12 @@ def fit_p_value(
     sparse = (expected_c < 1).mean() > SPARSE  # then the misfit is far below its degrees of freedom, and hides
     if expected_c.min() >= SMALL_COUNT or (p_value > CLEAR_PASS and not sparse):
         return p_value
-    drawn = np.empty((REPLICATES, len(items_c)))
+    drawn = np.empty((FIT_REPLICATES, len(items_c)))
     for h in np.unique(votes_c):
         at = votes_c == h
-        drawn[:, at] = rng.multinomial(int(items_c[at].sum()), cell_c[at] / cell_c[at].sum(), size=REPLICATES)
+        drawn[:, at] = rng.multinomial(int(items_c[at].sum()), cell_c[at] / cell_c[at].sum(), size=FIT_REPLICATES)
     again = misfit(drawn, votes_c, refit(drawn))
-    return float((1 + (again >= observed - 1e-9).sum()) / (1 + REPLICATES))
+    return float((1 + (again >= observed - 1e-9).sum()) / (1 + FIT_REPLICATES))
 
 
 def independence_gate(
@@ -181,7 +181,7 @@ def sizes_gate(histograms: Histograms) -> AssumptionTest | None:
     >>> sizes_gate({4: np.array([200, 50, 20, 50, 200]), 5: np.array([100, 60, 90, 90, 60, 100])}).passed
     False
     """
-    sizes = [h for h in main_sizes(histograms) if h >= 2 and histograms[h].sum() >= ENOUGH]
+    sizes = [h for h in main_sizes(histograms) if h >= 2 and histograms[h].sum() >= ENOUGH_ITEMS]
     if len(sizes) < 2:
         return None
     means, weights = zip(*(_mean_and_precision(h, histograms[h]) for h in sizes), strict=True)
@@ -230,7 +230,7 @@ def find_breakdown(
     >>> find_breakdown(histograms, [3], "supported", np.array([1.386, -1.386, 0.0]), .95, df=0)
     Breakdown(correlation=0.05, power=0.0, power_to_turn=0.0)
     """
-    if sum(histograms) > MOST_CELLS:
+    if sum(histograms) > MOST_BETA_CELLS:
         return None
     cells, items_c = flatten(histograms)
     start_5 = np.insert(np.clip(theta_3, -6, 6), 2, [0.0, 0.0])
@@ -274,10 +274,10 @@ def _suprema(
         one = rows.take(np.full(len(grid_g5), p))
         odds_g = beta_log_odds(grid_g5, rows.votes_p[p : p + 1], rows.zeros_p[p : p + 1])[:, 0]
         within_g = np.where(one.sign_p * odds_g >= 0, value_g, -np.inf)
-        chosen = [grid_g5[np.argsort(-within_g)[:STARTS]]]
+        chosen = [grid_g5[np.argsort(-within_g)[:GRID_STARTS]]]
         if rows.sign_p[p]:
             edge_g5 = edge(grid_g5[:: len(_PRIORS)], one.take(np.arange(0, len(grid_g5), len(_PRIORS))))
-            chosen.append(edge_g5[np.argsort(-beta_log_likelihood(cells, items_c, edge_g5))[:STARTS]])
+            chosen.append(edge_g5[np.argsort(-beta_log_likelihood(cells, items_c, edge_g5))[:GRID_STARTS]])
         begin.append(np.concatenate(chosen))
         which.append(np.full(len(begin[-1]), p))
     start, row = np.concatenate(begin), np.concatenate(which)

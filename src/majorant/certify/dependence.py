@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.certify.certificate import INDEPENDENT_WORKERS, AssumptionTest, Dependence, Pair
 from majorant.certify.design import WorkerSets, as_copies, worker_sets
 from majorant.errors import ConfigError
-from majorant.estimate.fit import Fit
+from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.theory.checks import safe_log
 from majorant.values import LEVEL, Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
@@ -25,21 +25,20 @@ from majorant.wording import MATRICES_FIT_ALL, NEVER_ERR, not_tested_since, work
 
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
 DRAWS = 20_000
-MOST_PAIRS = 200  # those with the most items in common
+MOST_TESTED_PAIRS = 200  # those with the most items in common
 MOST_PARAMETERS = 1_000  # of all confusion matrices: their information is inverted
 FEW_PAIRS = 21  # among more, a little that all have in common would drown
-COMMON_ITEMS = 30  # that a pair must share
+PAIR_ITEMS = 30  # that a pair must share
 SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
 REDUNDANT = 0.5  # correlation, or share of votes copied, from which a worker mostly repeats the other
 ENOUGH_GOLD = 50  # items, with two votes or more
 ROUGH = f"votes alone bound it from neither side; gold labels for {ENOUGH_GOLD} items would"
 CLEAR_LEAD = 7.0  # nats by which one pair's copying must explain the votes better than any other pair's
-MOST_WORK = 20_000  # vote patterns x ordered pairs
-MAX_ITER = 500
-TOLERANCE = 1e-5  # nats by which the likelihood must still rise
+COPYING_WORK = 20_000  # vote patterns x ordered pairs
+COPYING_STEPS = 500
+COPYING_TOLERANCE = 1e-5  # nats by which the likelihood must still rise
 SMOOTHING = 0.01  # imaginary votes in each cell
-NO_VOTE = -1
 Pairs = list[tuple[int, int]]
 CANCELLED = 1e-9  # of the squared errors: what rounding leaves of them where the errors on each item cancel out
 SYMMETRIC = 1e-6  # skewness, times standard errors, that changes nothing
@@ -76,7 +75,7 @@ def dependence(
     copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
     pairs = _pairs(label_ij, copies_i)
     if not pairs:
-        return _untested(f"no two workers share {COMMON_ITEMS} items")
+        return _untested(f"no two workers share {PAIR_ITEMS} items")
     model = WorkerModel(np.asarray(fit.prior), np.asarray(fit.confusion))
     evidence = _evidence(label_ij, worker_sets(votes, copies_i), copies_i, model, pairs, as_generator(rng))
     gate = _gate(evidence, level)
@@ -98,11 +97,11 @@ def dependence(
 
 
 def _pairs(label_ij: IntArray, copies_i: FloatArray) -> Pairs:
-    """The pairs of workers with enough items in common, at most MOST_PAIRS of them, the largest first."""
-    voted_ij = (label_ij != NO_VOTE).astype(float)
+    """The pairs of workers with enough items in common, at most MOST_TESTED_PAIRS of them, the largest first."""
+    voted_ij = (label_ij != NO_LABEL).astype(float)
     common_jj = (voted_ij * copies_i[:, None]).T @ voted_ij
-    enough = [(a, b) for a, b in combinations(range(len(common_jj)), 2) if common_jj[a, b] >= COMMON_ITEMS]
-    return sorted(enough, key=lambda pair: -common_jj[pair])[:MOST_PAIRS]
+    enough = [(a, b) for a, b in combinations(range(len(common_jj)), 2) if common_jj[a, b] >= PAIR_ITEMS]
+    return sorted(enough, key=lambda pair: -common_jj[pair])[:MOST_TESTED_PAIRS]
 
 
 def _evidence(
@@ -121,7 +120,7 @@ def _evidence(
         total = _expected_information(sets, model, pairs)
     else:
         item = rng.choice(len(copies_i), size=DRAWS, p=copies_i / copies_i.sum())
-        voted_rj = label_ij[item] != NO_VOTE
+        voted_rj = label_ij[item] != NO_LABEL
         both_rc = _side_by_side(scores(drawn_patterns(voted_rj, model, rng), model, pairs))
         total = copies_i.sum() / DRAWS * both_rc.T @ both_rc
     p = seen.own_rp.shape[1]
@@ -280,11 +279,11 @@ def find_copying(label_rj: IntArray, weight_r: FloatArray, n_classes: int) -> Co
     counted, two who always agree are taken for the truth, and nothing seems copied.
     """
     pairs = np.array(list(permutations(range(label_rj.shape[1]), 2)))
-    if len(pairs) * len(label_rj) > MOST_WORK or len(pairs) < 6:
+    if len(pairs) * len(label_rj) > COPYING_WORK or len(pairs) < 6:
         return None
     copier_m, source_m = pairs.T
     own_mr, other_mr = label_rj.T[copier_m], label_rj.T[source_m]
-    both_mr = ((own_mr != NO_VOTE) & (other_mr != NO_VOTE)).astype(float)
+    both_mr = ((own_mr != NO_LABEL) & (other_mr != NO_LABEL)).astype(float)
     said_rjl = (label_rj[:, :, None] == np.arange(n_classes)).astype(float)
     panel = _PatternPairs(said_rjl, weight_r, copier_m, both_mr, both_mr * (own_mr == other_mr))
     tables, height_m = _climb(panel)
@@ -301,10 +300,10 @@ def _climb(panel: _PatternPairs) -> tuple[_CopyingModels, FloatArray]:
     posterior_mrk = (others_mrl + SMOOTHING) / (others_mrl + SMOOTHING).sum(axis=2, keepdims=True)
     tables = _m_step(panel, posterior_mrk, 0.5 * panel.equal_mr[..., None] * np.ones(posterior_mrk.shape[2]))
     height_m = np.full(len(panel.copier_m), -np.inf)
-    for _ in range(MAX_ITER):
+    for _ in range(COPYING_STEPS):
         posterior_mrk, copied_mrk, log_total_mr = _e_step(panel, tables)
         before_m, height_m = height_m, log_total_mr @ panel.weight_r
-        if (height_m - before_m).max() < TOLERANCE:
+        if (height_m - before_m).max() < COPYING_TOLERANCE:
             break
         tables = _m_step(panel, posterior_mrk, copied_mrk)
     return tables, height_m
@@ -367,14 +366,14 @@ class PatternScores(NamedTuple):
 
 def label_matrix(votes: Votes) -> IntArray:
     """What each worker said on each item, (I, J), -1 for no vote; of several votes on an item the last."""
-    label_ij = np.full((len(votes.items), len(votes.workers)), NO_VOTE, dtype=np.int32)
+    label_ij = np.full((len(votes.items), len(votes.workers)), NO_LABEL, dtype=np.int32)
     label_ij[votes.item_n, votes.worker_n] = votes.label_n
     return label_ij
 
 
 def every_pattern(worker_h: IntArray, n_workers: int, n_classes: int) -> IntArray:
     """All ways in which these workers can label an item, (K ** H, J)."""
-    label_rj = np.full((n_classes ** len(worker_h), n_workers), NO_VOTE, dtype=np.int32)
+    label_rj = np.full((n_classes ** len(worker_h), n_workers), NO_LABEL, dtype=np.int32)
     label_rj[:, worker_h] = list(product(range(n_classes), repeat=len(worker_h)))
     return label_rj
 
@@ -384,7 +383,7 @@ def drawn_patterns(voted_rj: NDArray[np.bool_], model: WorkerModel, rng: np.rand
     class_r = rng.choice(len(model.prior_k), size=len(voted_rj), p=model.prior_k)
     threshold_rjl = np.cumsum(model.confusion_jkl, axis=2)[:, class_r, :-1].transpose(1, 0, 2)
     label_rj = (rng.random(voted_rj.shape)[:, :, None] > threshold_rjl).sum(axis=2)
-    return np.where(voted_rj, label_rj, NO_VOTE)
+    return np.where(voted_rj, label_rj, NO_LABEL)
 
 
 def scores(label_rj: IntArray, model: WorkerModel, pairs: Pairs) -> PatternScores:
@@ -397,7 +396,7 @@ def scores(label_rj: IntArray, model: WorkerModel, pairs: Pairs) -> PatternScore
     posterior_rk, probability_r = _posterior(label_rj, model)
     pair_rq = np.zeros((len(label_rj), len(pairs)))
     for q, (a, b) in enumerate(pairs):
-        both = np.flatnonzero((label_rj[:, a] != NO_VOTE) & (label_rj[:, b] != NO_VOTE))
+        both = np.flatnonzero((label_rj[:, a] != NO_LABEL) & (label_rj[:, b] != NO_LABEL))
         excess_lmk = _excess_agreement(model.confusion_jkl[a], model.confusion_jkl[b])
         excess_rk = excess_lmk[label_rj[both, a], label_rj[both, b]]
         pair_rq[both, q] = np.einsum("rk,rk->r", posterior_rk[both], excess_rk)
@@ -408,7 +407,7 @@ def _posterior(label_rj: IntArray, model: WorkerModel) -> tuple[FloatArray, Floa
     """P(class | pattern), (R, K), and P(pattern) among all patterns of the same workers."""
     score_rk = np.tile(safe_log(model.prior_k), (len(label_rj), 1))
     for label_r, confusion_kl in zip(label_rj.T, model.confusion_jkl, strict=True):
-        voted = np.flatnonzero(label_r != NO_VOTE)
+        voted = np.flatnonzero(label_r != NO_LABEL)
         score_rk[voted] += safe_log(confusion_kl).T[label_r[voted]]
     joint_rk = np.exp(score_rk)
     best_r = score_rk.max(axis=1, keepdims=True)
@@ -433,7 +432,7 @@ def _own_scores(label_rj: IntArray, posterior_rk: FloatArray, model: WorkerModel
     for label_r, confusion_kl in zip(label_rj.T, model.confusion_jkl, strict=True):
         said_rl = np.eye(len(confusion_kl))[label_r]
         residual_rkl = said_rl[:, None, :-1] - confusion_kl[None, :, :-1]
-        residual_rkl *= (posterior_rk * (label_r != NO_VOTE)[:, None])[:, :, None]
+        residual_rkl *= (posterior_rk * (label_r != NO_LABEL)[:, None])[:, :, None]
         columns.append(residual_rkl.reshape(len(label_r), -1))
     return np.concatenate(columns, axis=1)
 
@@ -463,7 +462,7 @@ def gold_items(label_ij: IntArray, gold_i: IntArray | None, copies_i: FloatArray
     """The items from which dependence can be told by gold; None where they are too few."""
     if gold_i is None:
         return None
-    known = np.flatnonzero((gold_i >= 0) & ((label_ij != NO_VOTE).sum(axis=1) >= 2))
+    known = np.flatnonzero((gold_i >= 0) & ((label_ij != NO_LABEL).sum(axis=1) >= 2))
     found = GoldItems(label_ij[known], gold_i[known], copies_i[known], n_classes)
     return found if found.n_items >= ENOUGH_GOLD else None
 
@@ -498,7 +497,7 @@ class AgreementMoments(NamedTuple):
 
 def agreement_moments(gold: GoldItems, a: int, b: int) -> AgreementMoments:
     """Exact, given how often each of the two said each label in each class."""
-    both = (gold.label_gj[:, a] != NO_VOTE) & (gold.label_gj[:, b] != NO_VOTE)
+    both = (gold.label_gj[:, a] != NO_LABEL) & (gold.label_gj[:, b] != NO_LABEL)
     excess = variance = third = 0.0
     spread, half_step = np.zeros(2), 1.0
     for k in range(gold.n_classes):
@@ -554,7 +553,7 @@ def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
     apart, together = squares.all_s
     if together <= CANCELLED * apart:
         return Estimate(None, reason="on the gold items no errors add up")
-    n_votes = float(gold.copies_g @ (gold.label_gj != NO_VOTE).sum(axis=1) / gold.n_items)
+    n_votes = float(gold.copies_g @ (gold.label_gj != NO_LABEL).sum(axis=1) / gold.n_items)
     effects = (
         together / apart,
         _effect_bound(gold, squares, np.array([n_votes, n_votes**2]), (1 + level) / 2),
@@ -596,7 +595,7 @@ def squared_errors(gold: GoldItems) -> Squares:
 
 
 def _squares_of_class(label_gj: IntArray, copies_g: FloatArray, n_classes: int) -> Squares:
-    voted_gj = (label_gj != NO_VOTE).astype(float)
+    voted_gj = (label_gj != NO_LABEL).astype(float)
     said_gjl = (label_gj[:, :, None] == np.arange(n_classes)).astype(float)
     items_j = copies_g @ voted_gj
     mean_jl = np.tensordot(copies_g, said_gjl, 1) / np.maximum(items_j, 1)[:, None]

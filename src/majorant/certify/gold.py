@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.certificate import GOLD_ALONE, Claim, Verdict
+from majorant.certify.certificate import GOLD_ALONE, RARE_SHARE, Claim, Verdict
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.items import take_items
@@ -25,7 +25,6 @@ from majorant.wording import gold_count, gold_sentence, no_gold, ties_cost
 
 POWER = 0.8  # with which the planned gold decides
 MOST_GOLD = 1_000_000  # beyond this the answer is: no
-LEAST_SHARE = 0.01  # a number of votes that fewer items hold does not enter the verdict on a data set
 GOLD_NUMBERS = ("accuracy", "over_majority", "loss")
 
 
@@ -111,10 +110,10 @@ def _by_votes(
 
 
 def _counted(cells: GoldCells) -> NDArray[np.bool_]:
-    """Cells of a number of votes that at least LEAST_SHARE of the items hold, or of the commonest ones."""
+    """Cells of a number of votes that at least RARE_SHARE of the items hold, or of the commonest ones."""
     _, size_c = np.unique(cells.votes_c, return_inverse=True)
     share_s = np.bincount(size_c, weights=cells.share_c)
-    return np.asarray(share_s[size_c] >= min(LEAST_SHARE, share_s.max()))
+    return np.asarray(share_s[size_c] >= min(RARE_SHARE, share_s.max()))
 
 
 def _margin(cells: GoldCells, alpha: float) -> float | None:
@@ -184,7 +183,7 @@ def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: 
 
 
 def model_gold(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int, alpha: float) -> int | None:
-    """Gold items that would decide at this model; the rarest counts, LEAST_SHARE of the items together, left open."""
+    """Gold items that would decide at this model; the rarest counts, RARE_SHARE of the items together, left open."""
     try:
         patterns = shared_patterns(prior_k, confusion_kl, n_votes)
     except ConfigError:  # too many vote patterns
@@ -194,7 +193,7 @@ def model_gold(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int, alph
     joint_kb = prior_k[:, None] * np.exp(patterns.log_given_kb[:, untied_b])
     share_b = joint_kb.sum(axis=0)
     order_b = np.argsort(share_b)
-    common_b = order_b[np.cumsum(share_b[order_b]) > LEAST_SHARE]
+    common_b = order_b[np.cumsum(share_b[order_b]) > RARE_SHARE]
     right_b = joint_kb[top_kb.argmax(axis=0), np.arange(len(share_b))][common_b]
     either_b = right_b + np.where(top_kb, 0, joint_kb).max(axis=0)[common_b]
     return gold_needed(right_b / either_b, either_b, len(prior_k), alpha)

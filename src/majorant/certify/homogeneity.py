@@ -8,18 +8,18 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.certify.certificate import ALIKE, AssumptionTest
+from majorant.certify.certificate import AssumptionTest
 from majorant.items import draw_items, take_items
 from majorant.tally import counts
 from majorant.values import LEVEL, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
-from majorant.wording import ALL_VOTED_ALIKE, workers_alike
+from majorant.wording import ALIKE_TEST, ALL_VOTED_ALIKE, workers_alike
 
 N_PERMUTATIONS = 499
-FEW_PERMUTATIONS, MANY_VOTES = 199, 30_000  # of so many votes: whatever the number, the test is exact
-ENOUGH = 25  # permutations at least as extreme: the test stops (Besag & Clifford 1991)
-MOST_VOTES = 100_000  # beyond, items are drawn at random: a valid test of fewer items
-MOST_LISTED = 6  # votes on an item, up to which one of all their orders is drawn at once,
+FEW_PERMUTATIONS, MANY_SHUFFLED = 199, 30_000  # of so many votes: whatever the number, the test is exact
+ENOUGH_EXTREME = 25  # permutations at least as extreme: the test stops (Besag & Clifford 1991)
+MOST_SHUFFLED = 100_000  # beyond, items are drawn at random: a valid test of fewer items
+LISTED_ORDERS = 6  # votes on an item, up to which one of all their orders is drawn at once,
 MOST_STEPS = 1_000  # and up to which all items are shuffled together, step by step
 
 
@@ -47,28 +47,28 @@ def workers_differ(
     generator = as_generator(rng)
     split = _split_items(votes, generator)
     if not split.n_votes:
-        return AssumptionTest(name=ALIKE, passed=None, p_value=None, text=ALL_VOTED_ALIKE)
+        return AssumptionTest(name=ALIKE_TEST, passed=None, p_value=None, text=ALL_VOTED_ALIKE)
     if n_permutations is None:
-        n_permutations = N_PERMUTATIONS if split.n_votes <= MANY_VOTES else FEW_PERMUTATIONS
+        n_permutations = N_PERMUTATIONS if split.n_votes <= MANY_SHUFFLED else FEW_PERMUTATIONS
     feature_fn = _centred_features(split)
     scale_fj = _scale(split, feature_fn)
     seen = _spread(feature_fn, split.worker_n, scale_fj)
     places = _places(split)
     extreme = tried = 0
     worker_n = split.worker_n.astype(np.intp)
-    while tried < n_permutations and extreme < ENOUGH:
+    while tried < n_permutations and extreme < ENOUGH_EXTREME:
         shuffled_n = worker_n[_shuffled(places, generator)]
         extreme += _spread(feature_fn, shuffled_n, scale_fj) >= seen * (1 - 1e-12)
         tried += 1
-    p_value = extreme / tried if extreme >= ENOUGH else (extreme + 1) / (tried + 1)
+    p_value = extreme / tried if extreme >= ENOUGH_EXTREME else (extreme + 1) / (tried + 1)
     text = workers_alike(p_value, passed=p_value > 1 - level)
-    return AssumptionTest(name=ALIKE, passed=p_value > 1 - level, p_value=p_value, text=text)
+    return AssumptionTest(name=ALIKE_TEST, passed=p_value > 1 - level, p_value=p_value, text=text)
 
 
 def _split_items(votes: Votes, rng: np.random.Generator) -> Votes:
-    """The items with different votes, which alone say something; at most MOST_VOTES votes, drawn by items."""
+    """The items with different votes, which alone say something; at most MOST_SHUFFLED votes, drawn by items."""
     item = np.flatnonzero((counts(votes) > 0).sum(axis=1) > 1)
-    return take_items(votes, draw_items(votes, item, MOST_VOTES, rng=rng))
+    return take_items(votes, draw_items(votes, item, MOST_SHUFFLED, rng=rng))
 
 
 def _places(votes: Votes) -> list[NDArray[np.int64]]:
@@ -84,7 +84,7 @@ def _shuffled(places: list[NDArray[np.int64]], rng: np.random.Generator) -> NDAr
     order_n = np.empty(sum(place_ih.size for place_ih in places), dtype=np.int64)
     for place_ih in places:
         n_items, n_votes = place_ih.shape
-        if n_votes <= MOST_LISTED:
+        if n_votes <= LISTED_ORDERS:
             order_oh = _orders(n_votes)
             mixed_ih = order_oh[rng.integers(len(order_oh), size=n_items, dtype=np.int32)]
             mixed_ih += place_ih[:, :1]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, gammaincinv
 
-from majorant.certify.certificate import Verdict
+from majorant.certify.certificate import RARE_SHARE, Verdict
 from majorant.certify.count_models import (
     EVERYWHERE,
     HistogramCells,
@@ -31,9 +31,8 @@ from majorant.certify.likelihood_region import binomial_loss, binomial_region, c
 from majorant.certify.tailored_inversion import Proof, is_proved, prove
 from majorant.values import Estimate, FloatArray
 
-MAIN_SHARE = 0.01  # of the items: a number of votes held by fewer has no say in the verdict on the data set
 MOST_ITEMS = 1e9  # beyond this the answer to how many items would decide is: no number in reach
-MOST_CELLS = 30  # of all histograms together, for tailored linear inversion
+INVERSION_CELLS = 30  # of all histograms together, for tailored linear inversion
 SPLITS_SHARE = 0.05  # of the error, for what split e-values prove of the items beside tailored linear inversion
 SPLITS = 10
 TRAIN_SHARE = 0.25
@@ -59,9 +58,9 @@ class Finding:
 
 
 def main_sizes(histograms: Histograms) -> list[int]:
-    """The numbers of votes that at least MAIN_SHARE of the items hold."""
+    """The numbers of votes that at least RARE_SHARE of the items hold."""
     total = sum(items_k.sum() for items_k in histograms.values())
-    return [h for h, items_k in histograms.items() if items_k.sum() >= MAIN_SHARE * total]
+    return [h for h, items_k in histograms.items() if items_k.sum() >= RARE_SHARE * total]
 
 
 def find_independent(histograms: Histograms, level: float, rng: np.random.Generator) -> tuple[Finding, FloatArray]:
@@ -227,7 +226,7 @@ def find_proved(
 ) -> Proved:
     """What is proved at this level; `held`, `evidence` and `cut_up` are of the histograms, one data set."""
     theta_3, error = evidence.theta_b3[0], 1 - level
-    if sum(len(items_k) for items_k in histograms.values()) > MOST_CELLS:
+    if sum(len(items_k) for items_k in histograms.values()) > INVERSION_CELLS:
         return by_splits(histograms, held, evidence, cut_up, sizes, level)
     if len(sizes) == 1:
         proof = prove(histograms, sizes[0], theta_3, error, evidence.nearest_bp3[0])

@@ -18,17 +18,17 @@ from majorant.certify.count_models import HistogramCells, class_logs, log_likeli
 from majorant.values import Estimate, FloatArray
 
 BoolArray = NDArray[np.bool_]
-DIRECTIONS, ROUNDS = 120, 12
-HALVINGS = 18
+RAYS, ROUNDS = 120, 12
+RAY_HALVINGS = 18
 TOWARDS = 0.8  # of the way to the best point: rays from just inside the edge see the edge around it
-NEGLIGIBLE = 0.05  # nats
-ENOUGH, SMALLEST_LOSS = 1e-4, 1e-10  # a round that gains less, relatively and absolutely, is the last
-LONGEST = 25.0  # logits: where the data leave a direction open, the search ends here
+NEGLIGIBLE_NATS = 0.05  # nats
+LAST_GAIN, SMALLEST_LOSS = 1e-4, 1e-10  # a round that gains less, relatively and absolutely, is the last
+LONGEST_RAY = 25.0  # logits: where the data leave a direction open, the search ends here
 STOPS = np.array([0.25, 0.5, 0.75, 1.0])  # along each ray from the best model to the edge of the region
-ANGLES, OUTLINE_HALVINGS, NARROWINGS = 96, 12, 18
+OUTLINE_ANGLES, OUTLINE_HALVINGS, NARROWINGS = 96, 12, 18
 EDGE = 1e-9  # how close to 0 and 1 probabilities may come
 GOLDEN = (np.sqrt(5) - 1) / 2
-WIDEST = 8.0  # logits that the third number is searched to either side of its estimate
+THIRD_RANGE = 8.0  # logits that the third number is searched to either side of its estimate
 Model = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # x, y, logit of the third -> (..., 3) shares
 
 
@@ -154,11 +154,11 @@ def loss_interval(
 
 def _tame(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
     """A model about as good with logits as near to 0 as may be: rays from the ends of the scale see little."""
-    floor = float(region.value(theta_u)) - NEGLIGIBLE
+    floor = float(region.value(theta_u)) - NEGLIGIBLE_NATS
     tame_u = theta_u.copy()
     for u in range(len(theta_u)):
         low, high = 0.0, 1.0
-        for _ in range(HALVINGS // 2):
+        for _ in range(RAY_HALVINGS // 2):
             tame_u[u] = theta_u[u] * (low + high) / 2
             good = tame_u[0] >= tame_u[1] and region.value(tame_u) >= floor
             low, high = (low, (low + high) / 2) if good else ((low + high) / 2, high)
@@ -167,21 +167,21 @@ def _tame(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
 
 
 def _axes(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
-    """Columns: the directions of the likelihood's curvature, each as long as one standard error or LONGEST."""
+    """Columns: the directions of the likelihood's curvature, each as long as one standard error or LONGEST_RAY."""
     size, direction = np.linalg.eigh(region.curvature(theta_u))
-    return np.asarray(direction / np.sqrt(np.maximum(np.abs(size), 1 / LONGEST**2)))
+    return np.asarray(direction / np.sqrt(np.maximum(np.abs(size), 1 / LONGEST_RAY**2)))
 
 
 def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[FloatArray], FloatArray]) -> float:
     """The largest height found on rays within the region, each round's rays starting near the best point so far."""
     best, start_u = float(height(centre_u)), centre_u
     for _ in range(ROUNDS):
-        step_du = _sphere(DIRECTIONS, len(centre_u)) @ _axes(region, start_u).T
+        step_du = _sphere(RAYS, len(centre_u)) @ _axes(region, start_u).T
         reach_d = _reach(region, start_u, step_du)
         theta = (start_u + STOPS[:, None, None] * reach_d[:, None] * step_du).reshape(-1, len(centre_u))
         found = np.where(region.allows(theta), height(theta), -np.inf)
         gained, best = float(found.max()) - best, max(best, float(found.max()))
-        if gained <= ENOUGH * abs(best) + SMALLEST_LOSS:
+        if gained <= LAST_GAIN * abs(best) + SMALLEST_LOSS:
             break
         start_u = start_u + TOWARDS * (theta[found.argmax()] - start_u)
     return best
@@ -190,8 +190,8 @@ def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[
 def _reach(region: ConfidenceRegion, start_u: FloatArray, step_du: FloatArray) -> FloatArray:
     """How far along each step the region goes, by bisection."""
     low_d = np.zeros(len(step_du))
-    high_d = LONGEST / np.abs(step_du).max(axis=1)
-    for _ in range(HALVINGS):
+    high_d = LONGEST_RAY / np.abs(step_du).max(axis=1)
+    for _ in range(RAY_HALVINGS):
         middle_d = (low_d + high_d) / 2
         inside_d = region.allows(start_u + middle_d[:, None] * step_du)
         low_d, high_d = np.where(inside_d, middle_d, low_d), np.where(inside_d, high_d, middle_d)
@@ -233,7 +233,7 @@ def outline(
     axes = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]], dtype=float)
     size = _ray_ends(cells, items_c, model, best, axes, floor)
     scale = np.maximum([size[:2].max(), size[2:].max()], EDGE)
-    angle_d = np.linspace(0, 2 * np.pi, ANGLES, endpoint=False)
+    angle_d = np.linspace(0, 2 * np.pi, OUTLINE_ANGLES, endpoint=False)
     step_d2 = np.stack([np.cos(angle_d), np.sin(angle_d)], axis=1) * scale
     reach_d = _ray_ends(cells, items_c, model, best, step_d2, floor)
     edge_d2 = np.array(best[:2]) + reach_d[:, None] * step_d2
@@ -273,7 +273,7 @@ def _profile(
         theta = np.stack([logit(a), logit(1 - b), logit(nu)], axis=-1)
         return np.where(allowed, log_likelihood(cells, items_c, theta), -np.inf)
 
-    left_d, right_d = np.full(len(x_d), third - WIDEST), np.full(len(x_d), third + WIDEST)
+    left_d, right_d = np.full(len(x_d), third - THIRD_RANGE), np.full(len(x_d), third + THIRD_RANGE)
     inner_d, outer_d = right_d - GOLDEN * (right_d - left_d), left_d + GOLDEN * (right_d - left_d)
     at_inner_d, at_outer_d = value(inner_d), value(outer_d)
     best_d = np.maximum.reduce([value(np.full(len(x_d), third)), at_inner_d, at_outer_d])

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from majorant.certify.gold import LEAST_SHARE
+from majorant.certify.certificate import RARE_SHARE
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.items import take_items
@@ -79,7 +79,7 @@ def plug_in(votes: Votes, refit: Refit, *, share: float = 1.0, rng: int | np.ran
     prior_k, confusion_kl = shared_model(sample, fit)
     size_s, items_s = np.unique(votes.votes_i[votes.votes_i > 0], return_counts=True)
     share_s = items_s / items_s.sum()
-    used = np.flatnonzero(share_s >= min(LEAST_SHARE, share_s.max()))
+    used = np.flatnonzero(share_s >= min(RARE_SHARE, share_s.max()))
     return PlugIn(
         method=fit.method,
         share=share,

@@ -41,14 +41,16 @@ FEWEST = float(np.exp(-29.9))  # share of class 0 that is next to none
 NARROWEST = 1e-4
 MOST_BOXES = 20_000
 NU_SCALE = 16.0  # a share of class 0 is worth this many logits when a box is to be cut
-MOST_WORK = 1_600_000  # boxes, each counted by its cells; after so much nothing is certified: this can only refuse
+MOST_BOX_WORK = 1_600_000  # boxes, each counted by its cells; after so much nothing is certified: this can only refuse
 CELLS_OF_A_BOX = 16  # what a box costs besides its cells
 BATCH_WORK = 1 << 17
 FIRST_SIDE = 4.0
 HOPELESS = 3.0  # standard deviations: with a margin statistic so far out, no neighbour of the suspect will stand
-ANGLES = np.arange(8) * np.pi / 4
-RING = np.concatenate([size * np.stack([np.cos(ANGLES), np.sin(ANGLES)]) for size in (1.5, 3.0)], axis=1)  # in errors
-LARGE = 8.0  # standard errors across, roughly: a box too large for its derivatives to place it well
+RING_TURNS = np.arange(8) * np.pi / 4
+RING = np.concatenate(
+    [size * np.stack([np.cos(RING_TURNS), np.sin(RING_TURNS)]) for size in (1.5, 3.0)], axis=1
+)  # in errors
+LARGE_BOX = 8.0  # standard errors across, roughly: a box too large for its derivatives to place it well
 MANY = 64  # open boxes that make a search for a model that stands worth its price
 WIDE = 4.5  # slope of a box too large for its derivatives to tell anything
 DEPTH_SCALE = np.array([1.0, 1.0, 0.15])  # how much less depth moves a large box than logits do
@@ -139,7 +141,7 @@ class Inversion:
     why: str
 
 
-def invert(null: Null, error: float, most_work: int = MOST_WORK) -> Inversion:
+def invert(null: Null, error: float, most_work: int = MOST_BOX_WORK) -> Inversion:
     """Reject all of the side at this error, or say why not; after so much work, give up."""
     levels = Levels.of(null, error)
     if not far_excluded(null, levels.cut):
@@ -217,7 +219,7 @@ def undecided_boxes(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[Fl
 def _out_of_reach(null: Null, levels: Levels, box_bie: FloatArray) -> Flags:
     """Which boxes, of those that are large, the hull of their models keeps too far from the histograms."""
     root = np.sqrt([null.items_c @ null.cells.votes_c] * 2 + [null.n_items])
-    large = np.flatnonzero((box_bie[..., 1] - box_bie[..., 0]) @ root > LARGE)
+    large = np.flatnonzero((box_bie[..., 1] - box_bie[..., 0]) @ root > LARGE_BOX)
     out_b, some_bie = np.zeros(len(box_bie), dtype=bool), box_bie[large]
     if len(large):
         floor_b = hull_divergence(null, within(null, some_bie)) - beyond_face(null, some_bie)
@@ -353,12 +355,12 @@ def _first(histograms: Histograms, n_votes: int, error: float, nearest_3: FloatA
     For the others only a share of items is at stake, so less work is spent.
     """
     narrowest = n_votes // 2 + 1
-    theta, work = [nearest_3], MOST_WORK
+    theta, work = [nearest_3], MOST_BOX_WORK
     for majority in range(narrowest, n_votes + 1):
         null = null_side(histograms, n_votes, narrowest, majority - narrowest)
         if majority == narrowest + 1:
             theta += _suspects(histograms, n_votes, range(majority, n_votes + 1))
-            work = MOST_WORK // SHARE_OF_WORK
+            work = MOST_BOX_WORK // SHARE_OF_WORK
         if some_stands(null, error, theta[majority - narrowest]):
             continue
         if invert(null, error, work).rejected:

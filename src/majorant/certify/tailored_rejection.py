@@ -31,13 +31,13 @@ from majorant.values import FloatArray
 
 WEIGHT_STEPS = 4  # weights are rounded to this part of their standard deviation
 PITCH = 6.7  # side of a square of models that share their weights, times the root of the number of votes
-DIRECTIONS = np.array([(1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5), (0.5**0.5, -(0.5**0.5))])  # of nuisance
+NUISANCE_DIRECTIONS = np.array([(1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5), (0.5**0.5, -(0.5**0.5))])  # of nuisance
 WIDEST = 16.0  # logits up to this size are searched; models beyond share the weights of the models there
 HEAVIEST = 40.0  # standard deviations: a weight is cut to this
 WIDER = ((4.0, 4.0), (8.0, 16.0))  # from this size of a logit on, squares are so many times as wide
 TANGENT_STEPS = 8
 STRIDE = 1.7  # exponent of a step: longer than that of expectation-maximisation, which is slow
-ROUNDING = 1e-9  # per item: far above what 64-bit arithmetic loses
+SUM_ROUNDING = 1e-9  # per item: far above what 64-bit arithmetic loses
 MOST_GAIN = 1e50  # keeps powers finite
 ABOVE, BELOW = 7.0, 8.0  # standard deviations of W that the run holds above the target, and the cycle below it
 FAINT = -40.0  # log of a characteristic function too small to count
@@ -234,7 +234,7 @@ def tailored_weights(null: Null, point_si: FloatArray) -> Weights:
     group_cg = null.group_cg
     mean_sc = ((here.cell_bc * margin_sc) @ group_cg) @ group_cg.T
     spread_s = np.sqrt((null.total_c * here.cell_bc * (margin_sc - mean_sc) ** 2).sum(axis=1))
-    nuisance_sjc = np.einsum("jd,dsc->sjc", DIRECTIONS, np.stack(basis[:2]))
+    nuisance_sjc = np.einsum("jd,dsc->sjc", NUISANCE_DIRECTIONS, np.stack(basis[:2]))
     return Weights(margin_sc, np.maximum(spread_s, 1.0), nuisance_sjc)
 
 
@@ -249,7 +249,7 @@ def hull_divergence(null: Null, box_bie: FloatArray) -> FloatArray:
         most_b2 = _largest(null, pull_bc, chance_bie)
         largest_b = (most_b2[:, :1] * nu_be + most_b2[:, 1:] * (1 - nu_be)).max(axis=1)
         log_cell_b = np.log(np.maximum(cell_bc[:, held], 1e-300)) @ null.items_c[held]
-        return np.asarray(null.saturated - log_cell_b - null.n_items * (np.log(largest_b) + ROUNDING))
+        return np.asarray(null.saturated - log_cell_b - null.n_items * (np.log(largest_b) + SUM_ROUNDING))
 
 
 def _nearest(null: Null, chance_bie: FloatArray, nu_be: FloatArray, share_c: FloatArray) -> FloatArray:
@@ -451,7 +451,7 @@ def divergence_floor(null: Null, here: Local, near: Reach, half_bi: FloatArray) 
     twist_b = (near.twist_bc + 3 * near.slope_bc * near.bend_bc + 2 * near.slope_bc**3) @ items_c
     third_b = least_on_cube(slope_bi, bend_bij) - twist_b / 6
     second_b = -np.abs(slope_bi).sum(axis=1) - near.bend_bc @ items_c / 2
-    return np.asarray(centre_b + np.maximum(second_b, third_b) - ROUNDING * null.n_items)
+    return np.asarray(centre_b + np.maximum(second_b, third_b) - SUM_ROUNDING * null.n_items)
 
 
 def least_on_cube(slope_bi: FloatArray, bend_bij: FloatArray) -> FloatArray:
@@ -512,7 +512,7 @@ def log_chernoff(
         bend_b / 2 + (most_bc * near.twist_bc).sum(axis=1) / 6, (most_bc * near.bend_bc).sum(axis=1) / 2
     )
     centre_b = np.log(mean_bg) @ (null.items_c @ null.group_cg) - tilt_b * target_b
-    return np.asarray(centre_b + slope_b + rest_b + ROUNDING * null.n_items)
+    return np.asarray(centre_b + slope_b + rest_b + SUM_ROUNDING * null.n_items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,7 +528,7 @@ class Levels:
         """For the numbers of votes in the histograms."""
         sizes = [int(h) for h in np.unique(null.cells.votes_c)]
         fit, nuisance = FIT_SHARE * error, NUISANCE_SHARE * error
-        return cls(divergence_cut(sizes, fit), nuisance / (2 * len(DIRECTIONS)), error - fit - nuisance)
+        return cls(divergence_cut(sizes, fit), nuisance / (2 * len(NUISANCE_DIRECTIONS)), error - fit - nuisance)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -571,7 +571,7 @@ def rejected(null: Null, boxes: Boxes, levels: Levels) -> Flags:
     square_si, which_b = squares_of(null, boxes.here.point_bi)
     weights = tailored_weights(null, square_si)
     done = _by_chernoff(null, boxes, weights.margin_sc[which_b], levels.margin)
-    for j in range(len(DIRECTIONS)):
+    for j in range(len(NUISANCE_DIRECTIONS)):
         left = np.flatnonzero(~done)
         weight_bc = weights.nuisance_sjc[which_b[left], j]
         sign_b = np.sign(_standardised(null, boxes.here.cell_bc[left], weight_bc))  # the side on which it is far out

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.certify.bootstrap import RARE_SHARE
-from majorant.certify.certificate import Claim, Verdict
+from majorant.certify.certificate import RARE_SHARE, Claim, Verdict
 from majorant.certify.constrained_likelihood import (
     Comparisons,
     LogModels,
@@ -38,16 +37,16 @@ from majorant.values import FloatArray
 from majorant.votes import Votes
 from majorant.wording import SEARCH_FOUND, anonymous_by_bootstrap, named_refuted
 
-PSEUDO = 0.5  # votes of each label and items of each class that training adds: no test item is ruled out
+ADDED = 0.5  # votes of each label and items of each class that training adds: no test item is ruled out
 SIMPLER = (0.0, 0.5, 1.0)  # shares of the way to the simpler model
 TOWARDS_SAFE = (0.0, 0.5, 1.0)
-MOST_CLASSES = 4
+SEARCHED_CLASSES = 4
 MOST_WAYS = 5_000  # in which votes can fall, before those that do not count are left out
-MOST_WORK = 4_500  # comparisons times distinct patterns (or labels of all voters): about a second
+MOST_COMPARED = 4_500  # comparisons times distinct patterns (or labels of all voters): about a second
 MOST_SUMMED = (
     25_000  # comparisons times ballots in each times labels of all voters, where ballots are summed: 3 seconds
 )
-MOST_CELLS = 75  # of the confusion matrices of all voters: beyond, climbs are long however few the comparisons
+MOST_MATRIX_CELLS = 75  # of the confusion matrices of all voters: beyond, climbs are long however few the comparisons
 REFUTING = 50.0  # times 1/alpha, 1,000 at 95 %: an e-value against so large refutes what the bootstrap leaves open
 LARGEST_LOG = 700.0  # whose exponential is a number
 
@@ -72,14 +71,14 @@ def _simple(models: LogModels, table: VoteTable) -> FloatArray:
 
 
 def _smoothed(models: LogModels, table: VoteTable, items_bp: FloatArray) -> LogModels:
-    """The models with PSEUDO more votes in every cell of every voter's matrix, and as many items in each class."""
+    """The models with ADDED more votes in every cell of every voter's matrix, and as many items in each class."""
     n_classes = table.n_classes
     votes_ph = table.votes_pf.reshape(len(table.votes_pf), -1, n_classes).sum(axis=2)
     prior_bk = np.exp(models.log_prior_bk)
     weight_bkh = prior_bk[:, :, None] * (items_bp @ votes_ph)[:, None, :]
     table_bkhl = np.exp(models.log_table_bkf).reshape(*weight_bkh.shape, n_classes)
-    table_bkhl = (table_bkhl * weight_bkh[..., None] + PSEUDO) / (weight_bkh[..., None] + PSEUDO * n_classes)
-    items_bk = prior_bk * items_bp.sum(axis=1, keepdims=True) + PSEUDO
+    table_bkhl = (table_bkhl * weight_bkh[..., None] + ADDED) / (weight_bkh[..., None] + ADDED * n_classes)
+    items_bk = prior_bk * items_bp.sum(axis=1, keepdims=True) + ADDED
     log_prior_bk = np.log(items_bk / items_bk.sum(axis=1, keepdims=True))
     return LogModels(log_prior_bk, np.log(table_bkhl).reshape(models.log_table_bkf.shape))
 
@@ -163,7 +162,7 @@ def _refuted(claim: Claim, level: float) -> Claim:
 
 
 def _weight(claim: Claim, votes: Votes, copies_i: FloatArray, rng: np.random.Generator) -> Weight | None:
-    if len(votes.labels) > MOST_CLASSES:
+    if len(votes.labels) > SEARCHED_CLASSES:
         return None
     comparisons = _comparisons(claim, votes, copies_i)
     if comparisons is None or (claim.by_worker and not _linked(votes)):
@@ -188,7 +187,7 @@ def _is_quick(table: VoteTable, comparisons: Comparisons) -> bool:
     n_comparisons, n_ballots, n_labels = comparisons.ballot_qrf.shape
     summed = comparisons.ballot_qrf.size if n_ballots > 1 else 0
     work = n_comparisons * max(table.votes_pf.shape)
-    return work <= MOST_WORK and summed <= MOST_SUMMED and n_labels * table.n_classes <= MOST_CELLS
+    return work <= MOST_COMPARED and summed <= MOST_SUMMED and n_labels * table.n_classes <= MOST_MATRIX_CELLS
 
 
 def _comparisons(claim: Claim, votes: Votes, copies_i: FloatArray) -> Comparisons | None:
