@@ -19,14 +19,15 @@ from majorant.io import Reading, as_votes
 from majorant.theory import crew_accuracy, majority_accuracy, map_accuracy
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.checks import as_panel, as_prior
+from majorant.theory.patterns import can_enumerate
 from majorant.values import LEVEL, MAX_VOTES, TARGET, Estimate, FloatArray, as_level, clopper_pearson
 from majorant.votes import Votes
 from majorant.wording import ALIKE_TEST, PLAN_ASSUMPTIONS, SIZES_DIFFER, TOO_FEW_VOTES, VOTES_DEPEND, WORKERS_DIFFER
 
 Advice = Literal["enough", "better rule", "more votes", "both", "out of reach", "know who votes", "doubtful"]
-CREW_PATTERNS = 2**14  # ways in which a crew can vote, up to which choosing among its members is cheap
-FREQUENT_SHARE = 0.5  # workers who vote on at least this share of the items are a crew to choose from
-NOTICEABLE = 1e-3  # accuracy that the last workers of a crew must add together to be kept
+PANEL_PATTERNS = 2**14  # ways in which a panel can vote, up to which choosing among its members is cheap
+FREQUENT_SHARE = 0.5  # workers who vote on at least this share of the items are a panel to choose from
+NOTICEABLE = 1e-3  # accuracy that the last workers of a panel must add together to be kept
 SAME_ACCURACY = 1e-12  # accuracies closer than this are equal
 NO_GOLD_ITEM = Estimate(None, reason="no item has a gold label")
 PANEL_METHOD = "dawid-skene"  # the plan for a panel is made at its confusion matrices, pooled by votes where need be
@@ -49,7 +50,7 @@ class PlanPoint:
 
 @dataclass(frozen=True, slots=True)
 class CrewStep:
-    """The worker to add next, and how often the crew so far is right."""
+    """The worker to add next, and how often the panel so far is right."""
 
     worker: Hashable
     majority: float
@@ -95,7 +96,7 @@ class Plan:
 
     @property
     def keep(self) -> tuple[Hashable, ...]:
-        """The first workers of the crew whose best rule reaches the target, or else all who add to it noticeably."""
+        """The first workers of the panel whose best rule reaches the target, or else all who add to it noticeably."""
         best_s = [step.best for step in self.crew]
         wanted = min(self.target, best_s[-1] - NOTICEABLE) if best_s else 1.0
         n_kept = next((s + 1 for s, best in enumerate(best_s) if best >= wanted), len(best_s))
@@ -155,7 +156,7 @@ def plan(
     """The plan at what the votes say of prior and confusion, from `fit` if given; see `plan_model`.
 
     `votes` is whatever `mj.read` takes (a file, a frame, a dict, a list) with the same arguments, such as `item=`.
-    A few workers who vote on most items are a crew: `crew` says in which order they help.  `certificate` adds how many
+    A few workers who vote on most items are a panel: `crew` says in which order they help.  `certificate` adds how many
     more items would decide whether majority vote is optimal.  Where it rejects what the plan rests on, or gold
     shows that majority is right less often than the model expects, or than the target where the votes should be
     enough, the advice is `doubtful`.  NotIdentified where no item has three votes.
@@ -185,13 +186,15 @@ def plan(
     )
     gold = gold_claim(votes, level=level) if certificate is None else certificate.gold
     expected, observed, contradicted = _right_now(votes, prior_k, confusion_kl, level)
-    crew, advice = _crew_of(votes, fit, members), base.advice
-    now = _accuracy_now(certificate, observed)
+    panel, advice = _panel_of(votes, fit, members), base.advice
+    now = observed.value  # how often majority is right: by gold where there is gold, else as the anonymous claim has it
+    if now is None and certificate is not None:
+        now = certificate.anonymous.evidence.get("majority_accuracy")
     short = advice == "enough" and now is not None and now < target
     doubts = _doubts(certificate, independent=not (contradicted or short))
     if doubts:
         advice = "doubtful"
-    elif advice not in ("enough", "better rule") and crew and crew[-1].best >= target:
+    elif advice not in ("enough", "better rule") and panel and panel[-1].best >= target:
         advice = "know who votes"
     return replace(
         base,
@@ -201,13 +204,13 @@ def plan(
         gold_items=base.gold_items if observed.value is None else None,
         more_gold=(gold.more_items or None) if gold is not None else None,
         more_items=(certificate.anonymous.more_items or None) if certificate is not None else None,
-        crew=crew,
+        crew=panel,
         doubts=doubts,
     )
 
 
 def plan_crew(prior: ArrayLike, confusions: ArrayLike, workers: Sequence[Hashable]) -> tuple[CrewStep, ...]:
-    """Workers in the order in which each next one helps the best rule most, with the exact accuracy of the crew so far.
+    """Workers in the order in which each next one helps the best rule most, with the exact accuracy of all so far.
 
     `confusions[j, k, l] = P(worker j says l | class k)`; votes are independent given the class.  Greedy: the first n
     need not be the best n.  Where several help alike, as when a second opinion alone decides nothing, the one who is
@@ -244,22 +247,15 @@ def _doubts(certificate: Certificate | None, *, independent: bool) -> tuple[str,
     return tuple(text for name, text in DOUBTS.items() if name in failed)
 
 
-def _accuracy_now(certificate: Certificate | None, observed: Estimate) -> float | None:
-    """How often majority is right: by gold where there is gold, else as the anonymous claim has it."""
-    if observed.value is not None or certificate is None:
-        return observed.value
-    return certificate.anonymous.evidence.get("majority_accuracy")
-
-
 def _members(votes: Votes) -> NDArray[np.int64]:
     """The workers who vote on most items, if they are several and few enough to choose among."""
     votes_j = np.bincount(votes.worker_n, minlength=len(votes.workers))
     member_j = np.flatnonzero(votes_j >= FREQUENT_SHARE * len(votes.items))
-    panel = len(member_j) >= 2 and len(votes.labels) ** len(member_j) <= CREW_PATTERNS
-    return member_j if panel else member_j[:0]
+    few = len(votes.labels) ** len(member_j) <= PANEL_PATTERNS
+    return member_j if len(member_j) >= 2 and few else member_j[:0]
 
 
-def _crew_of(votes: Votes, fit: Fit, member_j: NDArray[np.int64]) -> tuple[CrewStep, ...]:
+def _panel_of(votes: Votes, fit: Fit, member_j: NDArray[np.int64]) -> tuple[CrewStep, ...]:
     if not len(member_j):
         return ()
     if fit.confusion is None or fit.confusion.ndim != 3:
@@ -284,22 +280,17 @@ def _right_now(
     whole = n_gold == int((votes.votes_i > 0).sum())
     observed = Estimate(right / n_gold, *((right / n_gold,) * 2 if whole else (low, high)))
     gold_h = np.bincount(cells.votes_c, weights=cells.gold_c)
-    try:
-        total = sum(
-            float(gold_h[n_votes]) * majority_accuracy(prior_k, confusion_kl, int(n_votes))
-            for n_votes in np.flatnonzero(gold_h)
-        )
-    except ConfigError:  # too many vote patterns
+    sizes = np.flatnonzero(gold_h).tolist()
+    if not can_enumerate(sizes[-1], len(prior_k)):
         return None, observed, False
-    return total / n_gold, observed, high < total / n_gold
+    expected = sum(float(gold_h[n]) * majority_accuracy(prior_k, confusion_kl, n) for n in sizes) / n_gold
+    return expected, observed, high < expected
 
 
 def _point(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> PlanPoint:
-    try:
-        rules = majority_accuracy, map_accuracy
-        return PlanPoint(n_votes, *(rule(prior_k, confusion_kl, n_votes) for rule in rules))
-    except ConfigError:  # too many vote patterns; the model itself has passed its checks
+    if not can_enumerate(n_votes, len(prior_k)):
         return PlanPoint(n_votes, None, None)
+    return PlanPoint(n_votes, *(rule(prior_k, confusion_kl, n_votes) for rule in (majority_accuracy, map_accuracy)))
 
 
 def _first(points: Sequence[PlanPoint], target: float, accuracy: Callable[[PlanPoint], float | None]) -> int | None:

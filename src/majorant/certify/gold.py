@@ -18,7 +18,7 @@ from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.items import take_items
 from majorant.tally import Patterns, counts, distinct_counts, tied
-from majorant.theory.patterns import shared_patterns
+from majorant.theory.patterns import can_enumerate, shared_patterns
 from majorant.values import LEVEL, Estimate, FloatArray, as_level, binomial_bounds, clopper_pearson
 from majorant.votes import IntArray, Votes
 from majorant.wording import gold_count, gold_sentence, no_gold, ties_cost
@@ -184,10 +184,9 @@ def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: 
 
 def model_gold(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int, alpha: float) -> int | None:
     """Gold items that would decide at this model; the rarest counts, RARE_SHARE of the items together, left open."""
-    try:
-        patterns = shared_patterns(prior_k, confusion_kl, n_votes)
-    except ConfigError:  # too many vote patterns
+    if not can_enumerate(n_votes, len(prior_k)):
         return None
+    patterns = shared_patterns(prior_k, confusion_kl, n_votes)
     untied_b = patterns.top_kb.sum(axis=0) == 1
     top_kb = patterns.top_kb[:, untied_b]
     joint_kb = prior_k[:, None] * np.exp(patterns.log_given_kb[:, untied_b])

@@ -44,12 +44,17 @@ class VotePatterns:
     rounding: float  # nats by which rounding of the inputs and of sums may have moved a deficit
 
 
+def can_enumerate(n_votes: int, n_classes: int) -> bool:
+    """Whether the counts of so many votes are few enough to go through: for two classes always."""
+    return n_classes == 2 or n_patterns([n_votes], n_classes) * n_classes <= MAX_ENTRIES
+
+
 def shared_patterns(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int) -> VotePatterns:
     """The vote counts of `n_votes` voters with one confusion matrix."""
     n_classes = len(prior_k)
     if n_classes == 2:
         return _two_class_patterns(prior_k, confusion_kl, n_votes)
-    if n_patterns([n_votes], n_classes) * n_classes > MAX_ENTRIES:
+    if not can_enumerate(n_votes, n_classes):
         raise ConfigError(
             f"{n_votes} votes over {n_classes} classes fall in {n_patterns([n_votes], n_classes):,} ways, too many to "
             f"enumerate (limit {MAX_ENTRIES // n_classes:,}): use estimate_accuracy or estimate_gap."
