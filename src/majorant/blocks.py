@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.kernels import Block
-from majorant.threads import in_order, thread_count
+from majorant.threads import T, in_order, thread_count
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-T = TypeVar("T")
 ITEMS_PER_BLOCK = 1 << 16  # fewer, and the calls of a block cost as much as its work; more, and it leaves the cache
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
+from typing import ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,11 @@ from majorant.items import AT_ONCE, draw_by_name, take_items
 from majorant.kernels import Block
 from majorant.output import Columns, Content
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
+from majorant.threads import T
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
 
-T = TypeVar("T")
-LABELS = "labels.csv"
+LABEL_FILE = "labels.csv"
 COMBINATION = "combination"  # the mean of several methods: fitted by the answer, not here
 Table = Callable[[Votes, Fit], Columns]  # from some items and their part of a fit: the table of their labels
 
@@ -238,7 +238,7 @@ class Backend(ABC):
 
     def label_files(self, folder: Path, fit: Fit, table: Table) -> LabelFiles:
         """The labels of all items as a file in the folder."""
-        return LabelFiles([], {folder / LABELS: self.labelled(fit, table)})
+        return LabelFiles([], {folder / LABEL_FILE: self.labelled(fit, table)})
 
 
 def _patterns(rows: Callable[[Votes], IntArray], part: Part) -> Patterns:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,14 +32,13 @@ from majorant.items import draw_by_name
 from majorant.kernels import Block
 from majorant.output import Columns
 from majorant.tally import Patterns, counts, distinct_counts, label_counts, merged_patterns
-from majorant.threads import in_order, thread_count
+from majorant.threads import T, in_order, thread_count
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-T = TypeVar("T")
-VERSION = 1
+CLIMB_VERSION = 1
 EVERY_SECONDS = 20.0
-TABLES = 16  # arrays of the size of all workers' confusion matrices that a fit holds at once
+TABLES_PER_FIT = 16  # arrays of the size of all workers' confusion matrices that a fit holds at once
 BYTES_PER_VOTE, BYTES_PER_ITEM = 28, 16  # of a block while it is worked on, beside the rows of its items
 
 
@@ -148,7 +147,7 @@ class Checkpoint:
 
 def save_climb(path: Path, key: str, climb: Climb) -> None:
     """Write a state: its digest, then arrays and one line of JSON, nothing that could run."""
-    told = {"version": VERSION, "key": key, "n_iter": climb.n_iter, "converged": climb.converged,
+    told = {"version": CLIMB_VERSION, "key": key, "n_iter": climb.n_iter, "converged": climb.converged,
             "history": len(climb.history), "fallback": climb.fallback is not None}  # fmt: skip
     points = {"params": climb.params, **{f"history{n}": point for n, point in enumerate(climb.history)}}
     if climb.fallback is not None:
@@ -170,7 +169,7 @@ def load_climb(path: Path, key: str, begin: Climb) -> Climb:
             raise ValueError("its digest does not match")
         with np.load(io.BytesIO(saved), allow_pickle=False) as content:
             told = json.loads(str(content["told"]))
-            if told["version"] != VERSION or told["key"] != key:
+            if told["version"] != CLIMB_VERSION or told["key"] != key:
                 return begin
 
             def point(name: str) -> Any:
@@ -281,9 +280,9 @@ def stored_engine(
     bounds = tuple(pairwise(edges))
     most_votes = max(int(stored.vote_g[b] - stored.vote_g[a]) for a, b in bounds)
     most_items = max(int(stored.item_g[b] - stored.item_g[a]) for a, b in bounds)
-    tables = TABLES * 8 * n_workers * n_classes**2
+    tables = TABLES_PER_FIT * 8 * n_workers * n_classes**2
     block = BYTES_PER_VOTE * most_votes + (BYTES_PER_ITEM + 24 * n_classes) * most_items
-    needed = BASE + tables + (n_threads + 1) * (block + tables // TABLES)
+    needed = BASE + tables + (n_threads + 1) * (block + tables // TABLES_PER_FIT)
     require(needed, memory, f"for {n_workers:,} workers and {n_classes} classes on {n_threads} threads")
     return StoredEngine(stored, bounds, n_threads, memory - needed, np.ones(most_votes), report)
 

@@ -38,8 +38,8 @@ from majorant.backend.spill import (
     unpack,
 )
 from majorant.backend.store import (
-    MANIFEST,
     PER_GROUP,
+    STORE_MANIFEST,
     StoredNames,
     StoredVotes,
     no_room,
@@ -117,7 +117,7 @@ def prepare(
 
 def clear(folder: Path) -> None:
     """Remove what this module puts into a folder, and nothing else; what marks it as complete goes first."""
-    (folder / MANIFEST).unlink(missing_ok=True)
+    (folder / STORE_MANIFEST).unlink(missing_ok=True)
     for pattern in ("bucket-*", "*_i", "*s.parquet", "rows-*", ".store.json.majorant-*"):
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)

@@ -40,12 +40,12 @@ from majorant.io.values import decode, is_empty, is_vote, kind_key, voted
 
 LABEL_BITS, WORKER_BITS = 16, 31  # of 63: what is left is for the items of a bucket
 LABEL_MASK, WORKER_MASK = (1 << LABEL_BITS) - 1, (1 << WORKER_BITS) - 1
-MOST_LABELS = LABEL_MASK - 1
+MOST_RAW_LABELS = LABEL_MASK - 1
 MOST_SHIFTS = 16  # beyond, sorting is faster than comparing each number with those that follow
 Keys = NDArray[np.int64]
 Records = NDArray[np.void]  # a key, and what else a row says: gold, status, slice, seconds, its number
 IDS = ("item", "worker")
-ROWS_AT_ONCE = 1 << 21  # rows that are sorted into buckets together
+ROWS_PER_FLUSH = 1 << 21  # rows that are sorted into buckets together
 Report = Callable[[str, int, int | None], None]  # what is done, how much of it, out of how much (None: not known)
 ODD = np.uint64(0x9E3779B97F4A7C15)  # multiplying by an odd number loses nothing: different integers, different keys
 JSON_TEXT, JSON_WHOLE = r'^"[^\\]*"$', r"^(0|-?[1-9][0-9]{0,17})$"  # as JSON writes them, each value in one way only
@@ -140,7 +140,7 @@ class _Spiller:
     def add(self, records: Records, item_n: Codes) -> None:
         self.waiting.append((records, item_n))
         self.n_waiting += len(records)
-        if self.n_waiting >= ROWS_AT_ONCE:
+        if self.n_waiting >= ROWS_PER_FLUSH:
             self.flush()
 
     def flush(self) -> None:
@@ -178,7 +178,7 @@ def spill(
         spans.append(span)
         taken = sum(encoder.make_ready(part.columns[role]) for role, encoder in encoders.items())
         require(BASE + taken, memory, f"for the ids of the first {n_rows + part.n_rows:,} rows")
-        codes = _codes(part, span, table, coders, encoders, min(options.most_labels, MOST_LABELS))
+        codes = _codes(part, span, table, coders, encoders, min(options.most_labels, MOST_RAW_LABELS))
         uses.add(codes)
         spiller.add(_records(codes, part, span, table, dtype), codes["item"])
         n_rows += part.n_rows

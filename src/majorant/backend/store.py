@@ -137,8 +137,8 @@ def damaged(path: Path, error: Exception) -> DataError:
     )
 
 
-FORMAT = 1  # of the folder; rises when its files change their meaning
-MANIFEST = "store.json"  # written last: a folder with it is complete
+FOLDER_FORMAT = 1  # of the folder; rises when its files change their meaning
+STORE_MANIFEST = "store.json"  # written last: a folder with it is complete
 GROUP_FILE = "votes.parquet"
 
 
@@ -261,21 +261,21 @@ def write_manifest(folder: Path, facts: dict[str, Any], account: Account) -> Non
     """Say that the folder is complete, and what it holds."""
     kept = {field.name: getattr(account, field.name) for field in fields(account)}
     kept |= {"columns": dict(account.columns), "notes": [asdict(note) for note in account.notes]}
-    content = {"format": FORMAT, **facts, "account": kept}
-    with whole_file(folder / MANIFEST) as part:
+    content = {"format": FOLDER_FORMAT, **facts, "account": kept}
+    with whole_file(folder / STORE_MANIFEST) as part:
         part.write_text(json.dumps(content), encoding="utf-8")
 
 
 def open_store(folder: Path) -> StoredVotes | None:
     """The votes in a folder; None where it is not complete or of another format."""
-    path = folder / MANIFEST
+    path = folder / STORE_MANIFEST
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except ValueError as error:
         raise damaged(path, error) from None
-    if facts.get("format") != FORMAT:
+    if facts.get("format") != FOLDER_FORMAT:
         return None
     n_items, n_workers, n_classes = facts["shape"]
     items = StoredNames(folder / "items.parquet", n_items, facts["kind"])

@@ -103,7 +103,7 @@ class _NameLists(Grouped):
 @common_options
 def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
     """Which items an expert should label, so that a few labels settle it without any model."""
-    from majorant.io.tasks import ENDINGS
+    from majorant.io.tasks import TASK_ENDINGS
 
     if options["more"] is not None and options["design"] is None:
         raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
@@ -112,7 +112,7 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
         raise ConfigError("--accuracy, --correct and --question are different questions: choose one.")
     if options["monotone"] and options["question"] != "close-calls":
         raise ConfigError("--monotone is an assumption about close calls: use it with --question close-calls.")
-    usual = f"to_label{ENDINGS[options['tool']]}"
+    usual = f"to_label{TASK_ENDINGS[options['tool']]}"
     out = Path(placed(options["out"] or usual, usual))
     with engine.backend(Job(source=source, out=str(out))) as backend:
         if options["more"] is not None:
@@ -179,10 +179,10 @@ def _correction(backend: Backend, options: dict[str, Any]) -> Design:
 def _labelled(design: str) -> Any:
     """A design with the labels that stand in the file beside it."""
     from majorant.gold.design import Design, Recognised, recognise
-    from majorant.io.tasks import ENDING
+    from majorant.io.tasks import DESIGN_ENDING
 
     path = Path(design)
-    stem = path.name.removesuffix(ENDING)
+    stem = path.name.removesuffix(DESIGN_ENDING)
     beside = [path.with_name(stem + ending) for ending in (".csv", ".json", ".jsonl")]
     labelled = next((file for file in beside if file.is_file()), None)
     found = None if labelled is None else recognise(labelled, design=path)
@@ -216,7 +216,7 @@ def _refuse_labelled(out: Path) -> None:
 
 def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
     from majorant.gold.draw import votes_digest
-    from majorant.io.tasks import ENDING, ENDINGS
+    from majorant.io.tasks import DESIGN_ENDING, TASK_ENDINGS
     from majorant.report.plain import to_json
     from majorant.wording import more_lines, outcome_sentence
 
@@ -224,7 +224,7 @@ def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
     design, before = recognised.design, len(recognised.design.items)
     design.refuse_other_votes(votes_digest(backend))
     longer = design.after(options["more"], recognised.answers)
-    usual = recognised.path.with_name(recognised.path.name.removesuffix(ENDING) + ENDINGS[options["tool"]])
+    usual = recognised.path.with_name(recognised.path.name.removesuffix(DESIGN_ENDING) + TASK_ENDINGS[options["tool"]])
     file = Path(options["out"] or usual)
     if options["tool"] == "csv" and not file.is_file():
         raise ConfigError(
@@ -247,11 +247,11 @@ def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
 
 def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> dict[str, list[Any]]:
     """What to show of each item: from --items, or from further columns of the votes."""
-    from majorant.io.item_columns import NO_VOTES, item_columns
+    from majorant.io.item_columns import ITEMS_ALONE, item_columns
     from majorant.io.options import ReadOptions
 
     if options["items"] is not None:
-        return item_columns(options["items"], items, ReadOptions(**NO_VOTES))
+        return item_columns(options["items"], items, ReadOptions(**ITEMS_ALONE))
     told = source.options
     if told.columns or told.text == "" or source.file[0] == "-" or source.file[0].startswith(DATASET):
         return {}

@@ -28,16 +28,16 @@ def label(file: str, design: str | None, go_on: bool) -> None:
     Every label is written at once, so you can stop at any time and go on later.
     """
     from majorant.gold.design import recognise
-    from majorant.io.tasks import KEYS, table_rows
+    from majorant.io.tasks import LABEL_KEYS, table_rows
     from majorant.wording import in_command, label_line, outcome_sentence
 
     path = Path(file)
     found = recognise(path, design=design) if path.is_file() else None
     if found is None:
         raise DataError(f"{file} is no file of items that majorant ask wrote, with its design beside it.")
-    if path.suffix != ".csv" or len(found.design.labels) > len(KEYS):
-        raise ConfigError(f"majorant label takes a CSV file of up to {len(KEYS)} classes. Use a labelling tool.")
-    rows, keys = table_rows(path), dict(zip(KEYS, map(str, found.design.labels), strict=False))
+    if path.suffix != ".csv" or len(found.design.labels) > len(LABEL_KEYS):
+        raise ConfigError(f"majorant label takes a CSV file of up to {len(LABEL_KEYS)} classes. Use a labelling tool.")
+    rows, keys = table_rows(path), dict(zip(LABEL_KEYS, map(str, found.design.labels), strict=False))
     outcome, done = _judged(found.design, path), [at for at, row in enumerate(rows) if _label_of(row)]
     at = max(done, default=-1) + 1
     while at < len(rows) and (go_on or not outcome.decided):

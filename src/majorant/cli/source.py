@@ -124,7 +124,7 @@ class FromFiles:
         from majorant.backend.budget import parse_memory
         from majorant.backend.files import FileBackend
         from majorant.backend.prepare import clear, locked, prepare
-        from majorant.backend.store import MANIFEST, mask_stored
+        from majorant.backend.store import STORE_MANIFEST, mask_stored
 
         memory, source = parse_memory(self.memory), job.source
         if source.file[0].startswith(DATASET):
@@ -138,10 +138,10 @@ class FromFiles:
                 yield FileBackend(mask_stored(stored) if job.masked else stored, memory, report, progress)
                 done = True
             finally:
-                if self.work is None and (done or not (folder / MANIFEST).exists()):
+                if self.work is None and (done or not (folder / STORE_MANIFEST).exists()):
                     clear(folder)
                     _remove(folder)
-                elif not done and (folder / MANIFEST).exists():
+                elif not done and (folder / STORE_MANIFEST).exists():
                     click.echo(f"The sorted votes stay in {folder}: go on with --resume, or remove it.", err=True)
 
 

@@ -23,7 +23,7 @@ from majorant.gold.correction import CorrectedRule
 from majorant.gold.question import Codes, Outcome, Question
 from majorant.gold.race import Race
 from majorant.io.tasks import (
-    ENDING,
+    DESIGN_ENDING,
     EXPERTS,
     Counted,
     ExpertAnswer,
@@ -306,7 +306,7 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
 
 def _in_folder(path: Path, labelled: ExpertLabels) -> Path | None:
     """The design in the file's folder that its labels belong to."""
-    designs = sorted(path.parent.glob(f"*{ENDING}"))
+    designs = sorted(path.parent.glob(f"*{DESIGN_ENDING}"))
     for candidate in designs:
         design = Design.read(candidate)
         drawn = set(map(str, design.order))

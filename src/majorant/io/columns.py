@@ -40,7 +40,7 @@ JUDGES = frozenset(
 JUDGED = frozenset(["answer", "response", "value", "expected"])  # beside a judge, this is what was judged
 VOTE_ROLES = ("item", "worker", "label")
 GOLD_ROLES = ("item", "gold")
-SKIP = "_"
+SKIPPED_COLUMN = "_"
 ROW_NAMES = "(row names)"  # a first column without a name, as R writes it
 
 
@@ -63,13 +63,13 @@ class Choice:
 
 
 def _refuse_bad_positions(roles: tuple[str, ...]) -> None:
-    unknown = [role for role in roles if role != SKIP and role not in ALIASES]
+    unknown = [role for role in roles if role != SKIPPED_COLUMN and role not in ALIASES]
     if unknown:
         raise ConfigError(
             f"columns=: {unknown[0]!r} is not one of {', '.join(ALIASES)} (or _ for a column to skip), "
             f"in the order of the file, e.g. columns='worker,item,label,gold'."
         )
-    twice = [role for role in roles if role != SKIP and roles.count(role) > 1]
+    twice = [role for role in roles if role != SKIPPED_COLUMN and roles.count(role) > 1]
     if twice:
         raise ConfigError(f"columns= names {twice[0]!r} twice.")
 
@@ -173,4 +173,4 @@ def looks_like_header(cells: Sequence[str], choice: Choice) -> bool:
     """Whether the first row of a file that is said to have no header names at least two of its own columns."""
     roles = choice.columns or ()
     pairs = zip(cells, roles, strict=False)
-    return sum(role != SKIP and means(cell, role) for cell, role in pairs) >= 2
+    return sum(role != SKIPPED_COLUMN and means(cell, role) for cell, role in pairs) >= 2

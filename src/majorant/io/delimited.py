@@ -26,7 +26,7 @@ from majorant.threads import in_order, thread_count
 
 SLICE_BYTES = 1 << 22
 LONGEST_PIECE = 1 << 24  # of a line, at a time
-LARGE = 1 << 26  # bytes of a file from which on coding slices must pay: ids must come again within a slice
+LARGE_FILE = 1 << 26  # bytes of a file from which on coding slices must pay: ids must come again within a slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def coded_slices(path: Path, layout: Layout, threads: int | None) -> Iterator[li
         except pa.ArrowInvalid:
             raise NotCodedError from None
 
-    if size > LARGE and not _pays(parse(0)):
+    if size > LARGE_FILE and not _pays(parse(0)):
         raise NotCodedError
     for columns in in_order(parse, starts, thread_count(threads)):
         if columns is not None:
@@ -120,7 +120,7 @@ def _pays(columns: Sequence[Any] | None) -> bool:
 
 SMALL_FILE = 30_000  # bytes
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
-SPELT = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
+DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 SNIFFED_ROWS = 100
 LONGEST_HEADER = 1 << 26  # signs
 
@@ -211,7 +211,7 @@ def _long_line(file: File) -> str:
 
 def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
     if delimiter is not None:
-        sign = SPELT.get(delimiter, delimiter)
+        sign = DELIMITER_WORDS.get(delimiter, delimiter)
         if len(sign) != 1 or sign in '"\r\n':
             raise ConfigError(f"delimiter={delimiter!r}: give a single sign, or tab.")
         return _with_quotes(sign, lines)

@@ -11,14 +11,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec
 
 from majorant.errors import DataError, MajorantError
 from majorant.io.values import TooDeepError
 from majorant.limits import limit
+from majorant.threads import T
 
 P = ParamSpec("P")
-T = TypeVar("T")
 LONGEST_REASON = 200
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
 

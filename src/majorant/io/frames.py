@@ -22,7 +22,7 @@ from majorant.io.options import ReadOptions
 from majorant.io.table import Column, Objects, Plain, RowSource, column_length, plain
 from majorant.io.values import is_empty, kind_key
 
-SIMPLE = (str, int, float, bool)
+SIMPLE_TYPES = (str, int, float, bool)
 USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
 
 
@@ -161,7 +161,7 @@ def _column(values: Any, source: str, name: str) -> Plain:
             return values.to_arrow() if hasattr(values, "to_arrow") else pa.array(values, from_pandas=True)
     cells = values.to_list() if hasattr(values, "to_list") else list(values)
     kinds = {kind for kind in set(map(type, cells)) if kind is not type(None)}
-    if len(kinds) == 1 and kinds <= set(SIMPLE):
+    if len(kinds) == 1 and kinds <= set(SIMPLE_TYPES):
         try:
             return pa.array(cells, from_pandas=True)
         except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):

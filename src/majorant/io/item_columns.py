@@ -37,7 +37,7 @@ LEADING = (  # parts of names of columns that could tell the expert what others 
     ),
     *("worker", "annotator", "rater", "judge", "coder", "rating", "response", "correct", "agree", "status", "second"),
 )
-NO_VOTES: dict[str, Any] = {
+ITEMS_ALONE: dict[str, Any] = {
     **dict.fromkeys(("worker", "label", "gold", "status", "seconds"), ""),
     "needed": ("item",),
 }  # of a table that tells of items alone

@@ -12,7 +12,9 @@ from majorant.io.opening import again, open_rows, open_table
 from majorant.io.options import ReadOptions
 from majorant.io.values import cell_values, is_empty, sort_labels
 
-TIES = frozenset(["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"])
+TIE_WORDS = frozenset(
+    ["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"]
+)
 SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])
 AS_GIVEN = frozenset(["original", "normal", "given", "forward", "false", "no", "0", "ab", "first"])
 
@@ -83,7 +85,7 @@ def is_tie(label: Any) -> bool:
     >>> is_tie("Tie"), is_tie("A")
     (True, False)
     """
-    return re.sub(r"[\W_]+", " ", str(label)).strip().casefold() in TIES
+    return re.sub(r"[\W_]+", " ", str(label)).strip().casefold() in TIE_WORDS
 
 
 def candidates(labels: Sequence[Any]) -> tuple[Any, Any]:

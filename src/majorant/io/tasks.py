@@ -24,16 +24,16 @@ from majorant.tabular import guarded, unguarded
 from majorant.wording import NOT_A_SAMPLE
 
 DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
-DESIGN = "majorant_design"  # in tasks: which design they belong to
+DESIGN_KEY = "majorant_design"  # in tasks: which design they belong to
 ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")  # as spreadsheets save
-ENDING = ".design.json"
-SIGNS = (",", ";", "\t")
-KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
-ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
+DESIGN_ENDING = ".design.json"
+CSV_SIGNS = (",", ";", "\t")
+LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
+TASK_ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
 UNASKED = -2  # no answer: nobody was asked, or the expert has not come so far
 SKIPPED = -1  # the expert cannot tell
 EXPERTS = ("majority", "unanimous")  # what counts where several experts label an item
-CANNOT_TELL = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
+CANNOT_TELL_WORDS = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
 
 
 class ExpertAnswer(NamedTuple):
@@ -65,9 +65,9 @@ class Tasks(NamedTuple):
 
 def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
     """The content of the file of tasks, and of what the tool needs beside it."""
-    if format not in FORMATS:
-        raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {format!r}.")
-    return FORMATS[format](path, tasks)
+    if format not in TASK_FORMATS:
+        raise ConfigError(f"format must be one of {', '.join(TASK_FORMATS)}, not {format!r}.")
+    return TASK_FORMATS[format](path, tasks)
 
 
 def _csv(path: Path, tasks: Tasks) -> dict[Path, str]:
@@ -128,14 +128,14 @@ def table_rows(path: Path) -> list[dict[str, str]]:
 
 
 def _sign(text: str) -> str:
-    return max(SIGNS, key=text.split("\n", 1)[0].count)
+    return max(CSV_SIGNS, key=text.split("\n", 1)[0].count)
 
 
 def _label_studio(path: Path, tasks: Tasks) -> dict[Path, str]:
     """Tasks to import, and a labelling interface with the classes to paste into the project's settings."""
     from xml.sax.saxutils import quoteattr
 
-    data = [{"data": {DRAW: draw, ITEM: item, **own, DESIGN: tasks.design}} for draw, item, own in _rows(tasks)]
+    data = [{"data": {DRAW: draw, ITEM: item, **own, DESIGN_KEY: tasks.design}} for draw, item, own in _rows(tasks)]
     shown = [
         f'  <Header value={quoteattr(name)}/>\n  <Text name="text_{n}" value={quoteattr(f"${name}")}/>'
         for n, name in enumerate([*tasks.columns] or [ITEM])
@@ -150,7 +150,7 @@ def _argilla(path: Path, tasks: Tasks) -> dict[Path, str]:
     """Records for `dataset.records.log`: the item is the record's id; fields and a LabelQuestion are the project's."""
     records = [
         {"id": str(item), **({name: str(value) for name, value in own.items()} or {ITEM: str(item)}),
-         f"metadata.{DRAW}": draw, f"metadata.{DESIGN}": tasks.design}
+         f"metadata.{DRAW}": draw, f"metadata.{DESIGN_KEY}": tasks.design}
         for draw, item, own in _rows(tasks)
     ]  # fmt: skip
     return {path: json.dumps(records, ensure_ascii=False, indent=1) + "\n"}
@@ -162,12 +162,12 @@ def _prodigy(path: Path, tasks: Tasks) -> dict[Path, str]:
     lines = []
     for draw, item, own in _rows(tasks):
         text = "\n".join(str(value) for value in own.values()) or str(item)
-        task = {"text": text, ITEM: item, DRAW: draw, DESIGN: tasks.design, "options": options}
+        task = {"text": text, ITEM: item, DRAW: draw, DESIGN_KEY: tasks.design, "options": options}
         lines.append(json.dumps(task, ensure_ascii=False))
     return {path: "\n".join(lines) + "\n"}
 
 
-FORMATS: dict[str, Callable[[Path, Tasks], dict[Path, str]]] = {
+TASK_FORMATS: dict[str, Callable[[Path, Tasks], dict[Path, str]]] = {
     "csv": _csv,
     "label-studio": _label_studio,
     "argilla": _argilla,
@@ -265,7 +265,7 @@ def _own(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _design(record: Mapping[str, Any]) -> str | None:
     own = _own(record)
-    return own.get(DESIGN) or own.get(f"metadata.{DESIGN}")
+    return own.get(DESIGN_KEY) or own.get(f"metadata.{DESIGN_KEY}")
 
 
 def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> ExpertAnswer:
@@ -279,7 +279,7 @@ def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> 
 def design_path(path: str | Path) -> Path:
     """Where the design of a file of items to label lies: beside it."""
     target = Path(path)
-    return target.with_name(target.name.removesuffix(target.suffix) + ENDING)
+    return target.with_name(target.name.removesuffix(target.suffix) + DESIGN_ENDING)
 
 
 def is_file(source: Any) -> bool:
@@ -292,7 +292,7 @@ def may_be_drawn(path: str | Path) -> bool:
     with Path(path).open("rb") as file:
         head = file.read(1 << 16).replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
     first = head.split(b"\n", 1)[0].strip().strip(b'"').lower()
-    return first.startswith(b"draw") or DESIGN.encode() in head
+    return first.startswith(b"draw") or DESIGN_KEY.encode() in head
 
 
 def digest_of(content: Mapping[str, Any]) -> str:
@@ -408,7 +408,7 @@ class _Classes:
             return self.exact[text]
         if text.casefold() in self.alike:
             return self.alike[text.casefold()]
-        if text.casefold() in CANNOT_TELL:
+        if text.casefold() in CANNOT_TELL_WORDS:
             return SKIPPED
         try:
             return self.numbers.get(float(text))

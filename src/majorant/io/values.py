@@ -22,14 +22,14 @@ from majorant.limits import limit
 from majorant.votes import Note
 
 MOST_DIGITS = 20  # those of 64 bits
-TEXT = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 BRACKETS = re.compile(r"[\[{]+|[\]}]+")
 NOT_AVAILABLE = frozenset(["na", "n/a", "none", "null", "nan"])
-VOTED = frozenset((
+STATUS_VOTED = frozenset((
     "ok", "okay", "success", "successful", "succeeded", "done", "complete", "completed", "valid", "submitted",
     "answered", "voted", "approved", "true",
 ))  # fmt: skip
-NO_VOTE = frozenset((
+STATUS_NOT_VOTED = frozenset((
     "abstain", "abstained", "abstention", "error", "errored", "parseerror", "parsingerror", "refused", "refusal",
     "failed", "failure", "fail", "skipped", "skip", "timeout", "timedout", "cancelled", "canceled", "invalid",
     "rejected", "noanswer", "novote", "missing", "unscored", "empty", "draft", "discarded", "pending", "unanswered",
@@ -68,7 +68,7 @@ def _depth(text: str) -> int:
     2
     """
     depth = deepest = 0
-    for run in BRACKETS.findall(TEXT.sub("", text)):
+    for run in BRACKETS.findall(JSON_STRING.sub("", text)):
         depth += len(run) if run[0] in "[{" else -len(run)
         deepest = max(deepest, depth)
     return deepest
@@ -209,7 +209,7 @@ def voted(status: Any) -> bool | None:
     if isinstance(status, bool):
         return status
     word = re.sub(r"[\W_]+", "", str(status)).casefold()
-    return True if word in VOTED else False if word in NO_VOTE else None
+    return True if word in STATUS_VOTED else False if word in STATUS_NOT_VOTED else None
 
 
 def sort_labels(values: Iterable[Hashable]) -> list[Any]:

@@ -163,12 +163,12 @@ def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> N
 
 def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any]]:
     """The items' own columns, such as their text; of a wide table those that are no worker's."""
-    from majorant.io.item_columns import NO_VOTES, item_columns
+    from majorant.io.item_columns import ITEMS_ALONE, item_columns
     from majorant.io.options import ReadOptions
 
     how, workers = ReadOptions(**job["settings"]), job["workers"]
     if workers:
-        how = replace(how, **NO_VOTES, item=job["item"])
+        how = replace(how, **ITEMS_ALONE, item=job["item"])
     with contextlib.suppress(MajorantError):  # a comfort: items without a text are shown by name
         found = item_columns(job["file"], items, how)
         return {name: values for name, values in found.items() if name not in workers}

@@ -11,7 +11,7 @@ from typing import Any
 from majorant.errors import ConfigError
 from majorant.gold.design import Design
 from majorant.gold.question import Outcome
-from majorant.io.tasks import CANNOT_TELL, KEYS, read_answers, relabelled_file, table_rows
+from majorant.io.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, relabelled_file, table_rows
 from majorant.output import write_files
 from majorant.web.job import DESIGN, ITEMS, TO_LABEL
 
@@ -37,7 +37,7 @@ class Labelling:
     @property
     def classes(self) -> list[tuple[str, str]]:
         """Each class with its key; no key where there are more classes than keys."""
-        keys = KEYS.ljust(len(self.design.labels))
+        keys = LABEL_KEYS.ljust(len(self.design.labels))
         return [(key.strip(), str(label)) for key, label in zip(keys, self.design.labels, strict=False)]
 
     @property
@@ -69,12 +69,12 @@ def labelling(folder: Path) -> Labelling | None:
 
 
 def give(folder: Path, draw: int, label: str) -> Labelling:
-    """Write a label, or CANNOT_TELL, and ask about further items where the question stays open."""
+    """Write a label, or CANNOT_TELL_WORDS, and ask about further items where the question stays open."""
     now = labelling(folder)
     assert now is not None
     if not 0 < draw <= len(now.rows):
         raise ConfigError(f"There is no item {draw} to label.")
-    if label != CANNOT_TELL[0] and label not in map(str, now.design.labels):
+    if label != CANNOT_TELL_WORDS[0] and label not in map(str, now.design.labels):
         raise ConfigError(f"{label!r} is no class of these votes.")
     _write(folder, draw, label)
     return _continued(folder)

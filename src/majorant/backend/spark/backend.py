@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,14 +37,14 @@ from majorant.items import draw_of_part, take_items
 from majorant.kernels import Block
 from majorant.limits import limit
 from majorant.output import Columns
+from majorant.threads import T
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes
 
-T = TypeVar("T")
 TO_DRIVER = 1 << 28  # bytes of sums that may come to the driver at once; above, they are added up in two rounds
 SUM = "part int, total binary"
 PartTable = Callable[[Part, Fit], Columns]  # from some items and their part of a fit: the table of their labels
-LABELS = "labels.parquet"
+LABEL_FOLDER = "labels.parquet"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -391,7 +391,7 @@ class SparkBackend(Backend):
 
     def label_files(self, folder: Path, fit: Fit, table: Table) -> LabelFiles:
         """A folder that Spark fills, at once: the labels of a cluster need not fit through its driver."""
-        place = folder / LABELS
+        place = folder / LABEL_FOLDER
         if place.is_file():
             raise ConfigError(f"Cannot write {place}: it is a file, and Spark writes a folder. Move it away.")
         label_frame(self.votes, fit, partial(_of_votes, table)).write.mode("overwrite").parquet(str(place))

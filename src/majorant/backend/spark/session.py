@@ -22,7 +22,7 @@ INSTALL = "pip install 'majorant[spark]'"
 LEAST_JAVA = 17
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # half the time of a start goes into optimising code that runs once
 LOCAL = "127.0.0.1"  # a laptop's own name may lead nowhere, or out of the house
-QUIET = """rootLogger.level = fatal
+LOG_SETTINGS = """rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
 appender.stderr.name = stderr
@@ -50,7 +50,7 @@ def spark_session(master: str, *, memory: str = "2g", settings: dict[str, str] |
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run the Python that has majorant
     with tempfile.TemporaryDirectory(prefix="majorant-spark-") as folder:
         log = Path(folder) / "log4j2.properties"
-        log.write_text(QUIET, encoding="utf-8")
+        log.write_text(LOG_SETTINGS, encoding="utf-8")
         wanted = _settings(master, memory, log, Path(folder)) | (settings or {})
         session = _start(SparkSession.builder.master(master).appName("majorant"), master, wanted)
         try:

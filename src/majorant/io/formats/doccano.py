@@ -13,7 +13,7 @@ from majorant.io.formats.base import Context, Format, Record, Vote, scalar_field
 
 SHARED = "all"  # what the one file of a project is called whose members share their labels
 ABOUT = ("text", "filename")
-LABELS = ("label", "cats")
+LABEL_FIELDS = ("label", "cats")
 
 
 def _votes(record: Record, context: Context) -> Iterator[Vote]:
@@ -28,7 +28,7 @@ def _votes(record: Record, context: Context) -> Iterator[Vote]:
 
 def _shared_or_spans(keys: frozenset[str], first: Record) -> str | None:
     del keys
-    labels = next((first[key] for key in LABELS if key in first), None) or []
+    labels = next((first[key] for key in LABEL_FIELDS if key in first), None) or []
     if any(isinstance(label, (list, dict)) for label in labels):
         return (
             "with spans, which are no votes on a shared item. Export a project of document or image classification, or "
@@ -49,7 +49,7 @@ def _refuse_shared(source: str) -> str | None:
 EXPORT = Format(
     name="doccano export",
     recognise=lambda keys, _: (
-        {"id", "Comments"} <= keys and bool(keys & {*ABOUT}) and bool(keys & {*LABELS}) and "user" not in keys
+        {"id", "Comments"} <= keys and bool(keys & {*ABOUT}) and bool(keys & {*LABEL_FIELDS}) and "user" not in keys
     ),
     votes=_votes,
     kinds=("member", "example"),

@@ -20,7 +20,7 @@ from majorant.io.values import loads
 
 NO_ANSWER = "N"
 ZSTANDARD = 93  # a way of packing archives that Python reads from 3.14 on
-SAMPLE = re.compile(
+SAMPLE_MEMBER = re.compile(
     r"samples/.+_epoch_\d+(\.json|/sample\.json)"
 )  # a sample whole, or one whose messages lie beside it
 SCORE = "score_"  # before the names of scorers in a table of samples
@@ -35,7 +35,7 @@ def document(path: Path, name: str) -> dict[str, Any]:
             if any(info.compress_type == ZSTANDARD for info in archive.infolist()):
                 raise NotImplementedError
             header = loads(archive.read("header.json" if "header.json" in names else "_journal/start.json"))
-            samples = [loads(archive.read(one)) for one in names if SAMPLE.fullmatch(one)]
+            samples = [loads(archive.read(one)) for one in names if SAMPLE_MEMBER.fullmatch(one)]
             return {**header, "samples": samples}
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError):
         raise DataError(f"{name} is an Inspect log that is damaged or cut off. Copy it again.") from None
