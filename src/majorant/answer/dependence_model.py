@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from majorant.blocks import vote_columns
+from majorant.blocks import MemoryEngine, in_memory, vote_columns
 from majorant.estimate.hierarchical import Hierarchical, tilt
-from majorant.estimate.tables import by_worker, vote_rows
-from majorant.kernels import shares, softmax_rows
+from majorant.estimate.tables import Tables, by_worker, posterior, vote_rows
+from majorant.kernels import Block, scatter, shares, softmax_rows
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
@@ -52,14 +52,14 @@ class VoteArrays:
 
     votes: Votes  # every item has votes
     column_n: IntArray  # (worker, label) as one number
-    matrix_ic: Any  # (items, workers * labels), sparse
+    engine: MemoryEngine
     strength_k: FloatArray  # how many votes the crowd's habit counts for in a worker's matrix
     posterior_ik: FloatArray  # to start from
 
     @cached_property
     def said_cn(self) -> Any:
         """Which votes each worker gave each label, (workers * labels, votes), sparse."""
-        return _one_each(self.column_n, self.matrix_ic.shape[1]).T
+        return _one_each(self.column_n, len(self.votes.workers) * len(self.votes.labels)).T
 
     @cached_property
     def earlier(self) -> Earlier:
@@ -124,20 +124,14 @@ class ModelAverage(NamedTuple):
 
 class _EmStep(NamedTuple):
     posterior_ik: FloatArray
-    evidence_i: FloatArray
     first_nk: FloatArray | None  # the probability that the vote is first-hand given the class; None where all are
+    evidence: float  # 0 where nobody asks
 
 
 def vote_arrays(votes: Votes, like: VoteArrays | None = None) -> VoteArrays:
     """Prepare votes, at least one on each item; workers are shrunk to the crowd as `hierarchical` does, or `like`."""
-    from scipy.sparse import csr_array
-
-    _, n_workers, n_classes = votes.shape
-    strength_k, posterior_ik = _start(votes) if like is None else (like.strength_k, np.empty((0, n_classes)))
-    column_n = vote_columns(votes)
-    entries = (np.ones(votes.n_votes), column_n, votes.offsets_i.astype(column_n.dtype))
-    matrix_ic = csr_array(entries, shape=(len(votes.items), n_workers * n_classes))
-    return VoteArrays(votes, column_n, matrix_ic, strength_k, posterior_ik)
+    strength_k, posterior_ik = _start(votes) if like is None else (like.strength_k, np.empty((0, len(votes.labels))))
+    return VoteArrays(votes, vote_columns(votes), in_memory(votes), strength_k, posterior_ik)
 
 
 def _one_each(column_n: IntArray, n_columns: int) -> Any:
@@ -158,7 +152,7 @@ def refit_model(arrays: VoteArrays, case: FittedModel) -> FittedModel:
     n_workers = len(arrays.votes.workers)
     votes_jkl = np.tile(arrays.strength_k[:, None] * case.params.crowd_kl, (n_workers, 1, 1))
     params = case.params._replace(votes_jkl=votes_jkl, total_jk=votes_jkl.sum(axis=2), odds_j=np.zeros(n_workers))
-    return _converge(arrays, params, case.shape, case.dependence, np.ones(len(arrays.votes.items)))
+    return _converge(arrays, params, case.shape, case.dependence)
 
 
 def fit_models(arrays: VoteArrays) -> ModelAverage:
@@ -171,14 +165,13 @@ def fit_models(arrays: VoteArrays) -> ModelAverage:
     correlation `dependence` given the truth (`difficulty`: in being right); none is Dawid-Skene.
     Strengths beyond one that the votes rule out are not tried.
     """
-    weight_i = np.ones(len(arrays.votes.items))
-    first = _m_step(arrays, arrays.posterior_ik, arrays.matrix_ic.T @ arrays.posterior_ik, None)
-    none = _converge(arrays, first, "none", 0.0, weight_i)
+    first = _m_step(arrays, arrays.posterior_ik, _first_hand(arrays, arrays.posterior_ik, None), None)
+    none = _converge(arrays, first, "none", 0.0)
     cases = [none]
     for shape in SHAPES if len(arrays.votes.labels) > 2 else SHAPES[:2]:
         case = none
         for dependence in STRENGTHS:
-            case = _converge(arrays, case.params, shape, float(dependence), weight_i)
+            case = _converge(arrays, case.params, shape, float(dependence))
             cases.append(case)
             if case.evidence < max(tried.evidence for tried in cases) - RULED_OUT:
                 break
@@ -203,48 +196,38 @@ def case_weights(dependence_r: FloatArray, evidence_r: FloatArray, discount: flo
     return np.asarray(softmax_rows((evidence_r / discount + np.log(np.interp(dependence_r, grid, share)))[None])[0][0])
 
 
-def _converge(
-    arrays: VoteArrays, params: ModelParams, shape: str, dependence: float, weight_i: FloatArray
-) -> FittedModel:
+def _converge(arrays: VoteArrays, params: ModelParams, shape: str, dependence: float) -> FittedModel:
     """EM until the posterior stands still; the last step judges each vote by a matrix that has not seen it."""
     before_ik = None
     for _ in range(STEPS):
         step = _e_step(arrays, params, shape, dependence, None)
-        weighted_ik = step.posterior_ik * weight_i[:, None]
-        if step.first_nk is None:
-            counts_ck = arrays.matrix_ic.T @ weighted_ik
-        else:
-            counts_ck = arrays.said_cn @ (weighted_ik.take(arrays.votes.item_n, axis=0) * step.first_nk)
-        params = _m_step(arrays, weighted_ik, counts_ck, params)
+        params = _m_step(arrays, step.posterior_ik, _first_hand(arrays, step.posterior_ik, step.first_nk), params)
         if before_ik is not None and np.abs(step.posterior_ik - before_ik).mean() < CONVERGED:
             break
         before_ik = step.posterior_ik
-    seen_nk = weighted_ik.take(arrays.votes.item_n, axis=0)
-    if step.first_nk is not None:
-        seen_nk *= step.first_nk
-    step = _e_step(arrays, params, shape, dependence, seen_nk)
-    return FittedModel(shape, dependence, float(weight_i @ step.evidence_i), params, step.posterior_ik)
+    step = _e_step(arrays, params, shape, dependence, step)
+    return FittedModel(shape, dependence, step.evidence, params, step.posterior_ik)
 
 
-def _e_step(
-    arrays: VoteArrays, params: ModelParams, shape: str, dependence: float, seen_nk: FloatArray | None
-) -> _EmStep:
-    """With `seen_nk`, what each vote has added to its worker's matrix, that is taken off again."""
+def _first_hand(arrays: VoteArrays, posterior_ik: FloatArray, first_nk: FloatArray | None) -> FloatArray:
+    """Expected first-hand votes by (worker, label) and class."""
+    if first_nk is None:
+        return arrays.engine.map_sum(lambda block: scatter(block, posterior_ik[block.items]))
+    return np.asarray(arrays.said_cn @ (posterior_ik.take(arrays.votes.item_n, axis=0) * first_nk))
+
+
+def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, dependence: float, seen: _EmStep | None) -> _EmStep:
+    """With the step that the parameters have `seen`, what each vote has added to its worker's matrix is taken off."""
     votes = arrays.votes
-    own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], TINY)
-    if seen_nk is not None:
+    if shape == "none":
+        return _independent(arrays, params, None if seen is None else seen.posterior_ik)
+    if seen is None or seen.first_nk is None:
+        own_nk = _of_votes(arrays, np.maximum(params.votes_jkl / params.total_jk[:, :, None], TINY))
+    else:
+        seen_nk = seen.posterior_ik.take(votes.item_n, axis=0) * seen.first_nk
         vote_nk, total_nk = _of_votes(arrays, params.votes_jkl), params.total_jk[votes.worker_n]
         own_nk = np.maximum((vote_nk - seen_nk) / (total_nk - seen_nk), TINY)
-    elif shape != "none":
-        own_nk = _of_votes(arrays, own_jkl)
-    first_nk: FloatArray | None
-    if shape == "none":
-        if seen_nk is None:
-            log_ik = arrays.matrix_ic @ vote_rows(np.log(own_jkl))
-        else:
-            log_ik = np.add.reduceat(np.log(own_nk), votes.offsets_i[:-1], axis=0)
-        first_nk = None
-    elif shape == "common_cause":
+    if shape == "common_cause":
         log_ik, first_nk = _common_cause(arrays, own_nk, params.crowd_kl, dependence)
     elif shape == "difficulty":
         right_nk = np.einsum("jkk->jk", params.votes_jkl)[votes.worker_n] / params.total_jk[votes.worker_n]
@@ -252,7 +235,31 @@ def _e_step(
     else:
         log_ik, first_nk = _polya_urn(arrays, own_nk, dependence)
     posterior_ik, evidence_i = softmax_rows(log_ik + np.log(params.prior_k))
-    return _EmStep(posterior_ik, evidence_i, first_nk)
+    return _EmStep(posterior_ik, first_nk, float(evidence_i.sum()))
+
+
+def _independent(arrays: VoteArrays, params: ModelParams, seen_ik: FloatArray | None) -> _EmStep:
+    """The same where every vote is first-hand, block of items by block."""
+    log_prior_k = np.log(params.prior_k)
+    if seen_ik is None:
+        own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], TINY)
+        tables = Tables(vote_rows(np.log(own_jkl)), log_prior_k)
+        return _EmStep(arrays.engine.rows(lambda block: posterior(block, tables)), None, 0.0)
+    n_classes = len(log_prior_k)
+    vote_ck, total_ck = vote_rows(params.votes_jkl), np.repeat(params.total_jk, n_classes, axis=0)
+
+    def left_out(block: Block) -> tuple[FloatArray, float]:
+        offset_i, column_n = block.matrix.indptr, block.matrix.indices
+        log_ik = np.empty((block.stop - block.start, n_classes))
+        for k in range(n_classes):  # a class at a time: the arrays of its votes stay in a row
+            seen_n = np.repeat(seen_ik[block.items, k], np.diff(offset_i))
+            own_n = (vote_ck[:, k].take(column_n) - seen_n) / (total_ck[:, k].take(column_n) - seen_n)
+            log_ik[:, k] = np.add.reduceat(np.log(np.maximum(own_n, TINY)), offset_i[:-1])
+        posterior_ik, evidence_i = softmax_rows(log_ik + log_prior_k)
+        return posterior_ik, float(evidence_i.sum())
+
+    parts = list(arrays.engine.map_blocks(left_out))
+    return _EmStep(np.concatenate([rows for rows, _ in parts]), None, sum(evidence for _, evidence in parts))
 
 
 def _of_votes(arrays: VoteArrays, value_jkl: FloatArray) -> FloatArray:
