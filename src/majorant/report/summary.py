@@ -446,6 +446,7 @@ def shortened(text: str, most: int = MOST_SIGNS) -> str:
 def ballot(votes: Votes, item: int) -> list[dict[str, Any]]:
     """The labels that an item was given and how often, the commonest first; the first few of many.
 
+    >>> from majorant.votes import Votes
     >>> two = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 0, 1], items="a", workers="xyz", labels=("no", "yes"))
     >>> ballot(two, 0)
     [{'label': 'yes', 'votes': 2}, {'label': 'no', 'votes': 1}]
