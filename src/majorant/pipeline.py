@@ -62,7 +62,7 @@ from majorant.tally import Tally, two_class_histograms
 from majorant.tally import tally as count
 from majorant.values import LEVEL, TARGET, TOLERANCE, WORKER_METHOD, Estimate, as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
-from majorant.wording import NO_ACCURACY
+from majorant.wording import NO_ACCURACY, not_run
 
 STAGES = ("counting", "testing", "comparing", "judging", "measuring")  # of `check`, in their order
 Stage = Callable[[str], None]
@@ -136,7 +136,7 @@ class Result:
         if self.answer.basis == "expert labels" and self.gold is None:
             return Estimate(None, reason=NO_ACCURACY)
         accuracy = next((row.accuracy for row in self.decision.alternatives if row.method == method), None)
-        return Estimate(None, reason=f"{method} was not run") if accuracy is None else accuracy
+        return Estimate(None, reason=not_run(method)) if accuracy is None else accuracy
 
     @property
     def review(self) -> Review:

@@ -22,14 +22,22 @@ from majorant.theory.checks import as_panel, as_prior
 from majorant.theory.patterns import can_enumerate
 from majorant.values import LEVEL, MAX_VOTES, TARGET, Estimate, FloatArray, as_level, clopper_pearson
 from majorant.votes import Votes
-from majorant.wording import ALIKE_TEST, PLAN_ASSUMPTIONS, SIZES_DIFFER, TOO_FEW_VOTES, VOTES_DEPEND, WORKERS_DIFFER
+from majorant.wording import (
+    ALIKE_TEST,
+    NO_GOLD_LABEL,
+    PLAN_ASSUMPTIONS,
+    SIZES_DIFFER,
+    TOO_FEW_VOTES,
+    VOTES_DEPEND,
+    WORKERS_DIFFER,
+)
 
 Advice = Literal["enough", "better rule", "more votes", "both", "out of reach", "know who votes", "doubtful"]
 PANEL_PATTERNS = 2**14  # ways in which a panel can vote, up to which choosing among its members is cheap
 FREQUENT_SHARE = 0.5  # workers who vote on at least this share of the items are a panel to choose from
 NOTICEABLE = 1e-3  # accuracy that the last workers of a panel must add together to be kept
 SAME_ACCURACY = 1e-12  # accuracies closer than this are equal
-NO_GOLD_ITEM = Estimate(None, reason="no item has a gold label")
+NO_GOLD_ITEM = Estimate(None, reason=NO_GOLD_LABEL)
 PANEL_METHOD = "dawid-skene"  # the plan for a panel is made at its confusion matrices, pooled by votes where need be
 CROWD_METHOD = "shared"  # that for a crowd at one matrix for all: its workers give too few votes each
 DOUBTS = {

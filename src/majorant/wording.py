@@ -249,9 +249,118 @@ def not_tested_sentence(assumptions: Sequence[str]) -> str:
     return f"Taken for granted by these claims, and not tested: {'; '.join(assumptions)}." if assumptions else ""
 
 
-# --- the answer: keep, switch or ask
+# --- why a number is missing, or its interval
 
 NO_ACCURACY = "labels by design tell which rule is right more often, not how often each is"
+NO_GOLD_LABEL = "no item has a gold label"
+NO_GOLD_LABELS = "no gold labels"
+NO_LABELLED_GOLD = "no labelled item has a gold label"
+NO_GOLD_ITEM = "no gold item"
+NO_MODEL = "no model was fitted"
+NO_FITTED_MODEL = "no model could be fitted"
+NO_VOTED_ITEM = "no item has a vote"
+NO_FIT = "no fit was given"
+NO_LABELLED_ITEM = "no item is labelled"
+NO_UNIFORM_LABEL = "no label was given in the uniform order"
+NO_CLOSE_CALL = "no close call is labelled"
+NO_DIFFERENCE_LABELLED = "no item on which the two differ is labelled"
+LABELS_LEAVE_IT_OPEN = "the labels leave it open"
+NO_SIGN = "no label tells its sign"
+MODEL_IS_TRUTH = "the model's own figure: agreement with what this crowd would say with unlimited votes"
+FITTED_IS_TRUTH = "no interval: the fitted model is taken for the truth"
+COMMON_CORRELATION = "a correlation common to all pairs looks like other confusion matrices"
+NO_ERRORS_ADD_UP = "on the gold items no errors add up"
+NO_RNG = "no interval: give rng to draw resamples"
+NO_PAIRED_VOTES = "no item holds two votes"
+NO_ORDER = "labels are not numbers: give order, from lowest to highest"
+TOO_MANY_CLASSES = "no interval: too many classes to resample"
+NO_COMMON_ITEM = "no two workers have an item in common"
+ONE_PAIRED_ITEM = "fewer than two items hold two votes"
+NO_VARIANCE = "all votes are alike: there is no variance to explain"
+NOT_ALL_BY_ALL = "not every worker labels every item once"
+TOO_MANY_WORKER_PAIRS = "no interval: too many pairs of workers"
+ONE_GOLD_ITEM = "fewer than two gold items with an answer of every rule"
+DID_NOT_CONVERGE = "did not converge"
+TWO_CLASSES_ONLY = "for two classes only"
+NEEDS_MATRICES = "needs confusion matrices that are given"
+NEEDS_GOLD = "needs gold labels"
+
+
+def not_run(method: str) -> str:
+    """A method that was not run."""
+    return f"{method} was not run"
+
+
+def too_many_numbers(number: int) -> str:
+    """A method that would learn too much."""
+    return f"too many workers and classes ({number:,} numbers to learn)"
+
+
+def too_few_gold(least: int) -> str:
+    """Too few gold items to see who errs with whom."""
+    return f"fewer than {least} items with gold and two votes"
+
+
+def gold_would_bound(n_gold: int) -> str:
+    """A number that votes alone do not bound."""
+    return f"votes alone bound it from neither side; gold labels for {n_gold} items would"
+
+
+def too_many_parameters(n_workers: int, most: int) -> str:
+    """A panel too large for a test of all its matrices."""
+    return f"the confusion matrices of {n_workers} workers have more than {most:,} parameters"
+
+
+def no_shared_items(least: int) -> str:
+    """A panel without pairs to test."""
+    return f"no two workers share {least} items"
+
+
+def undefined_in_resamples(missing: int, drawn: int) -> str:
+    """A coefficient that too many resamples leave undefined."""
+    return f"no interval: {missing} of {drawn} resamples of the items leave the coefficient undefined"
+
+
+def too_many_vote_pairs(number: float, most: float | None = None) -> str:
+    """More pairs of votes than are looked at, or than are resampled."""
+    if most is None:
+        return f"no interval: {number:.1e} pairs of votes on the same item are too many to resample"
+    return f"not computed: {number:.1e} pairs of votes on the same item, more than {most:.0e}"
+
+
+def no_chance_agreement(label: Any = None, *, one_class: bool) -> str:
+    """Votes that could not but agree."""
+    if one_class:
+        return f"every vote is {label!r}: there is no chance agreement to correct for"
+    return "all votes on items with two or more are for one label: there is no chance agreement to correct for"
+
+
+def no_common_items(least: int, *, or_one_label: bool = False) -> str:
+    """Pairs of workers that share too little."""
+    rest = ", or these all got one and the same label" if or_one_label else ""
+    return f"no two workers with {least} items in common{rest}"
+
+
+def too_many_workers(most: int) -> str:
+    """More workers than are looked at pair by pair."""
+    return f"more than {most} workers: too many pairs"
+
+
+def resampled_words(number: int, units: int, what: str) -> str:
+    """How an interval was made.
+
+    >>> resampled_words(1000, 50, "items")
+    '1000 resamples of 50 items'
+    """
+    return f"{number} resamples of {units} {what}"
+
+
+def of_sampled_items(drawn: str, n_sampled: int, n_items: int) -> str:
+    """That Cohen's kappa was measured on some of the items."""
+    return f"{drawn or 'Cohen:'} from a random sample of {n_sampled:,} of {n_items:,} items"
+
+
+# --- the answer: keep, switch or ask
 
 
 def headline(answer: Any) -> str:
@@ -475,16 +584,6 @@ def next_move(answer: Any, command: str) -> str:
         start = f"Label the {count(ask.items, 'item')} on which they differ"
     rest = f"; about {ask.labels:,} should settle it" if ask.labels > ask.first else ", which should settle it"
     return f"{start}{rest}: {command}"
-
-
-def map_reason(failed: Sequence[str]) -> str:
-    """Why the map does not hold for these votes.
-
-    >>> map_reason(["independent votes"])
-    'These votes contradict what the map assumes (independent votes): it shows what would hold otherwise.'
-    """
-    which = f" ({one_of(failed)})" if failed else ""
-    return f"These votes contradict what the map assumes{which}: it shows what would hold otherwise."
 
 
 # --- asking an expert
@@ -880,6 +979,7 @@ def closest_sentence(rule: str) -> str:
 # --- workers
 
 HARMLESS = "too few votes"  # the flag that says nothing against a worker
+MILLION = 1e6
 
 
 def workers_sentence(workers: Mapping[str, Any]) -> str:
@@ -900,6 +1000,44 @@ def workers_judged(workers: Mapping[str, Any], n_shown: int) -> tuple[str, str]:
 
 def _flags(flagged: Mapping[str, int]) -> str:
     return ", ".join(f"{flag} {number:,}" for flag, number in flagged.items()) or "none"
+
+
+def few_votes_evidence(votes: int, least: int) -> str:
+    """Why a worker is not judged."""
+    return f"{votes} of the {least} that a judgement takes"
+
+
+def accuracy_evidence(accuracy: float, votes: int, chance: float, others: float) -> str:
+    """Why a worker is taken for a guesser, or for worse.
+
+    >>> accuracy_evidence(.52, 1200, .5, .83)
+    'right on 52 % of 1,200 votes; guessing 50 %, the others 83 %'
+    """
+    right = f"right on {percent(accuracy, 0)} of {votes:,} votes"
+    return f"{right}; guessing {percent(chance, 0)}, the others {percent(others, 0)}"
+
+
+def one_label_evidence(label: Any, votes: int, odds: float) -> str:
+    """Why a worker is taken to give one label always.
+
+    >>> one_label_evidence("no", 20, 4e3), one_label_evidence("no", 90, 1e9)[-24:]
+    ("no on all 20 votes; by the crowd's habits 1 in 4,000", 'less than 1 in a million')
+    """
+    rare = f"1 in {odds:,.0f}" if odds < MILLION else "less than 1 in a million"
+    return f"{label} on all {votes:,} votes; by the crowd's habits {rare}"
+
+
+def speed_evidence(share: float, votes: int, others: float, seconds: float) -> str:
+    """Why a worker is taken to click through."""
+    fast = f"{percent(share, 0)} of {votes:,} votes in under a third of the usual time on the item"
+    return f"{fast}, {percent(others, 0)} of the others'; median {seconds:.3g} s"
+
+
+def redundant_evidence(other: Any, agreed: int, items: int, expected: float) -> str:
+    """Why a worker is taken to repeat another."""
+    return (
+        f"same label as {other} on {agreed:,} of {items:,} common items, where {percent(expected, 0)} would be expected"
+    )
 
 
 def dependence_sentence(dependence: Mapping[str, Any] | None) -> str:
@@ -1121,7 +1259,7 @@ def votes_independent(p_value: float, *, passed: bool) -> str:
 
 def blind_test(correlation: float, power: float) -> str:
     """A test that has tested nothing."""
-    seen = f"a correlation of {correlation} between votes would be seen in only {power:.0%} of cases"
+    seen = f"a correlation of {correlation} between votes would be seen in only {percent(power, 0)} of cases"
     return f"assumes independent votes: with so few items or votes, {seen}"
 
 
@@ -1434,6 +1572,84 @@ def plug_in_sentence(verdict: Any) -> str:
         f"At the {verdict.method} estimate majority vote {answer} the best rule that ignores who voted{where} "
         "(plug-in, no level)."
     )
+
+
+# --- the questions behind the claim, and the map
+
+ALL_BEST = "The best rule of all, if the model holds"
+BEATEN = "Not the best rule that ignores who voted"
+BY_GOLD_BEST = "By gold, as good as any rule that ignores who voted"
+BY_GOLD_QUESTION = "Do gold labels alone settle it?"
+IDENTIFIED_QUESTION = "Can the votes tell how good the voters are?"
+NOT_IDENTIFIED = "Inconclusive: a third vote on some items, or gold labels, would tell"
+INDEPENDENT_QUESTION = "Are votes on an item independent, given its true label?"
+NOT_TESTABLE = "assumed, cannot be tested"
+GIVEN_DIFFICULTY = "yes, given item difficulty"
+DEPENDENT = "The model fails: errors are shared, or items mislead"
+INSIDE_QUESTION = "Do class balance and noise lie where majority vote is optimal?"
+OUTSIDE_PERHAPS = "Outside at the estimate, but not certain"
+EITHER_GOOD = "proved or supported"
+NAMED_QUESTION = "Is it also as good as any rule that knows who voted?"
+BALANCE_TITLE, ACCURACIES_TITLE = "Class balance against noise", "Accuracy on either class"
+NOISE, ACCURACY_ON = "noise: ", "accuracy on "  # how the names of axes begin
+EVEN_NOISE = "drawn as if every wrong label were equally likely, which the verdict does not assume"
+PANEL_PLACE = "at the mean of the workers' confusion matrices; the verdict takes each worker's own"
+
+
+def margin_at_estimate(margin: float) -> str:
+    """How far the estimate lies from where rules differ."""
+    return f"margin {margin:+.2f} nats at the estimate"
+
+
+def certain_question(level: float) -> str:
+    """Whether a verdict is certain."""
+    return f"Is that certain, at {level_percent(level)}?"
+
+
+def takes_more(more_items: int | None) -> str:
+    """What would decide."""
+    return f"Undecided: it takes {f'about {more_items:,} ' if more_items else ''}fresh items"
+
+
+def knowing_gains(*, surely: bool) -> str:
+    """What comes of knowing who voted."""
+    return f"The best rule that ignores who voted; knowing who voted {'gains' if surely else 'may gain'} more"
+
+
+def balance_axes(label: Any, *, classes: int) -> tuple[str, str]:
+    """The names of the axes of class balance and noise.
+
+    >>> balance_axes("spam", classes=2)
+    ('share of spam', 'noise: mean of both error rates')
+    """
+    if classes == 2:
+        return f"share of {label}", f"{NOISE}mean of both error rates"
+    return f"share of {label}, the commonest class", f"{NOISE}share of wrong votes"
+
+
+def map_note(n_votes: int, drawn_for: str, place: str = "") -> str:
+    """For how many votes a plane of the map is drawn, and for what else."""
+    return "; ".join(filter(None, [f"{n_votes} votes per item", drawn_for, place]))
+
+
+def for_class_shares(share: float) -> str:
+    """What a plane of accuracies is drawn for."""
+    return f"drawn for class shares of {100 * share:.0f} and {100 - 100 * share:.0f} %"
+
+
+def for_error_rates(right_0: float, right_1: float) -> str:
+    """What a plane of noise is drawn for."""
+    return f"drawn for error rates that divide as here, {100 - 100 * right_0:.0f} : {100 - 100 * right_1:.0f}"
+
+
+def map_reason(failed: Sequence[str]) -> str:
+    """Why the map does not hold for these votes.
+
+    >>> map_reason(["independent votes"])
+    'These votes contradict what the map assumes (independent votes): it shows what would hold otherwise.'
+    """
+    which = f" ({one_of(failed)})" if failed else ""
+    return f"These votes contradict what the map assumes{which}: it shows what would hold otherwise."
 
 
 # --- the numbers behind claims, as `majorant certify` shows them

@@ -59,7 +59,7 @@ def test_evidence_stands_beside_each_flag():
     found = assess_workers(votes, DawidSkene().fit(votes))
     assert [len(one) for one in found.evidence] == [len(one) for one in found.flags]
     assert found.evidence[8][0].startswith("right on 1")
-    assert "of 400 votes; guessing 50%" in found.evidence[8][0]
+    assert "of 400 votes; guessing 50 %" in found.evidence[8][0]
     assert found.evidence[10][1].startswith("0 on all 400 votes")
 
 

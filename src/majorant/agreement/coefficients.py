@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from majorant.tally import PairCounts, Patterns, pair_counts
 from majorant.values import Estimate, FloatArray, lock
 from majorant.votes import IntArray, Votes
+from majorant.wording import resampled_words, too_many_vote_pairs, undefined_in_resamples
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -240,8 +241,7 @@ def with_interval(value: float, resampled_b: FloatArray, level: float) -> Estima
     defined_b = resampled_b[~np.isnan(resampled_b)]
     missing = len(resampled_b) - len(defined_b)
     if missing > MOST_UNDEFINED * len(resampled_b):
-        reason = f"no interval: {missing} of {len(resampled_b)} resamples of the items leave the coefficient undefined"
-        return Estimate(value, reason=reason)
+        return Estimate(value, reason=undefined_in_resamples(missing, len(resampled_b)))
     low, high = np.quantile(defined_b, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(value, min(float(low), value), max(float(high), value))
 
@@ -289,7 +289,7 @@ def too_many_pairs(votes: Votes) -> str:
     n_pairs = float(votes.votes_i.astype(float) @ votes.votes_i)
     if n_pairs <= MOST_VOTE_PAIRS:
         return ""
-    return f"not computed: {n_pairs:.1e} pairs of votes on the same item, more than {MOST_VOTE_PAIRS:.0e}"
+    return too_many_vote_pairs(n_pairs, MOST_VOTE_PAIRS)
 
 
 def resampled_mean(
@@ -306,7 +306,7 @@ def resampled_mean(
     dense = n_cells <= DENSE_ENTRIES
     n_fit = n_boot if dense else int(min(n_boot, RESAMPLING_WORK / max(n_pairs, 1)))
     if n_pairs > MOST_RESAMPLED_PAIRS or n_fit < min(n_boot, FEWEST_RESAMPLES) or n_cells > KEY_LIMIT:
-        return None, f"no interval: {n_pairs:.1e} pairs of votes on the same item are too many to resample"
+        return None, too_many_vote_pairs(n_pairs)
     cell_c, entry_cu = (_dense_cells if dense else _sparse_cells)(votes, bag_i, n_bags)
     sums = _cell_sums(cell_c, n_workers, n_classes)
     averaged_p = sums[0] @ entry_cu.sum(axis=1) >= min_common  # the same pairs in every resample, and no others
@@ -317,7 +317,7 @@ def resampled_mean(
     draws = weights(np.ones(n_bags, dtype=np.int64), n_fit, at_once, rng)
     mean_b = np.concatenate([_mean_kappa(entry_cu @ weight_bu.T, sums) for weight_bu in draws])
     bagged = n_bags < np.count_nonzero(votes.votes_i)
-    return mean_b, f"{n_fit} resamples of {n_bags} {'bags of items' if bagged else 'items'}"
+    return mean_b, resampled_words(n_fit, n_bags, "bags of items" if bagged else "items")
 
 
 def _mean_kappa(cell_cb: FloatArray, sums: list[csr_array[Any]]) -> FloatArray:

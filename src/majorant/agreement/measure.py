@@ -32,9 +32,18 @@ from majorant.io import Reading, as_votes
 from majorant.tally import Patterns, counts, distinct_counts
 from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level
 from majorant.votes import IntArray, Votes
+from majorant.wording import (
+    NO_COMMON_ITEM,
+    NO_ORDER,
+    NO_PAIRED_VOTES,
+    NO_RNG,
+    TOO_MANY_CLASSES,
+    no_chance_agreement,
+    no_common_items,
+    of_sampled_items,
+    resampled_words,
+)
 
-NO_RNG = "no interval: give rng to draw resamples"
-NO_PAIRS = "no item holds two votes"
 N_BOOT = 1000
 ROWS_AT_ONCE = 1 << 14
 
@@ -97,7 +106,7 @@ def agreement_from(
     found, drawn = _from_counts(patterns, [sample.labels[k] for k in used_k], no_order, how)
     cohen, pairs, drawn_pairs = _cohen(sample, min_common, how)
     if len(sample.items) < n_items:
-        drawn_pairs = f"{drawn_pairs or 'Cohen:'} from a random sample of {len(sample.items):,} of {n_items:,} items"
+        drawn_pairs = of_sampled_items(drawn_pairs, len(sample.items), n_items)
     return Agreement(
         **found,
         cohen=cohen,
@@ -127,7 +136,7 @@ def _class_order(labels: Sequence[Hashable], order: Sequence[Hashable] | None) -
         return sorted(range(len(labels)), key=lambda k: place[repr(labels[k])]), ""
     numeric = all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in labels)
     if not numeric:
-        return list(range(len(labels))), "labels are not numbers: give order, from lowest to highest"
+        return list(range(len(labels))), NO_ORDER
     return sorted(range(len(labels)), key=lambda k: float(labels[k])), ""  # type: ignore[arg-type]
 
 
@@ -148,20 +157,20 @@ def _from_counts(
 ) -> tuple[dict[str, Estimate], str]:
     """Every coefficient that needs only counts, and how it was resampled."""
     if not _n_paired(patterns):
-        return dict.fromkeys(NAMES, Estimate(None, reason=NO_PAIRS)), ""
+        return dict.fromkeys(NAMES, Estimate(None, reason=NO_PAIRED_VOTES)), ""
     value = {name: float(value_b[0]) for name, value_b in coefficients(_sums(patterns, ordinal=not no_order)).items()}
     estimates = {name: Estimate(x, reason=NO_RNG) for name, x in value.items()}
     drawn = ""
     if how.rng is not None:
         resampled, drawn = _resampled(patterns, not no_order, how)
-        too_many = Estimate(value.get("krippendorff_ordinal"), reason="no interval: too many classes to resample")
+        too_many = Estimate(value.get("krippendorff_ordinal"), reason=TOO_MANY_CLASSES)
         estimates = {
             name: with_interval(x, resampled[name], how.level) if name in resampled else too_many
             for name, x in value.items()
         }
     for name in value:
         if np.isnan(value[name]):
-            estimates[name] = Estimate(None, reason=_why_undefined(labels))
+            estimates[name] = Estimate(None, reason=no_chance_agreement(labels[0], one_class=len(labels) == 1))
     if no_order:
         estimates["krippendorff_ordinal"] = Estimate(None, reason=no_order)
     return estimates, drawn
@@ -186,14 +195,7 @@ def _resampled(patterns: Patterns, ordinal: bool, how: Resampling) -> tuple[dict
     ordinal = ordinal and unit_limit(patterns.counts_pk.shape[1], ordinal=True) >= FEWEST_UNITS
     drawn = units(patterns, how.rng, ordinal=ordinal)
     what = "patterns of counts" if len(drawn.copies_u) == len(patterns.items_p) else "bags of items"
-    text = f"{how.n_boot} resamples of {len(drawn.copies_u)} {what}"
-    return resampled_coefficients(drawn, how.n_boot, how.rng), text
-
-
-def _why_undefined(labels: list[Hashable]) -> str:
-    if len(labels) == 1:
-        return f"every vote is {labels[0]!r}: there is no chance agreement to correct for"
-    return "all votes on items with two or more are for one label: there is no chance agreement to correct for"
+    return resampled_coefficients(drawn, how.n_boot, how.rng), resampled_words(how.n_boot, len(drawn.copies_u), what)
 
 
 def _cohen(votes: Votes, min_common: int, how: Resampling) -> tuple[Estimate, PairKappas | None, str]:
@@ -202,9 +204,7 @@ def _cohen(votes: Votes, min_common: int, how: Resampling) -> tuple[Estimate, Pa
         return Estimate(None, reason=reason), None, ""
     value, pairs = pair_kappas(votes, min_common)
     if value is None:
-        reason = "no two workers have an item in common"
-        if pairs.n_pairs:
-            reason = f"no two workers with {min_common} items in common, or these all got one and the same label"
+        reason = no_common_items(min_common, or_one_label=True) if pairs.n_pairs else NO_COMMON_ITEM
         return Estimate(None, reason=reason), pairs, ""
     if how.rng is None:
         return Estimate(value, reason=NO_RNG), pairs, ""

@@ -16,12 +16,21 @@ from majorant.errors import ConfigError
 from majorant.io import Reading, as_votes
 from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level, lock
 from majorant.votes import Votes
+from majorant.wording import (
+    NO_GOLD_LABELS,
+    NO_VARIANCE,
+    NOT_ALL_BY_ALL,
+    ONE_GOLD_ITEM,
+    ONE_PAIRED_ITEM,
+    TOO_MANY_WORKER_PAIRS,
+    no_common_items,
+    too_many_workers,
+)
 
 RULES = ("majority", "median", "mean")
 N_BOOT = 1000
 LEAST_COMMON = 10
 MOST_WORKERS = 200  # of whom all pairs are looked at
-NO_GOLD = "no gold labels"
 MOST_DRAWN = 2e8  # votes in pairs that are looked at in resamples
 LEAST_DRAWS = 200
 SMALL = 1e-12
@@ -156,10 +165,10 @@ def one_way_icc(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
 
 def _estimate(fn: Any, sums_is: FloatArray, drawn_bs: FloatArray, level: float) -> Estimate:
     if len(sums_is) < 2:
-        return Estimate(None, reason="fewer than two items hold two votes")
+        return Estimate(None, reason=ONE_PAIRED_ITEM)
     value = float(fn(sums_is, np.ones((1, len(sums_is))))[0])
     if not np.isfinite(value):
-        return Estimate(None, reason="all votes are alike: there is no variance to explain")
+        return Estimate(None, reason=NO_VARIANCE)
     return with_interval(value, fn(sums_is, drawn_bs), level)
 
 
@@ -168,15 +177,15 @@ def _two_way(votes: Votes, score_n: FloatArray, drawn_bi: FloatArray, level: flo
     n_items, n_workers = len(votes.items), len(votes.workers)
     complete = len(score_n) == n_items * n_workers and (votes.votes_i == n_workers).all()
     if not complete or n_items < 2 or n_workers < 2:
-        return Estimate(None, reason="not every worker labels every item once")
+        return Estimate(None, reason=NOT_ALL_BY_ALL)
     table_ij = np.full((n_items, n_workers), np.nan)
     table_ij[votes.item_n, votes.worker_n] = score_n
     if np.isnan(table_ij).any():
-        return Estimate(None, reason="not every worker labels every item once")
+        return Estimate(None, reason=NOT_ALL_BY_ALL)
     table_ij -= table_ij.mean()  # so that squares lose no digits
     value = float(two_way_icc(table_ij, np.ones((1, n_items)))[0])
     if not np.isfinite(value):
-        return Estimate(None, reason="all votes are alike: there is no variance to explain")
+        return Estimate(None, reason=NO_VARIANCE)
     return with_interval(value, two_way_icc(table_ij, drawn_bi), level)
 
 
@@ -199,7 +208,7 @@ def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, lev
     """Cohen's kappa with quadratic weights, over pairs of workers, each by its items in common."""
     n_workers = len(votes.workers)
     if n_workers > MOST_WORKERS:
-        return Estimate(None, reason=f"more than {MOST_WORKERS} workers: too many pairs")
+        return Estimate(None, reason=too_many_workers(MOST_WORKERS))
     place_i = np.cumsum(votes.votes_i >= 2) - 1  # among the items that are drawn
     by_worker = [dict(zip(votes.item_n[own], value_k[votes.label_n[own]], strict=True)) for own in _rows(votes)]
     pairs = []
@@ -211,10 +220,10 @@ def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, lev
                 pairs.append((place_i[common], x, y))
     value = mean_kappa(pairs, np.ones((1, len(drawn_bi[0]))))[0] if pairs else np.nan
     if not np.isfinite(value):
-        return Estimate(None, reason=f"no two workers with {LEAST_COMMON} items in common")
+        return Estimate(None, reason=no_common_items(LEAST_COMMON))
     affordable = int(MOST_DRAWN / max(sum(len(items) for items, _, _ in pairs), 1))
     if affordable < LEAST_DRAWS:
-        return Estimate(float(value), reason="no interval: too many pairs of workers")
+        return Estimate(float(value), reason=TOO_MANY_WORKER_PAIRS)
     return with_interval(float(value), mean_kappa(pairs, drawn_bi[:affordable]), level)
 
 
@@ -264,10 +273,10 @@ def _distances(
         return dict.fromkeys(RULES, nothing), dict.fromkeys(others, nothing)
 
     if votes.gold_i is None:
-        return unknown(NO_GOLD)
+        return unknown(NO_GOLD_LABELS)
     known = (votes.gold_i >= 0) & np.all([np.isfinite(answer) for answer in rules], axis=0)
     if known.sum() < 2:
-        return unknown("fewer than two gold items with an answer of every rule")
+        return unknown(ONE_GOLD_ITEM)
     gold = value_k[votes.gold_i[known]]
     n = int(known.sum())
     weight_bi = rng.multinomial(n, np.full(n, 1 / n), size=N_BOOT) / n

@@ -23,7 +23,7 @@ from majorant.errors import ConfigError
 from majorant.gold.draw import Planned
 from majorant.gold.question import Outcome
 from majorant.values import Estimate
-from majorant.wording import ALIKE_TEST
+from majorant.wording import ALIKE_TEST, LABELS_LEAVE_IT_OPEN, NO_FITTED_MODEL, NO_SIGN
 
 Action = Literal["keep", "switch", "ask"]
 Grade = Literal["exact", "model", "none"]
@@ -132,7 +132,7 @@ def answer_from(
     if expert is not None and by_labels:
         gain, basis, action = expert.value, "expert labels", _by_expert(expert, other, tolerance)
         if action == "ask":  # a few labels that agree would put the estimate at the end of what they leave possible
-            gain = Estimate(None, gain.low, gain.high, "the labels leave it open")
+            gain = Estimate(None, gain.low, gain.high, LABELS_LEAVE_IT_OPEN)
     plan = planned() if not by_labels and apart.differ and (action == "ask" or basis == "model") else None
     if plan is not None and not plan.most:
         gain, basis, action, plan = _at_most(apart.stake), "draw", "keep", None
@@ -232,7 +232,7 @@ def _gain(apart: Difference, model: ModelEvidence, gold: GoldLead | None, tolera
 
 def _at_most(stake: float) -> Estimate:
     """A gain of which only the size is bounded."""
-    return Estimate(None, -stake, stake, reason="no label tells its sign") if stake else Estimate(0.0, 0.0, 0.0)
+    return Estimate(None, -stake, stake, reason=NO_SIGN) if stake else Estimate(0.0, 0.0, 0.0)
 
 
 def _action(
@@ -307,7 +307,7 @@ def model_of(certificate: Certificate, expected: ExpectedGain | None, stake: flo
     loss = claim.loss
     panel = certificate.design is not None and certificate.design.kind == "panel"
     best = claim.verdict in ("proved", "supported")
-    gain = Estimate(None, reason="no model could be fitted")
+    gain = Estimate(None, reason=NO_FITTED_MODEL)
     if expected is not None and loss.value is not None:
         gain = _bounded(expected, loss, stake)
     return ModelEvidence(

@@ -33,15 +33,14 @@ from majorant.gold.question import Outcome
 from majorant.tabular import Records
 from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level
 from majorant.votes import Votes
+from majorant.wording import DID_NOT_CONVERGE, MODEL_IS_TRUTH, NO_MODEL, NO_VOTED_ITEM
 
 MAJORITY = "majority"
 AUTO = "auto"  # the rule that suits the votes best
 ChosenBy = Literal["default", "gold", "user", "votes"]  # votes: they can bear no other rule than majority vote
 ENOUGH_GOLD = 50  # items; with fewer the best of several rules is mostly the luckiest
+UNFITTED = Estimate(None, reason=NO_MODEL)
 LEAD = 2.0  # standard errors by which gold must set a rule before the one that is compared without it
-NO_MODEL = Estimate(None, reason="no model was fitted")
-NO_VOTES = Estimate(None, reason="no item has a vote")
-MODEL_IS_TRUTH = "the model's own figure: agreement with what this crowd would say with unlimited votes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,7 @@ class Alternative:
     """A method that was used, or could have been, with the one figure there is of its accuracy."""
 
     method: str
-    accuracy: Estimate = NO_MODEL  # by gold where there is gold, else the model's own figure
+    accuracy: Estimate = UNFITTED  # by gold where there is gold, else the model's own figure
     source: Literal["gold", "model"] = "model"
     agreement: float | None = None  # share of the items that majority vote labels on which it says the same
     note: str = ""  # why it was not run, or what to know about it
@@ -185,13 +184,13 @@ def alternative(
 ) -> Alternative:
     """The facts of one method: its accuracy by gold where there is gold, else by the mean of the models."""
     by_gold = gold_accuracy(votes, fit, level=level)
-    expected = NO_MODEL if combined is None else expected_accuracy(fit, combined.belief)
+    expected = UNFITTED if combined is None else expected_accuracy(fit, combined.belief)
     return Alternative(
         method=name,
         accuracy=expected if by_gold is None else Estimate(by_gold.value, by_gold.low, by_gold.high),
         source="model" if by_gold is None else "gold",
         agreement=agreement(fit, majority),
-        note="" if fit.converged else "did not converge",
+        note="" if fit.converged else DID_NOT_CONVERGE,
     )
 
 
@@ -199,7 +198,7 @@ def expected_accuracy(fit: Fit, truth: Fit) -> Estimate:
     """The expected share of right labels of `fit` if the posterior of `truth` holds; a tie is a fair draw."""
     voted = np.flatnonzero(fit.votes_i > 0)
     if not len(voted):
-        return NO_VOTES
+        return Estimate(None, reason=NO_VOTED_ITEM)
     right_i = (chances(fit.posterior[voted]) * truth.posterior[voted]).sum(axis=1)
     return Estimate(float(right_i.mean()), reason=MODEL_IS_TRUTH)
 

@@ -25,6 +25,7 @@ from majorant.limits import limit
 from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
+from majorant.wording import NEEDS_GOLD, NEEDS_MATRICES, TWO_CLASSES_ONLY, too_many_numbers
 
 SHARES = "majority"  # a vote is a vote: the member that no model can lead astray
 MEMBERS = ("one-coin", "hierarchical", "ebcc", SHARES)
@@ -48,15 +49,15 @@ def unsuited(method: str, votes: Votes) -> str:
     estimator = estimator_named(method)
     _, n_workers, n_classes = votes.shape
     if estimator.classes == 2 and n_classes != 2:
-        return "for two classes only"
+        return TWO_CLASSES_ONLY
     needs = estimator.needs
     if needs == "confusion":
-        return "needs confusion matrices that are given"
+        return NEEDS_MATRICES
     if needs == "gold" and not has_gold(votes):
-        return "needs gold labels"
+        return NEEDS_GOLD
     entries = n_workers * n_classes**2 * estimator.tables_per_worker
     if entries > limit("METHOD_CELLS"):
-        return f"too many workers and classes ({entries:,} numbers to learn)"
+        return too_many_numbers(entries)
     return ""
 
 

@@ -17,12 +17,13 @@ from majorant.io.positions import find_position, is_tie, read_shown
 from majorant.tally import counts
 from majorant.values import LEVEL, Estimate, as_level, clopper_pearson, lock
 from majorant.votes import Votes
+from majorant.wording import NO_GOLD_ITEM, too_few_gold
 
 BAR = 0.9
 PANEL = "majority vote"
 LISTED = 5
 MOST_JUDGES = 100
-FEW_GOLD = f"fewer than {ENOUGH_GOLD} items with gold and two votes"
+FEW_GOLD = too_few_gold(ENOUGH_GOLD)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -164,7 +165,7 @@ def _against(votes: Votes, name: Hashable, item_p: Any, label_p: Any, level: flo
     accuracy = (
         Estimate(right / judged, *clopper_pearson(right, judged, level))
         if judged
-        else Estimate(None, reason="no gold item")
+        else Estimate(None, reason=NO_GOLD_ITEM)
     )
     off = item_p[votes.gold_i[item_p] != label_p][:LISTED]
     return Judge(

@@ -19,6 +19,17 @@ from majorant.tally import histograms
 from majorant.theory import majority_margin
 from majorant.values import FloatArray, as_generator
 from majorant.votes import Votes
+from majorant.wording import (
+    ACCURACIES_TITLE,
+    ACCURACY_ON,
+    BALANCE_TITLE,
+    EVEN_NOISE,
+    PANEL_PLACE,
+    balance_axes,
+    for_class_shares,
+    for_error_rates,
+    map_note,
+)
 
 POINTS = 160  # along each edge of the optimal region
 REPLICATES, MOST_WORK = 100, 2e7  # refits of a panel; votes x classes x refits that are worth a region
@@ -101,8 +112,7 @@ def _usual(votes: Votes) -> int:
 def _panel_place(votes: Votes, fit: Fit, rng: np.random.Generator) -> _Place:
     prior_k, confusion_kl = shared_model(votes, fit)
     share_3 = np.array([prior_k[0], confusion_kl[0, 0], confusion_kl[1, 1]])
-    note = "at the mean of the workers' confusion matrices; the verdict takes each worker's own"
-    return _Place(share_3, _usual(votes), _replicates(votes, fit, rng), note)
+    return _Place(share_3, _usual(votes), _replicates(votes, fit, rng), PANEL_PLACE)
 
 
 def _replicates(votes: Votes, fit: Fit, rng: np.random.Generator) -> FloatArray | None:
@@ -130,8 +140,8 @@ def _two_panels(
     first, second = votes.labels
     margin = majority_margin([nu, 1 - nu], [[t00, 1 - t00], [1 - t11, t11]], place.n_votes)
     planes = (
-        (noise_model, "Class balance against noise", f"share of {first}", "noise: mean of both error rates"),
-        (accuracies_model, "Accuracy on either class", f"accuracy on {first}", f"accuracy on {second}"),
+        (noise_model, BALANCE_TITLE, *balance_axes(first, classes=2)),
+        (accuracies_model, ACCURACIES_TITLE, f"{ACCURACY_ON}{first}", f"{ACCURACY_ON}{second}"),
     )
     panels = []
     for model, title, x_name, y_name in planes:
@@ -168,11 +178,8 @@ def _on_plane(model: Model, share_3: FloatArray) -> tuple[float, float, float]:
 
 
 def _note(place: _Place, model: Model, nu: float, t00: float, t11: float) -> str:
-    if model is accuracies_model:
-        fixed = f"drawn for class shares of {100 * nu:.0f} and {100 - 100 * nu:.0f} %"
-    else:
-        fixed = f"drawn for error rates that divide as here, {100 - 100 * t00:.0f} : {100 - 100 * t11:.0f}"
-    return "; ".join(filter(None, [f"{place.n_votes} votes per item", fixed, place.note]))
+    drawn_for = for_class_shares(nu) if model is accuracies_model else for_error_rates(t00, t11)
+    return map_note(place.n_votes, drawn_for, place.note)
 
 
 def _optimal_noise(split: float, n_votes: int) -> Line:
@@ -244,16 +251,16 @@ def _many_classes(votes: Votes, fit: Fit) -> MapPanel:
     share, noise = float(prior_k[first]), float(1 - prior_k @ np.diag(confusion_kl))
     noise = float(np.clip(noise, FLOOR, 1 - FLOOR))
     shown_kl = confusion_kl.clip(FLOOR)
+    x_name, y_name = balance_axes(votes.labels[first], classes=len(votes.labels))
     return MapPanel(
-        title="Class balance against noise",
-        x_name=f"share of {votes.labels[first]}, the commonest class",
-        y_name="noise: share of wrong votes",
+        title=BALANCE_TITLE,
+        x_name=x_name,
+        y_name=y_name,
         optimal=_line(np.concatenate([x, [1, 0]]), np.concatenate([limit, [0, 0]])),
         point=(share, noise),
         point_margin=_even_margin(prior_k.clip(FLOOR), noise),
         region=None,
-        note=f"{_usual(votes)} votes per item; drawn as if every wrong label were equally likely, "
-        "which the verdict does not assume",
+        note=map_note(_usual(votes), EVEN_NOISE),
         prior=tuple((prior_k.clip(FLOOR) / prior_k.clip(FLOOR).sum()).tolist()),
         confusion=tuple(map(tuple, (shown_kl / shown_kl.sum(axis=1, keepdims=True)).tolist())),
         n_votes=_usual(votes),

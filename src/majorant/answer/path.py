@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from majorant import wording
 from majorant.certify.certificate import Certificate, Claim
-
-BEATEN = "Not the best rule that ignores who voted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ def decision_path(certificate: Certificate) -> Path:
     for step in steps:
         taken.append(step if reached else replace(step, answer=None, why=""))
         reached = reached and step.answer == step.on
-    return Path(tuple(taken), "The best rule of all, if the model holds")
+    return Path(tuple(taken), wording.ALL_BEST)
 
 
 def _steps(certificate: Certificate) -> list[PathStep]:
@@ -60,10 +59,10 @@ def _steps(certificate: Certificate) -> list[PathStep]:
     identified = claim.verdict != "unidentified"
     steps.append(
         PathStep(
-            question="Can the votes tell how good the voters are?",
+            question=wording.IDENTIFIED_QUESTION,
             on="yes",
             off="no",
-            exit="Inconclusive: a third vote on some items, or gold labels, would tell",
+            exit=wording.NOT_IDENTIFIED,
             answer="yes" if identified else "no",
             why=claim.why if not identified else "",
         )
@@ -80,12 +79,11 @@ def _overrules(gold: Claim, claim: Claim) -> bool:
 
 
 def _gold(gold: Claim) -> PathStep:
-    good = "By gold, as good as any rule that ignores who voted"
     return PathStep(
-        question="Do gold labels alone settle it?",
+        question=wording.BY_GOLD_QUESTION,
         on="no",
         off="yes",
-        exit=good if gold.verdict == "proved" else BEATEN,
+        exit=wording.BY_GOLD_BEST if gold.verdict == "proved" else wording.BEATEN,
         answer="yes",
         why=gold.why,
     )
@@ -95,14 +93,14 @@ def _independent(claim: Claim) -> PathStep:
     gate = claim.independence
     on = "yes"
     if gate is None or gate.passed is None:
-        on = "assumed, cannot be tested"
+        on = wording.NOT_TESTABLE
     elif not gate.passed and claim.verdict != "void":
-        on = "yes, given item difficulty"
+        on = wording.GIVEN_DIFFICULTY
     return PathStep(
-        question="Are votes on an item independent, given its true label?",
+        question=wording.INDEPENDENT_QUESTION,
         on=on,
         off="no",
-        exit="The model fails: errors are shared, or items mislead",
+        exit=wording.DEPENDENT,
         answer="no" if claim.verdict == "void" else on,
         why="" if gate is None else gate.text,
     )
@@ -113,23 +111,22 @@ def _inside(claim: Claim) -> PathStep:
     inside = margin is not None and margin > 0
     sure = claim.verdict == "refuted"
     return PathStep(
-        question="Do class balance and noise lie where majority vote is optimal?",
+        question=wording.INSIDE_QUESTION,
         on="inside",
         off="outside",
-        exit=BEATEN if sure or inside else "Outside at the estimate, but not certain",
+        exit=wording.BEATEN if sure or inside else wording.OUTSIDE_PERHAPS,
         answer="outside" if sure or not inside else "inside",
-        why="" if margin is None else f"margin {margin:+.2f} nats at the estimate",
+        why="" if margin is None else wording.margin_at_estimate(margin),
     )
 
 
 def _certain(claim: Claim, level: float) -> PathStep:
-    more = "fresh items" if not claim.more_items else f"about {claim.more_items:,} fresh items"
-    on = claim.verdict if claim.verdict in ("proved", "supported") else "proved or supported"
+    on = claim.verdict if claim.verdict in ("proved", "supported") else wording.EITHER_GOOD
     return PathStep(
-        question=f"Is that certain, at {100 * level:g} %?",
+        question=wording.certain_question(level),
         on=on,
         off="not yet",
-        exit=f"Undecided: it takes {more}",
+        exit=wording.takes_more(claim.more_items),
         answer=on if claim.verdict in ("proved", "supported") else "not yet",
         why="",
     )
@@ -138,12 +135,11 @@ def _certain(claim: Claim, level: float) -> PathStep:
 def _named(named: Claim | None) -> PathStep:
     verdict = "undecided" if named is None else named.verdict
     off = "no" if verdict == "refuted" else "not known"
-    gain = "gains more" if verdict == "refuted" else "may gain more"
     return PathStep(
-        question="Is it also as good as any rule that knows who voted?",
+        question=wording.NAMED_QUESTION,
         on="yes",
         off=off,
-        exit=f"The best rule that ignores who voted; knowing who voted {gain}",
+        exit=wording.knowing_gains(surely=verdict == "refuted"),
         answer="yes" if verdict in ("proved", "supported") else off,
         why="" if named is None else named.why,
     )

@@ -24,6 +24,14 @@ from majorant.tabular import Tabular
 from majorant.tally import counts, pair_counts, partner_votes, votes_by_worker
 from majorant.values import LEVEL, FloatArray, binomial_bounds, lock
 from majorant.votes import IntArray, Votes
+from majorant.wording import (
+    HARMLESS,
+    accuracy_evidence,
+    few_votes_evidence,
+    one_label_evidence,
+    redundant_evidence,
+    speed_evidence,
+)
 
 MOST_CONFUSION_COLUMNS = 100
 MOST_CERTAIN = 1e-12  # a probability below this counts for no more
@@ -32,7 +40,6 @@ GROUNDS = ("adversarial", "near chance", "one label", "too fast", "redundant")  
 FEW_VOTES = 10  # below this an interval says next to nothing
 NEAR_CHANCE = 0.1  # points above guessing that still count as near it, where the interval holds guessing
 FAST = 1 / 3  # of the usual time on the item
-MILLION = 1e6
 FEW_TIMES = 3  # timed votes that an item needs for a usual time of its own
 COMMON_ITEMS = 20  # that a pair must share
 REPEATED = 0.5  # share of the agreement beyond chance, given the truth, from which a worker mostly repeats the other
@@ -285,7 +292,7 @@ def find_flags(votes: Votes, fit: Fit, record: WorkerRecord, level: float) -> li
     flags: list[list[Flag]] = [[] for _ in votes.workers]
     votes_j = record.votes_jl.sum(axis=1)
     for j in np.flatnonzero(votes_j < FEW_VOTES):
-        flags[j].append(Flag("too few votes", f"{votes_j[j]} of the {FEW_VOTES} that a judgement takes"))
+        flags[j].append(Flag(HARMLESS, few_votes_evidence(votes_j[j], FEW_VOTES)))
     enough_j = votes_j >= FEW_VOTES
     _accuracy_flags(flags, record, enough_j, level)
     _one_label_flags(flags, votes, fit, record, enough_j, level)
@@ -318,9 +325,7 @@ def _accuracy_flags(flags: list[list[Flag]], record: WorkerRecord, enough_j: NDA
     weak_j = holm(_fewer(accuracy_j, record.known_j, half_j), enough_j) <= 1 - level
     near_j = (record.low_j <= chance_j) & (chance_j <= record.high_j) & (accuracy_j < chance_j + NEAR_CHANCE)
     for j in np.flatnonzero(enough_j):
-        text = (
-            f"right on {accuracy_j[j]:.0%} of {votes_j[j]:,} votes; guessing {chance_j[j]:.0%}, the others {crowd:.0%}"
-        )
+        text = accuracy_evidence(accuracy_j[j], votes_j[j], chance_j[j], crowd)
         if worse_j[j]:
             flags[j].append(Flag("adversarial", text))
         elif near_j[j] and weak_j[j]:
@@ -351,10 +356,7 @@ def _one_label_flags(
     found_j = single_j & (holm(np.exp(np.where(single_j, log_chance_j, 0.0)), enough_j) <= 1 - level)
     for j in np.flatnonzero(found_j):
         label = votes.labels[int(record.votes_jl[j].argmax())]
-        odds = np.exp(-log_chance_j[j])
-        rare = f"1 in {odds:,.0f}" if odds < MILLION else "less than 1 in a million"
-        text = f"{label} on all {votes_j[j]:,} votes; by the crowd's habits {rare}"
-        flags[j].append(Flag("one label", text))
+        flags[j].append(Flag("one label", one_label_evidence(label, votes_j[j], np.exp(-log_chance_j[j]))))
 
 
 def _crowd_chance(votes: Votes, fit: Fit) -> FloatArray:
@@ -389,10 +391,7 @@ def _speed_flags(
     found_j = tested_j & (fast_j > timed_j / 2) & (holm(p_value_j, tested_j) <= 1 - level)
     for j in np.flatnonzero(found_j):
         middle = float(np.median(seconds_n[timed][worker_t == j]))
-        text = (
-            f"{fast_j[j] / timed_j[j]:.0%} of {timed_j[j]:,} votes in under a third of the usual time on the item, "
-            f"{others_j[j]:.0%} of the others'; median {middle:.3g} s"
-        )
+        text = speed_evidence(fast_j[j] / timed_j[j], timed_j[j], others_j[j], middle)
         flags[j].append(Flag("too fast", text))
 
 
@@ -451,10 +450,7 @@ def redundancy_flags(votes: Votes, fit: Fit, accuracy_j: FloatArray, level: floa
         if excess < REPEATED * (items - expected_i.sum()) or _tail(excess, expected_i) * n_tested > 1 - level:
             continue
         weak, good = (a, b) if accuracy_j[a] < accuracy_j[b] else (b, a)
-        text = (
-            f"same label as {votes.workers[good]} on {agreed:,} of {items:,} common items, "
-            f"where {expected_i.mean():.0%} would be expected"
-        )
+        text = redundant_evidence(votes.workers[good], agreed, items, expected_i.mean())
         flags[weak].append(Flag("redundant", text))
     return flags
 

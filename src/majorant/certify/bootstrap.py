@@ -22,6 +22,7 @@ from majorant.estimate.fit import Fit, Refits
 from majorant.theory.checks import safe_log
 from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
+from majorant.wording import NO_VOTED_ITEM
 
 Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
 N_REPLICATES, FEW_REPLICATES, FEWEST_REPLICATES = 200, 100, 60
@@ -141,7 +142,7 @@ def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bo
     """
     defined_b = loss_b[~np.isnan(loss_b)]
     if np.isnan(value) or not len(defined_b):
-        return Estimate(None, reason="no item has a vote")
+        return Estimate(None, reason=NO_VOTED_ITEM)
     share = as_likely_passed((1 - level) / 2, len(defined_b))
     low, high = (float(end) for end in np.quantile(defined_b, [share, 1 - share]))
     least = max(0.0, min(low, 2 * value - high)) if refuted else 0.0

@@ -21,7 +21,17 @@ from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.theory.checks import safe_log
 from majorant.values import LEVEL, Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
-from majorant.wording import MATRICES_FIT_ALL, NEVER_ERR, not_tested_since, workers_independent
+from majorant.wording import (
+    COMMON_CORRELATION,
+    MATRICES_FIT_ALL,
+    NEVER_ERR,
+    NO_ERRORS_ADD_UP,
+    gold_would_bound,
+    no_shared_items,
+    not_tested_since,
+    too_many_parameters,
+    workers_independent,
+)
 
 MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
 DRAWS = 20_000
@@ -33,7 +43,7 @@ SINGULAR = 0.03  # directions that keep less than this share of their informatio
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
 REDUNDANT = 0.5  # correlation, or share of votes copied, from which a worker mostly repeats the other
 ENOUGH_GOLD = 50  # items, with two votes or more
-ROUGH = f"votes alone bound it from neither side; gold labels for {ENOUGH_GOLD} items would"
+ROUGH = gold_would_bound(ENOUGH_GOLD)
 CLEAR_LEAD = 7.0  # nats by which one pair's copying must explain the votes better than any other pair's
 COPYING_WORK = 20_000  # vote patterns x ordered pairs
 COPYING_STEPS = 500
@@ -71,11 +81,11 @@ def dependence(
         raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
     n_workers, n_classes, _ = fit.confusion.shape
     if n_workers * n_classes * (n_classes - 1) > MOST_PARAMETERS:
-        return _untested(f"the confusion matrices of {n_workers} workers have more than {MOST_PARAMETERS:,} parameters")
+        return _untested(too_many_parameters(n_workers, MOST_PARAMETERS))
     copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
     pairs = _pairs(label_ij, copies_i)
     if not pairs:
-        return _untested(f"no two workers share {PAIR_ITEMS} items")
+        return _untested(no_shared_items(PAIR_ITEMS))
     model = WorkerModel(np.asarray(fit.prior), np.asarray(fit.confusion))
     evidence = _evidence(label_ij, worker_sets(votes, copies_i), copies_i, model, pairs, as_generator(rng))
     gate = _gate(evidence, level)
@@ -218,7 +228,7 @@ def _rough_worth(evidence: _PairScores, n_votes: float) -> Estimate:
     """
     information = float(evidence.information_qq.sum())
     if information <= UNTOLD * evidence.raw_q.sum():
-        return Estimate(None, reason="a correlation common to all pairs looks like other confusion matrices")
+        return Estimate(None, reason=COMMON_CORRELATION)
     rho = float(np.clip(evidence.score_q.sum() / information, 0, 1))
     return Estimate(n_votes / (1 + (n_votes - 1) * rho), reason=ROUGH)
 
@@ -552,7 +562,7 @@ def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
     squares = squared_errors(gold)
     apart, together = squares.all_s
     if together <= CANCELLED * apart:
-        return Estimate(None, reason="on the gold items no errors add up")
+        return Estimate(None, reason=NO_ERRORS_ADD_UP)
     n_votes = float(gold.copies_g @ (gold.label_gj != NO_LABEL).sum(axis=1) / gold.n_items)
     effects = (
         together / apart,

@@ -27,6 +27,7 @@ from majorant.errors import ConfigError
 from majorant.gold.betting import Betting, bounds
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome, n_answers
 from majorant.values import LEVEL, TOLERANCE, Estimate, FloatArray, lock
+from majorant.wording import NO_CLOSE_CALL
 
 ANY_LEADER = -1
 GOOD_ENOUGH, BEATEN = "good enough", "beaten"
@@ -239,7 +240,7 @@ class CloseCalls:
             kind=self.kind,
             verdict=verdict,
             decided=verdict != OPEN,
-            value=Estimate(value, low, max(progress.bound.value, low), "" if seen else "no close call is labelled"),
+            value=Estimate(value, low, max(progress.bound.value, low), "" if seen else NO_CLOSE_CALL),
             level=self.level,
             tolerance=self.tolerance,
             n_items=self.n_items,

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from majorant.gold.betting import bounds, evidence_above
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome, n_answers
 from majorant.values import LEVEL, TOLERANCE, Estimate, FloatArray, lock
+from majorant.wording import NO_DIFFERENCE_LABELLED
 
 Mask = NDArray[np.bool_]
 ROUNDING = 1e-9
@@ -295,7 +296,7 @@ class Race:
         low, high = bounds(_unknown_as_nan(self._draws(answer_d, q, 0)), n, tail, tail)
         scale, mean = n / self.n_items, standing.estimate_qr[q, 0]
         value = None if np.isnan(mean) else float(mean) * scale
-        reason = "no item on which the two differ is labelled" if value is None else ""
+        reason = NO_DIFFERENCE_LABELLED if value is None else ""
         return Estimate(value, scale * (2 * low - 1), scale * (2 * high - 1), reason)
 
     def _below(self, answer_d: Codes, standing: Standing) -> float:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from majorant.report.figures.canvas import LIGHT, Panel, clipped
-from majorant.wording import map_words, path_words, percent
+from majorant.wording import ACCURACY_ON, NOISE, map_words, path_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,9 +83,9 @@ def _span(plane: dict[str, Any], axis: str) -> tuple[float, float]:
     """The part of the axis that is of interest: noise from 0 to where majority ends, accuracies from chance to 1."""
     at = 0 if axis == "x" else 1
     seen = [plane["point"][at], *([] if plane["region"] is None else plane["region"][axis])]
-    if plane[f"{axis}_name"].startswith("noise"):
+    if plane[f"{axis}_name"].startswith(NOISE):
         return 0.0, min(1.0, 1.1 * max(*seen, *plane["optimal"]["y"]))
-    if plane[f"{axis}_name"].startswith("accuracy") and min(seen) > LEAST_ZOOM:
+    if plane[f"{axis}_name"].startswith(ACCURACY_ON) and min(seen) > LEAST_ZOOM:
         return 0.4, 1.0
     return 0.0, 1.0
 
