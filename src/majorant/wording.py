@@ -1095,13 +1095,20 @@ def _names(names: Iterable[Any], between: str = ", ") -> str:
     return between.join(map(shown, names))
 
 
-def review_sentence(review: Mapping[str, Any]) -> str:
-    """What an expert would gain on the most doubtful items, and which comes first."""
-    first = review["rows"][0]
-    return (
-        f"An expert on the {count(review['items'], 'most doubtful item')} would gain {in_points(review['gain'])}; "
-        f"the first is {shown(first['item'])} ({first['reason']})."
-    )
+def review_sentence(review: Mapping[str, Any], confidence: Mapping[str, Any]) -> str:
+    """What a look at the most doubtful items would gain, by whom that is expected, and which comes first."""
+    by, items = _by_confidence(confidence), count(review["items"], "most doubtful item")
+    gain = f"{by[0].upper()}{by[1:]}, {_looker(review)} on the {items} would gain {in_points(review['gain'])}"
+    return f"{gain}; the first is {shown(review['rows'][0]['item'])} ({review['rows'][0]['reason']})."
+
+
+def _by_confidence(confidence: Mapping[str, Any]) -> str:
+    """Whose the doubt about labels is."""
+    return "by the model, calibrated by the gold labels" if confidence["source"] == "gold" else "by the model alone"
+
+
+def _looker(review: Mapping[str, Any]) -> str:
+    return "an expert" if review["resource"] == "expert" else "one more vote"
 
 
 # --- judges
@@ -1969,6 +1976,186 @@ def path_words(path: Mapping[str, Any]) -> str:
     return " ".join([*answered, f"So: {path['outcome']}."])
 
 
+# --- the page of a report
+#
+# {address} or {address:form} stands for the number at that address of the summary, in one of NUMBER_FORMS; the page
+# marks each with its address.
+
+MAP_CLAIM = (
+    "If votes on an item are independent given its class, majority vote is the best rule that ignores who voted "
+    "wherever the voters’ accuracies and the class balance lie in the blue region."
+)
+MAP_SLIDERS = "Move the sliders, or drag the ring, to see what would hold elsewhere."
+MAP_FIGURES = "Its figures are of one confusion matrix for all workers, fitted to the counts of votes alone"
+NO_PLACE_ON_MAP = "These votes have no place on the map: it needs two or more classes and some items with three votes."
+NO_SCRIPT = "The sliders need a script, which does not run here."
+NO_PLAN = "There is no plan for these votes."
+NOTHING_TO_REVIEW = "No item would gain from a second look."
+LABEL_BY_LABEL = (
+    "An item may have several labels, so each label is a question of its own: is it given, yes or no? Each verdict is "
+    "about one label."
+)
+SETTLE = (
+    "An expert labels some of these, in a random order; the comparison is then exact, whatever the votes, workers and "
+    "items are like."
+)
+VOTES_AND_TIES = (
+    "{votes.items} items hold {votes.votes} votes; majority vote leaves {majority.tied} of them tied. A tie is never "
+    "broken in silence: it stays open in the labels, and counts as a fair draw in every accuracy."
+)
+AGREEMENT_ABOUT = (
+    "How often two votes on the same item say the same, and how far that is beyond chance. Dots are estimates, bars "
+    "their {agreement.level:whole} intervals; 1 is perfect agreement, 0 what chance would give."
+)
+WORKERS_CAPTION = (
+    "A dot is a worker, the line its interval: the more votes, the shorter. A worker near the mark of blind guessing "
+    "adds nothing."
+)
+CONFUSION_CAPTION = (
+    "For the busiest workers: each row is a true class, each column what the worker says, in percent. Blue is right, "
+    "orange wrong."
+)
+REMOVAL = "Without the {workers.removal.workers} flagged, {workers.removal.labels_changed} labels would change."
+ROWS_READ = (
+    "{input.rows} read: {input.votes} votes, {input.abstained} without a label, {input.merged} exact copies merged, "
+    "{input.dropped} repeats dropped"
+)
+PATH_ABOUT = (
+    "The claim about rules that ignore who voted comes from the same questions each time. The way that these votes "
+    "took is in colour"
+)
+PATH_AFTER = "The answer above looks at evidence that assumes less first."
+
+
+def gain_title(answer: Mapping[str, Any]) -> str:
+    """Above the gain."""
+    return f"Gain of {answer['other']} over {rule_words(answer['present'])}"
+
+
+def gain_figure(answer: Mapping[str, Any]) -> tuple[str, str]:
+    """The gain as one large number, and below it what goes with it."""
+    gain, basis = answer["gain"], answer["basis"]
+    if gain["value"] is not None and basis not in ("bound", "draw", "votes"):
+        between = "" if gain["low"] in (None, gain["high"]) else "{answer.gain.low:gain} to {answer.gain.high:gain}"
+        return "{answer.gain.value:gain}", between + (" if the model holds" if basis == "model" else "")
+    if basis == "expert labels" and gain["low"] is not None:
+        between = "{answer.gain.low:gain} to {answer.gain.high:gain}"
+        return between, "by {answer.expert.labels} labels; more of them narrow it"
+    if answer["differ"]:
+        return f"≤ {at_most(answer['stake'])}", "either way; which way is not known"
+    return "0", "exactly: the labels are the same"
+
+
+def accuracy_title(accuracy: Mapping[str, Any]) -> str:
+    """Above the accuracy of majority vote."""
+    return "Majority vote is right on" + (", by the model" if accuracy["source"] == "model" else "")
+
+
+def scope(summary: Mapping[str, Any]) -> str:
+    """Of which votes all this is said, and what its accuracies and claims rest on."""
+    text = "{votes.votes} votes by {votes.workers} workers on {votes.items} items, {votes.classes} classes."
+    if summary["accuracy"]["source"] == "model" and summary["accuracy"]["majority"]["value"] is not None:
+        text += (
+            " The model's figures are agreement with what this crowd would say with unlimited votes; without gold "
+            "labels nothing shows how often that is right."
+        )
+    return f"{text} {sampled('{sample.items}')}." if "sample" in summary else text
+
+
+def sampled(items: str) -> str:
+    """That not all items taught what is said of them, without its stop."""
+    return f"Claims, rule and plan were learned from {items} items drawn at random"
+
+
+def settle(between: Sequence[str]) -> str:
+    """What labels of an expert would show, and how."""
+    return f"Only the items on which {one_of(between)} differ can decide between them. {SETTLE}"
+
+
+def change_sentence(method: str) -> str:
+    """What the other rule does to the labels."""
+    if method == "majority":
+        return "These votes bear no rule but majority vote, which leaves {majority.tied} items tied."
+    return (
+        f"With {method} in place of majority vote, {{decision.labels_changed}} labels change and "
+        "{decision.ties_settled} ties are decided. Blue stays as it was; orange moves."
+    )
+
+
+def rules_caption(source: str, not_run: Sequence[str]) -> str:
+    """Above the rules that were fitted."""
+    by = "on the gold items; the gain above counts all items"
+    if source != "gold":
+        by = "by the model: agreement with what this crowd would say with unlimited votes"
+    idle = f" Not run: {', '.join(not_run)}." if not_run else ""
+    return f"The rules that were fitted, and how often each is right {by}.{idle}"
+
+
+def map_about(*, region: bool, live: bool, drawn: bool) -> str:
+    """What the map shows."""
+    if not drawn:
+        return MAP_CLAIM
+    around = "; around it, everything that they leave possible at {level:whole}" if region else ""
+    lies = f"The orange dot is where these votes lie{around}."
+    figures = f"{MAP_FIGURES}; how often these labels are right is said above."
+    if live:
+        return f"{MAP_CLAIM} {lies} {MAP_SLIDERS} {figures}"
+    classes = "Sliders show two or three classes; with {votes.classes} there are too many, so this is a picture."
+    return f"{MAP_CLAIM} {lies} {figures} {classes}"
+
+
+def confidence_about(confidence: Mapping[str, Any]) -> str:
+    """What confidences are, and whether they can be trusted."""
+    whose = ": the model's own figure, which only gold labels can test"
+    if confidence["source"] == "gold":
+        whose = ", calibrated by the gold labels"
+    trust = "Gold labels for some items would show whether it can be trusted."
+    if confidence["ece"] is not None:
+        trust = (
+            "By the gold labels of {confidence.gold_items} items it is off by {confidence.ece:points} on average "
+            "(expected calibration error): dots below the line are more confident than right."
+        )
+    return f"Each label comes with a probability{whose}. {trust}"
+
+
+def review_about(review: Mapping[str, Any], confidence: Mapping[str, Any]) -> str:
+    """What a look at the most doubtful items would gain."""
+    gain = "on the {review.items} most doubtful items would gain {review.gain:points} of accuracy"
+    return f"Where one more look gains most: {_by_confidence(confidence)}, {_looker(review)} {gain}. The first of them:"
+
+
+def workers_about(workers: Mapping[str, Any]) -> str:
+    """Who judged the workers."""
+    return f"{{workers.workers}} workers, judged by {workers['method']}."
+
+
+def worth_about(n_eff: Mapping[str, Any]) -> str:
+    """How many independent votes those of an item are worth."""
+    rough, reason = "roughly " if n_eff["low"] is None else "", f" ({n_eff['reason']})" if n_eff["reason"] else ""
+    value = f"{rough}{{workers.dependence.n_eff:estimate ratio}}"
+    return f"Together, the votes on an item are worth {value} independent ones{reason}."
+
+
+def dependence_caption(truth: str) -> str:
+    """What the correlations of pairs are."""
+    source = ", on the gold items" if truth == "gold" else ", roughly, from votes alone"
+    return (
+        f"Correlation of two workers’ votes once the true label is known{source}: orange, they err together; blue, "
+        "they avoid each other’s errors."
+    )
+
+
+def busiest_shown(n_shown: int) -> str:
+    """That not all workers are shown."""
+    return f"The {n_shown} busiest of {{workers.workers}} workers; workers.csv holds them all."
+
+
+def decides_about(kind: str) -> str:
+    """How many items would decide a claim."""
+    what = "fresh gold items" if kind == "gold" else "fresh items"
+    return f"about {{certificate.{kind}.more_items}} {what}, judged by themselves"
+
+
 # --- the page of majorant serve
 
 STAGES = {  # what a run does, in its order
@@ -1980,6 +2167,39 @@ STAGES = {  # what a run does, in its order
     "measuring": "Measuring agreement, and where a look pays",
     "writing": "Writing the report",
 }
+LOOKING = {"looking": "Looking at the columns"}
+DRAWING = {"reading": STAGES["reading"], "comparing": "Drawing the items to label"}
+CHECKING, CHECKING_LABELS = "Checking the votes", "Checking with your labels"
+WAITING, STARTING = "Waiting for its turn", "Starting"
+DOWNLOADS = {
+    "labels.csv": "one label per item, with its confidence",
+    "workers.csv": "how good each worker is",
+    "review.csv": "where a look pays most",
+    "result.json": "every number",
+    "report.html": "the whole report, one file",
+    "to_label.csv": "the items to label, with the labels so far",
+    "to_label.design.json": "the design that judges the labels",
+}
+
+
+def between(low: float | None, high: float | None, form: Callable[[Any], str]) -> str:
+    """Low to high; empty where there is no interval.
+
+    >>> between(.1, .2, percent), between(None, None, percent)
+    ('10.0 % to 20.0 %', '')
+    """
+    return "" if low is None or low == high else f"{form(low)} to {form(high)}"
+
+
+def in_sight_sentence(labels: int) -> str:
+    """Labels that were given with the votes in sight."""
+    were, they = ("was", "it") if labels == 1 else ("were", "they")
+    return f"{labels} of them {were} given with the votes in sight: {they} may repeat the crowd."
+
+
+def map_in_report(n_classes: int) -> str:
+    """Why there is no live map."""
+    return f"The live map shows two or three classes. Of {n_classes} the whole report holds a picture."
 
 
 def without_command(next_sentence: str, command: str) -> str:

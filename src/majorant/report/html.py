@@ -16,11 +16,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from majorant import wording
 from majorant.output import write_files
 from majorant.report.figures import FIGURES, panels_of
 from majorant.report.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
 from majorant.report.summary import answer_summary, certificate_summary, result_summary
-from majorant.wording import NUMBER_FORMS, at_most, map_reason, printable
+from majorant.wording import NUMBER_FORMS, map_reason, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,6 +53,7 @@ NAMES = (
     "columns",
 )
 LONGEST_NAME, LONGEST_TEXT = 120, 3000
+ADDRESS = re.compile(r"\{([\w.]+)(?::([\w ]+))?\}")
 GATE_SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
@@ -74,7 +76,7 @@ def render(summary: dict[str, Any]) -> str:
         figures=pictures,
         fact=partial(fact, facts),
         estimate=partial(estimate, facts),
-        at=partial(lookup, facts),
+        say=partial(say, facts),
         style=Markup(scheme() + style),
         script=Markup(script),
         script_hash=_hash(script),
@@ -169,8 +171,7 @@ def _environment() -> Environment:
     )
     environment.filters["name"] = lambda value, most=40: clipped(value, most)
     environment.filters["file"] = lambda path: clipped(re.split(r"[/\\]", path)[-1] or path, 60)
-    environment.filters["stake"] = at_most
-    environment.globals["chip"] = chip
+    environment.globals |= {"chip": chip, "wording": wording}
     return environment
 
 
@@ -236,6 +237,19 @@ def estimate(summary: dict[str, Any], path: str, form: str = "percent") -> Any:
     ends = "bare points" if form == "points" else form
     low, high = (fact(summary, f"{path}.{end}", ends) for end in ("low", "high"))
     return Markup('{} <span class="ends">[{}, {}]</span>').format(value, low, high)
+
+
+def say(summary: dict[str, Any], text: str) -> Markup:
+    """A sentence of the page, with the numbers whose addresses it holds."""
+    from markupsafe import Markup, escape
+
+    def number(address: re.Match[str]) -> str:
+        path, form = address[1], address[2] or "count"
+        if form.startswith("estimate "):
+            return str(estimate(summary, path, form.removeprefix("estimate ")))
+        return str(fact(summary, path, form))
+
+    return Markup(ADDRESS.sub(number, str(escape(_bound(text)))))
 
 
 def chip(passed: bool | None) -> str:

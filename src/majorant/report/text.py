@@ -64,7 +64,7 @@ def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         _accuracy(summary),
         labels_lines(summary["labels"]),
         _wrapped("Workers", wording.workers_sentence(summary["workers"])),
-        _wrapped("Review", wording.review_sentence(summary["review"])) if summary["review"]["items"] else [],
+        _review(summary),
         [] if plan is None else _wrapped("Buy", plan["sentence"]),
     ]
     return "\n".join([answer_text(summary, written), "", *(line for part in parts for line in part)])
@@ -112,6 +112,12 @@ def _accuracy(summary: dict[str, Any]) -> list[str]:
     if answer["other"] != "majority" and other["value"] is not None:
         shares[answer["other"]] = with_ends(other, percent)
     return _wrapped("Right", wording.right_sentence(shares, n_gold))
+
+
+def _review(summary: dict[str, Any]) -> list[str]:
+    if not summary["review"]["items"]:
+        return []
+    return _wrapped("Review", wording.review_sentence(summary["review"], summary["confidence"]))
 
 
 def _slices(slices: list[dict[str, Any]], notes: list[dict[str, Any]]) -> list[str]:

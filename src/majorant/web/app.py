@@ -21,6 +21,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from majorant import wording
 from majorant.ask import ASKED
 from majorant.errors import MajorantError
 from majorant.io.values import whole_number
@@ -29,22 +30,6 @@ from majorant.report.html import MAP_SCRIPT, MAP_STYLE
 from majorant.web.fields import FIELDS, NONE, PLACES, REPEATS, ROLES, in_page_words, troubled_fields
 from majorant.web.labelling import give, labelling, undo
 from majorant.web.runs import Kept, Runs, clean_name
-from majorant.wording import (
-    ACCURACY_COSTS,
-    STAGES,
-    answers_notes,
-    asked_of_columns,
-    at_most,
-    labels_left,
-    outcome_sentence,
-    percent,
-    printable,
-    progress_note,
-    question_words,
-    signed,
-    size_words,
-    without_command,
-)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -66,15 +51,6 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "x-frame-options": "DENY",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
-}
-MEANS = {
-    "labels.csv": "one label per item, with its confidence",
-    "workers.csv": "how good each worker is",
-    "review.csv": "where a look pays most",
-    "result.json": "every number",
-    "report.html": "the whole report, one file",
-    "to_label.csv": "the items to label, with the labels so far",
-    "to_label.design.json": "the design that judges the labels",
 }
 
 
@@ -101,7 +77,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
 
     def home(request: Request) -> Response:  # noqa: ARG001
         files = [_row(kept) for kept in runs.all()]
-        return page("home.html.j2", with_map=not files, files=files, limit=limit, limit_words=size_words(limit))
+        return page("home.html.j2", with_map=not files, files=files, limit=limit, limit_words=wording.size_words(limit))
 
     async def upload(request: Request) -> Response:
         added = []
@@ -175,9 +151,9 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
             return back(f"/files/{kept.id}")
         in_sight = "votes" in request.query_params
         return page(
-            "label.html.j2", kept=kept, now=now, in_sight=in_sight, sentence=outcome_sentence(now.outcome),
-            notes=answers_notes(now.outcome), left=labels_left(now.outcome.more),
-            question=question_words(now.design.question.kind, now.outcome.rules),
+            "label.html.j2", kept=kept, now=now, in_sight=in_sight, sentence=wording.outcome_sentence(now.outcome),
+            notes=wording.answers_notes(now.outcome), left=wording.labels_left(now.outcome.more),
+            question=wording.question_words(now.design.question.kind, now.outcome.rules),
         )  # fmt: skip
 
     async def begin_labels(request: Request) -> Response:
@@ -265,7 +241,7 @@ class _Guard:
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.origins = {f"http://{host}" for host in self.hosts}
         self.too_large = (
-            f"That is more than {size_words(limit)}, the largest upload. A large file need not be sent: stop the "
+            f"That is more than {wording.size_words(limit)}, the largest upload. A large file need not be sent: stop the "
             "server and start it with the file: majorant serve votes.csv"
         )
 
@@ -343,7 +319,7 @@ def _result(kept: Kept, name: str) -> Path:
 def _row(kept: Kept) -> dict[str, Any]:
     """What the list of files says of one."""
     facts = kept.facts
-    said = {"kept": kept, "size": size_words(kept.size), "answer": None, **_progress(kept)}
+    said = {"kept": kept, "size": wording.size_words(kept.size), "answer": None, **_progress(kept)}
     if facts is None:
         return said
     answer, gain = facts["answer"], facts["answer"]["gain"]
@@ -353,8 +329,8 @@ def _row(kept: Kept) -> dict[str, Any]:
     return {
         **said,
         "answer": answer,
-        "gain": f"{signed(gain['value'])} points" if told else "–",
-        "ends": f"{signed(gain['low'])} to {signed(gain['high'])}" if bounded else "",
+        "gain": f"{wording.signed(gain['value'])} points" if told else "–",
+        "ends": f"{wording.signed(gain['low'])} to {wording.signed(gain['high'])}" if bounded else "",
         "votes": facts["votes"],
         "majority": "–" if by_labels else _share(facts["accuracy"]["majority"]),  # labels outrank a model
         "other": "–" if by_labels else _share(facts["accuracy"]["other"]),
@@ -363,25 +339,24 @@ def _row(kept: Kept) -> dict[str, Any]:
 
 
 def _share(estimate: Mapping[str, Any]) -> str:
-    return "–" if estimate["value"] is None else percent(estimate["value"])
+    return "–" if estimate["value"] is None else wording.percent(estimate["value"])
 
 
 def _progress(kept: Kept) -> dict[str, Any]:
     """The stages, those that are done, the present one, and how far that is."""
     told = kept.progress
     stage = told.get("stage", "")
-    names = {"looking": {"looking": "Looking at the columns"}, "drawing": {"reading": STAGES["reading"], "comparing":
-             "Drawing the items to label"}}.get(kept.state, STAGES)  # fmt: skip
+    names = {"looking": wording.LOOKING, "drawing": wording.DRAWING}.get(kept.state, wording.STAGES)
     keys = list(names)
     at = keys.index(stage) if stage in keys else 0 if stage else -1
-    note = progress_note(told.get("done"), told.get("total"), told.get("what") or "")
+    note = wording.progress_note(told.get("done"), told.get("total"), told.get("what") or "")
     return {
         "stages": [
             {"key": key, "name": names[key], "state": "done" if n < at else "now" if n == at else "later"}
             for n, key in enumerate(keys)
         ],
         "note": note,
-        "now": names.get(stage, "Waiting for its turn" if kept.state == "waiting" else "Starting"),
+        "now": names.get(stage, wording.WAITING if kept.state == "waiting" else wording.STARTING),
         "at": at + 1,
     }
 
@@ -393,7 +368,11 @@ def _columns(kept: Kept) -> dict[str, Any]:
     form = {name: list(values) for name, values in kept.form.items()}
     understood = preview["columns"]
     missing = [role for role in ROLES[:3] if role not in understood and not preview["workers"]]
-    asked = asked_of_columns(missing) if kept.trouble and "no column can be told" in kept.trouble and missing else ""
+    asked = (
+        wording.asked_of_columns(missing)
+        if kept.trouble and "no column can be told" in kept.trouble and missing
+        else ""
+    )
     roles = {} if preview["workers"] else {name: role for role, name in understood.items()}
     return {
         "preview": preview,
@@ -411,7 +390,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
         "places": PLACES,
         "no_column": NONE,
         "repeats": REPEATS,
-        "size": size_words(kept.size),
+        "size": wording.size_words(kept.size),
     }
 
 
@@ -423,23 +402,25 @@ def _answer(kept: Kept) -> dict[str, Any]:
     return {
         "answer": answer,
         "facts": facts,
-        "next": without_command(answer["next"], answer["command"]),
+        "next": wording.without_command(answer["next"], answer["command"]),
         "majority": _share(facts["accuracy"]["majority"]),
         "other": _share(facts["accuracy"]["other"]),
         "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
         "given": 0 if given is None else given.given,
         "asked": "rules" if given is None else given.design.question.kind,
-        "accuracy_costs": ACCURACY_COSTS,
-        "questions": {kind: question_words(kind, (answer["rule"],)) for kind in ASKED if kind != "rules"},
+        "accuracy_costs": wording.ACCURACY_COSTS,
+        "questions": {kind: wording.question_words(kind, (answer["rule"],)) for kind in ASKED if kind != "rules"},
         "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
-        "downloads": [(name, MEANS[name], size_words(path.stat().st_size)) for name, path in kept.downloads.items()],
-        "stake": at_most(answer["stake"]),
+        "downloads": [
+            (name, wording.DOWNLOADS[name], wording.size_words(path.stat().st_size))
+            for name, path in kept.downloads.items()
+        ],
+        "stake": wording.at_most(answer["stake"]),
     }
 
 
 def _ends(estimate: Mapping[str, Any]) -> str:
-    low, high = estimate["low"], estimate["high"]
-    return "" if low is None or low == high else f"{percent(low)} to {percent(high)}"
+    return wording.between(estimate["low"], estimate["high"], wording.percent)
 
 
 @cache
@@ -458,8 +439,11 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+        finalize=lambda value: (
+            wording.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        ),
     )
+    environment.globals["wording"] = wording
     environment.filters["in_page_words"] = in_page_words
     environment.filters["thousands"] = lambda number: f"{number:,}"
     return environment
