@@ -1215,6 +1215,7 @@ def too_few_items(n_items: int, n_classes: int) -> str:
 # --- what is taken for granted, and the tests of it
 
 TWO_CLASSES = "two classes"
+EACH_SIZE_APART = "independent votes, each number of votes apart"
 INDEPENDENT = "votes on an item are independent given its class"
 HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
 ITEMS_APART = "items are independent of each other: no duplicates, no drift from one part of the file to the next"
@@ -1895,7 +1896,14 @@ def ties_sentence(ties: str) -> str:
     return f"Tied votes: {spelt[ties]}."
 
 
-# --- figures: what they show, in words for those who cannot see them
+# --- figures: their titles, and what they show, in words for those who cannot see them
+
+FATE_TITLE = "What majority vote makes of the items"
+PATH_TITLE = "The questions, and the way that these votes took"
+OPTIMAL_TITLE = "Where majority vote is the optimal rule"
+RULES_DIFFER = "the optimal rule differs on some votes"
+GIVEN_MODEL = "the given model, with its margin"
+ACCURACY_AXIS = "accuracy (bars: blind guessing); in brackets: votes"
 
 
 def flow_words(changes: Sequence[tuple[int, str, str]]) -> str:
@@ -1989,6 +1997,7 @@ MAP_SLIDERS = "Move the sliders, or drag the ring, to see what would hold elsewh
 MAP_FIGURES = "Its figures are of one confusion matrix for all workers, fitted to the counts of votes alone"
 NO_PLACE_ON_MAP = "These votes have no place on the map: it needs two or more classes and some items with three votes."
 NO_SCRIPT = "The sliders need a script, which does not run here."
+SETTLE_TITLE = "Settle it with about {answer.ask.labels} labels"
 NO_PLAN = "There is no plan for these votes."
 NOTHING_TO_REVIEW = "No item would gain from a second look."
 LABEL_BY_LABEL = (

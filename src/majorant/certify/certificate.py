@@ -37,7 +37,7 @@ INDEPENDENT_COUNTS = Basis(
     tested=(wording.TWO_CLASSES, wording.INDEPENDENT),
 )
 SIZES_APART = Basis(
-    "independent votes, each number of votes apart",
+    wording.EACH_SIZE_APART,
     (*_COUNTS, wording.OPEN_SIZE, wording.INDEPENDENT),
     tested=(wording.TWO_CLASSES, wording.INDEPENDENT),
 )

@@ -122,7 +122,7 @@ def draw_map(regions: Sequence[Region], path: str | Path) -> Path:
         legend_columns = 1 if len(regions) == 1 else 3
         figure = Figure(figsize=(4.4 * len(regions) + 0.2, 5.5 if legend_columns == 1 else 5.0), layout="constrained")
         FigureCanvasAgg(figure)
-        figure.suptitle("Where majority vote is the optimal rule", fontsize=13, fontweight="bold")
+        figure.suptitle(wording.OPTIMAL_TITLE, fontsize=13, fontweight="bold")
         for axes, region in zip(figure.subplots(1, len(regions), squeeze=False)[0], regions, strict=True):
             _draw_region(axes, region)
         figure.legend(handles=_legend(regions), loc="outside lower center", ncols=legend_columns, frameon=False)
@@ -157,8 +157,8 @@ def _legend(regions: Sequence[Region]) -> list[Any]:
 
     handles: list[Any] = [
         Patch(facecolor=OPTIMAL, edgecolor=LINE, label="majority is optimal"),
-        Patch(facecolor=DIFFERENT, label="the optimal rule differs on some votes"),
+        Patch(facecolor=DIFFERENT, label=wording.RULES_DIFFER),
     ]
     if any(region.point is not None for region in regions):
-        handles.append(Line2D([], [], **MARKER, label="the given model, with its margin"))
+        handles.append(Line2D([], [], **MARKER, label=wording.GIVEN_MODEL))
     return handles

@@ -241,8 +241,8 @@ class _Guard:
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.origins = {f"http://{host}" for host in self.hosts}
         self.too_large = (
-            f"That is more than {wording.size_words(limit)}, the largest upload. A large file need not be sent: stop the "
-            "server and start it with the file: majorant serve votes.csv"
+            f"That is more than {wording.size_words(limit)}, the largest upload. A large file need not be sent: stop "
+            "the server and start it with the file: majorant serve votes.csv"
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

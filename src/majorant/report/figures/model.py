@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from majorant.report.figures.canvas import LIGHT, Panel, clipped
-from majorant.wording import ACCURACY_ON, NOISE, map_words, path_words, percent
+from majorant.wording import ACCURACY_ON, NOISE, PATH_TITLE, map_words, path_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -186,7 +186,7 @@ def path_panels(summary: dict[str, Any]) -> list[Panel]:
     return [
         Panel(
             "path0",
-            "The questions, and the way that these votes took",
+            PATH_TITLE,
             path_words(path),
             (CHART, height),
             lambda axes: _draw_path(axes, path),

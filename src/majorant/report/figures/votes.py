@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from majorant.report.figures.canvas import LIGHT, Panel
-from majorant.wording import COEFFICIENTS, agreement_words, fate_words, percent, votes_words
+from majorant.wording import COEFFICIENTS, FATE_TITLE, agreement_words, fate_words, percent, votes_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ def votes_panels(summary: dict[str, Any]) -> list[Panel]:
         Panel("votes0", "Votes per item", votes_words(sizes), VOTES_SIZE, lambda axes: _votes_per_item(axes, sizes)),
         Panel(
             "votes1",
-            "What majority vote makes of the items",
+            FATE_TITLE,
             fate_words(numbers),
             (400, 150),
             lambda axes: _draw_fate(axes, fate),

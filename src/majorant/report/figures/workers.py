@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from majorant.report.figures.canvas import LIGHT, Panel, clipped
-from majorant.wording import HARMLESS, accuracies_words, confusion_words, percent, strongest_pair_words
+from majorant.wording import ACCURACY_AXIS, HARMLESS, accuracies_words, confusion_words, percent, strongest_pair_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,9 +66,7 @@ def _by_name(axes: Axes, rows: list[dict[str, Any]]) -> None:
             axes.plot([row["chance"]], [at], "|", ms=14, color=LIGHT["soft"])
     names = [f"{clipped(row['worker'], 14)} ({row['votes']:,})" for row in ranked]
     axes.set_yticks(range(len(ranked)), names, color=LIGHT["ink"])
-    axes.set(
-        xlim=(-0.02, 1.02), ylim=(-0.6, len(ranked) - 0.4), xlabel="accuracy (bars: blind guessing); in brackets: votes"
-    )
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(ranked) - 0.4), xlabel=ACCURACY_AXIS)
     axes.xaxis.set_major_formatter(lambda value, _: percent(value, 0))
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
