@@ -1104,7 +1104,7 @@ def review_sentence(review: Mapping[str, Any], confidence: Mapping[str, Any]) ->
 
 def _by_confidence(confidence: Mapping[str, Any]) -> str:
     """Whose the doubt about labels is."""
-    return "by the model, calibrated by the gold labels" if confidence["source"] == "gold" else "by the model alone"
+    return "by confidences that gold labels calibrated" if confidence["source"] == "gold" else "by the model alone"
 
 
 def _looker(review: Mapping[str, Any]) -> str:
