@@ -5,14 +5,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from majorant.database import connect
 from majorant.errors import DataError
 from majorant.io import parquet, read
 
 
 def both_ways(path, monkeypatch):
     coded = read(path)
-    assert parquet._is_coded(path, pq.ParquetFile(path), ["item"], ["VARCHAR"])
-    monkeypatch.setattr(parquet, "_is_coded", lambda *_: False)
+    with connect(1) as connection:
+        assert parquet._dictionaries(connection, path)["item"]
+    monkeypatch.setattr(parquet, "_dictionaries", lambda *_: {})
     return coded, read(path)
 
 

@@ -8,7 +8,7 @@ import io
 import json
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -28,7 +28,6 @@ from majorant.errors import ConfigError, DataError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.em import Climb, Progress
 from majorant.estimate.fit import Fit
-from majorant.items import draw_by_name
 from majorant.kernels import Block
 from majorant.output import Columns
 from majorant.tally import Patterns, counts, distinct_counts, label_counts, merged_patterns
@@ -69,21 +68,30 @@ class FileBackend(Backend):
         def of_group(group: int) -> T:
             return fn(Part(stored.group(group, group + 1), int(stored.item_g[group])))
 
-        for group, found in enumerate(in_order(of_group, range(stored.n_groups), thread_count())):
+        return self._groups(of_group, doing=doing)
+
+    def _groups(self, fn: Callable[[int], T], *, doing: str) -> Iterator[T]:
+        """What `fn` returns for the number of each row group."""
+        stored = self.votes
+        for group, result in enumerate(in_order(fn, range(stored.n_groups), thread_count())):
             self.report(doing, int(stored.vote_g[group + 1]), stored.n_votes)
-            yield found
+            yield result
 
     def patterns(self, rows: Callable[[Votes], IntArray] = counts) -> Patterns:
-        """The distinct rows of counts of all items, in one pass over the sorted file."""
-        return stored_patterns(self.votes, rows, report=self.report)
+        """The distinct rows of counts of all items; votes for each class need the labels and nothing else."""
+        if rows is not counts:
+            return Backend.patterns(self, rows)
+
+        def of_group(group: int) -> Patterns:
+            return distinct_counts(_votes_by_class(self.votes, group))
+
+        return merged_patterns(self._groups(of_group, doing="counting"))
 
     def votes_by_worker(self) -> NDArray[np.int64]:
         """How often worker j gave label l, (J, K): by SQL, since a sum for each row group could be large."""
-        return np.asarray(stored_votes_by_worker(self.votes, memory=self.memory), dtype=np.int64)
-
-    def draw(self, share: float, seed: int) -> IntArray:
-        """The codes of items drawn by their names, which stay as Arrow has read them."""
-        return draw_by_name(self.votes.items.parts(), share, seed)
+        _, n_workers, n_classes = self.votes.shape
+        columns = query(self.votes, worker_query(), memory=self.memory)
+        return as_worker_counts(columns, n_workers, n_classes)
 
     def take(self, item_p: IntArray) -> Votes:
         """The votes of some items."""
@@ -301,7 +309,7 @@ def worker_query(table: str = "votes") -> str:
     return f"SELECT worker, label, count(*) AS votes FROM {table} GROUP BY worker, label"
 
 
-def as_worker_counts(columns: Sequence[ArrayLike], n_workers: int, n_classes: int) -> IntArray:
+def as_worker_counts(columns: Sequence[ArrayLike], n_workers: int, n_classes: int) -> NDArray[np.int64]:
     """The columns of `worker_query`, workers as codes, as an array (workers, classes).
 
     >>> as_worker_counts([[1, 0], [0, 1], [3, 4]], n_workers=2, n_classes=2).tolist()
@@ -313,38 +321,11 @@ def as_worker_counts(columns: Sequence[ArrayLike], n_workers: int, n_classes: in
     return votes_jl
 
 
-def stored_patterns(
-    stored: StoredVotes, rows: Callable[[Votes], IntArray] = counts, *, report: Report = silent
-) -> Patterns:
-    """The distinct rows of counts of all items, as `distinct_counts` gives them.
-
-    `rows` says what is counted, by default the votes for each class.  The file is sorted by item, so this takes one
-    pass and the memory of a few row groups.
-    """
-
-    def of_group(group: int) -> tuple[int, Patterns]:
-        found = _votes_by_class(stored, group) if rows is counts else rows(stored.group(group, group + 1))
-        return group, distinct_counts(found)
-
-    def parts() -> Iterable[Patterns]:
-        for group, part in in_order(of_group, range(stored.n_groups), thread_count()):
-            report("counting", int(stored.vote_g[group + 1]), stored.n_votes)
-            yield part
-
-    return merged_patterns(parts())
-
-
 def _votes_by_class(stored: StoredVotes, group: int) -> IntArray:
     """The counts of the items of a row group, which need its labels and nothing else."""
     [label_n] = stored.columns(group, group + 1, "label")
     votes_i = stored.votes_i[stored.item_g[group] : stored.item_g[group + 1]]
     return label_counts(label_n, np.concatenate([[0], np.cumsum(votes_i, dtype=np.int64)]), stored.shape[2])
-
-
-def stored_votes_by_worker(stored: StoredVotes, *, memory: int) -> IntArray:
-    """How often worker j gave label l, (J, K), by the SQL that Spark runs as well."""
-    _, n_workers, n_classes = stored.shape
-    return as_worker_counts(query(stored, worker_query(), memory=memory), n_workers, n_classes)
 
 
 def query(stored: StoredVotes, sql: str, *, memory: int) -> list[NDArray[Any]]:

@@ -219,7 +219,7 @@ def _codes(
         codes[role], empty = encoder.encode(part.columns[role])
         if empty is not None:
             row = part.first_row + int(np.argmax(codes[role] == empty))
-            raise encoder.refuse_empty(f"{part.source}, {part.unit} {row}")
+            raise empty_id(f"{part.source}, {part.unit} {row}", table.columns[role], role)
     for role, coder in coders.items():
         coder.merge()
         codes[role] = coder.part_codes.pop()
@@ -424,10 +424,6 @@ class IdEncoder:
                     f"{self.coder.source}, column {self.coder.column!r}: {other!r} and {value!r} are one {self.role}, "
                     "written in two ways. With a limit on memory, write it in one way."
                 )
-
-    def refuse_empty(self, place: str) -> DataError:
-        """The error for a row without this id."""
-        return empty_id(place, self.coder.column, self.role)
 
 
 def _hashed_integers(column: Any) -> Hashed:

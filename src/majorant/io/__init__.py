@@ -70,7 +70,7 @@ def read_with(source: Any, options: ReadOptions) -> Votes:
     """The same, by options that are checked already."""
     with open_table(source, options, coded=True) as table:
         options = one_gold(options, table)
-        coded = collect_codes(table, max_classes=options.most_labels, progress=options.progress)
+        coded = collect_codes(table, options.most_labels, options.progress)
     items = ids_of(coded, "item")
     votes = build_votes(coded, items, gold_of_file(options, items.values), options)
     kind = None if options.threshold is not None else label_type(source, votes.account.columns["label"])
@@ -95,5 +95,5 @@ def from_matrix(
     >>> votes.shape, votes.votes_i.tolist(), votes.workers
     ((2, 3, 2), [2, 2], ('ana', 'bo', 'cy'))
     """
-    coded = collect_codes(open_matrix(matrix, items, workers), max_classes=max_classes, progress=None)
+    coded = collect_codes(open_matrix(matrix, items, workers), max_classes)
     return build_votes(coded, ids_of(coded, "item"), None, ReadOptions(empty=empty))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.errors import DataError
+from majorant.io.columns import says_position
 from majorant.io.encode import Coded, Codes
 from majorant.io.names import (
     Gold,
@@ -24,7 +25,6 @@ from majorant.io.names import (
     vote_mask,
 )
 from majorant.io.options import ReadOptions
-from majorant.io.positions import says_position
 from majorant.io.values import decode, label_notes
 from majorant.votes import Account, IntArray, Note, Votes, item_order
 

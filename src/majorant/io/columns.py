@@ -38,6 +38,10 @@ JUDGES = frozenset(
     ["judge", "grader", "evaluator", "scorer", "juror", "judgemodel", "judgename", "gradermodel", "evaluatormodel"]
 )
 JUDGED = frozenset(["answer", "response", "value", "expected"])  # beside a judge, this is what was judged
+POSITION = frozenset((
+    "position", "order", "swapped", "isswapped", "swap", "presentationorder", "displayorder", "shownfirst",
+    "firstshown", "pairorder", "aborder", "permutation",
+))  # fmt: skip
 VOTE_ROLES = ("item", "worker", "label")
 GOLD_ROLES = ("item", "gold")
 SKIPPED_COLUMN = "_"
@@ -124,11 +128,15 @@ def _candidates(names: Sequence[str], free: Sequence[int], role: str, *, judged:
 
 def bare_word(name: str) -> str:
     """A column's name without case, blanks, signs and a final id."""
-    return re.sub(r"[\W_]+", "", name).casefold().removesuffix("id")
+    return _letters(name).removesuffix("id")
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
 
 
 def _among(name: str, words: frozenset[str]) -> bool:
-    return re.sub(r"[\W_]+", "", name).casefold() in words or bare_word(name) in words
+    return bool({_letters(name), bare_word(name)} & words)
 
 
 def means(name: str, role: str) -> bool:
@@ -174,3 +182,12 @@ def looks_like_header(cells: Sequence[str], choice: Choice) -> bool:
     roles = choice.columns or ()
     pairs = zip(cells, roles, strict=False)
     return sum(role != SKIPPED_COLUMN and means(cell, role) for cell, role in pairs) >= 2
+
+
+def says_position(name: str) -> bool:
+    """Whether a column of this name may say in which order two candidates were shown.
+
+    >>> says_position("is_swapped"), says_position("label")
+    (True, False)
+    """
+    return _letters(name) in POSITION

@@ -407,7 +407,7 @@ def _where(spans: Sequence[Span], n: int) -> str:
     return f"{span.source}, {span.unit} {row}"
 
 
-def collect_codes(table: Table, *, max_classes: int, progress: Progress | None) -> Coded:
+def collect_codes(table: Table, max_classes: int, progress: Progress | None = None) -> Coded:
     """Read the table; encoding runs beside the reading, in one thread, at most two parts behind."""
     coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
     spans: list[Span] = []
@@ -483,13 +483,8 @@ def encode_part(
         if role in ("label", "gold"):
             coder.merge()
             if len(coder) > max_classes:
-                _refuse_many(coder, span, role, names[role], max_classes)
-
-
-def _refuse_many(coder: Coder, span: Span, role: str, name: str, max_classes: int) -> None:
-    values = coder.known if isinstance(coder.known, list) else coder.known.slice(max_classes, 1).to_pylist()
-    shown = values[max_classes] if isinstance(coder.known, list) else values[0]
-    raise too_many_labels(span.source, role, name, max_classes, shown)
+                [shown] = as_list(coder.known[max_classes : max_classes + 1])
+                raise too_many_labels(span.source, role, names[role], max_classes, shown)
 
 
 def too_many_labels(source: str, role: str, name: str, most: int, shown: object) -> DataError:

@@ -178,8 +178,11 @@ def find_files(
         raise ConfigError(f"{name!r} is no file name. Name the table of votes, or - for standard input.")
     if is_address(name):
         if not how.allow_network:
-            raise refuse(name)
-        return fetched(name, stack)
+            raise ConfigError(
+                f"{name} is an address, and majorant opens no connection by itself. Allow it with allow_network=True, "
+                "or download the file first."
+            )
+        return fetch(name, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="majorant-"))))
     path = _expanded(name)
     if path.is_dir():
         return [(str(file), file) for file in files_in(name, path)]
@@ -460,14 +463,6 @@ def is_address(name: str) -> bool:
     return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+://", name) is not None
 
 
-def refuse(name: str) -> ConfigError:
-    """The error for an address that the caller did not allow."""
-    return ConfigError(
-        f"{name} is an address, and majorant opens no connection by itself. Allow it with allow_network=True, or "
-        "download the file first."
-    )
-
-
 def fetch(name: str, folder: Path) -> list[tuple[str, Path]]:
     """The files behind an address, a pattern too, copied into `folder`, each with its address."""
     import duckdb
@@ -490,8 +485,3 @@ def fetch(name: str, folder: Path) -> list[tuple[str, Path]]:
     if not found:
         raise DataError(f"{name}: no file matches. Check the bucket and the pattern.")
     return found
-
-
-def fetched(name: str, stack: ExitStack) -> list[tuple[str, Path]]:
-    """The same, in a folder that goes when `stack` closes."""
-    return fetch(name, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="majorant-"))))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,17 +92,13 @@ def _open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
     if len(set(lengths.values())) > 1:
         spelt = ", ".join(f"{key!r} has {length}" for key, length in lengths.items())
         raise DataError(f"{name}: columns differ in length: {spelt}. Every row needs all its fields.")
-
-    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
-        yield from _batched([_column(source[names[p]], name, str(names[p])) for p in positions])
-
-    return RowSource(source=name, names=tuple(map(str, names)), kind="typed", format=name, stream=stream, first_row=0)
+    return _open_positions(name, list(map(str, names)), [source[key] for key in names], format=name, first_row=0)
 
 
-def open_columns(
-    source: str, names: Sequence[str], columns: Sequence[Sequence[Any]], *, format: str, first_row: int
+def _open_positions(
+    source: str, names: Sequence[str], columns: Sequence[Any], *, format: str, first_row: int
 ) -> RowSource:
-    """Columns of Python values by position: several may have one name, or none."""
+    """Columns by position: several may have one name, or none."""
 
     def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
         yield from _batched([_column(columns[p], source, names[p]) for p in positions])
@@ -134,17 +131,7 @@ def _open_records(records: list[Any], choice: Choice) -> RowSource:
             raise DataError(f"list of votes, row {row}: {record!r} is not ({', '.join(roles)}).")
     columns = [[record[p] for record in records] for p in range(len(roles))]
     rows = _open_columns("list of votes", list(roles), dict(zip(roles, columns, strict=True)))
-    if choice.columns is None:
-        return rows
-    return RowSource(
-        source=rows.source,
-        names=rows.names,
-        kind="typed",
-        format=rows.format,
-        stream=rows.stream,
-        first_row=0,
-        named=False,
-    )
+    return replace(rows, named=choice.columns is None)
 
 
 def _column(values: Any, source: str, name: str) -> Plain:
@@ -240,7 +227,7 @@ def open_excel(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> 
         width -= 1
     names[0] = names[0] or ROW_NAMES
     columns = [[_plain(_padded(row, width)[p]) for row in rows] for p in range(width)]
-    return open_columns(file.name, names, columns, format=f"spreadsheet, sheet {name!r}", first_row=2)
+    return _open_positions(file.name, names, columns, format=f"spreadsheet, sheet {name!r}", first_row=2)
 
 
 def _cells(book: Any, name: str) -> list[list[Any]]:

@@ -67,7 +67,7 @@ def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFi
     if (design := sample_design(source)) is not None:
         return _sample(source, design)
     with open_table(source, how) as table:
-        coded = collect_codes(table, max_classes=how.most_labels, progress=None)
+        coded = collect_codes(table, how.most_labels)
     item_n, gold_n = coded.codes["item"], coded.codes["gold"]
     own_items = decode(coded.known["item"], table.kind)
     values = _gold_values(coded, how.no_vote)

@@ -13,9 +13,9 @@ from typing import Any
 
 from majorant.errors import ConfigError, MajorantError
 from majorant.io.formats.base import DATA
-from majorant.io.opening import again, layout_of, open_rows
+from majorant.io.opening import again, layout_of, open_rows, positions_of, roles_of
 from majorant.io.options import ReadOptions
-from majorant.io.reshape import JOINED_BY, Wide
+from majorant.io.reshape import JOINED_BY
 from majorant.io.table import Column, Hashed, Objects, RowSource
 from majorant.io.values import cell_values
 from majorant.votes import Account
@@ -63,15 +63,14 @@ def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[st
     with open_rows(source, how) as every:
         for rows in every:
             layout = layout_of(rows, how)
-            used = [*layout.roles.values(), *layout.workers] if isinstance(layout, Wide) else [*layout.values()]
-            roles = layout.roles if isinstance(layout, Wide) else layout
+            used = positions_of(layout)
             own = {
                 name: p
                 for p, name in enumerate(rows.names)
                 if p not in used and not _may_lead(name) and how.text in (None, name.removeprefix(DATA))
             }
             if rows.named and own:
-                _collect(rows, roles["item"], own, wanted, dropped)
+                _collect(rows, roles_of(layout)["item"], own, wanted, dropped)
     names = dict.fromkeys(name for cells in wanted.values() for name in cells if name not in dropped)
     return {name.removeprefix(DATA): [wanted[str(item)].get(name) for item in items] for name in names}
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import glob
 import os
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -20,7 +21,7 @@ from majorant.io.delimited import open_delimited
 from majorant.io.faults import named_faults
 from majorant.io.files import File, find_files, identify, partitions, with_partitions
 from majorant.io.formats import cvat, inspect_log, recognise, recognise_table
-from majorant.io.formats.base import Apart, Format, told_apart
+from majorant.io.formats.base import Apart, Format, TableFormat, told_apart
 from majorant.io.frames import open_excel, open_frame
 from majorant.io.json_text import open_json, open_votes
 from majorant.io.options import Reading, ReadOptions
@@ -181,29 +182,29 @@ def _table(source: Any, every: Sequence[RowSource], how: ReadOptions, *, coded: 
             f"{first.source} is {first.format} and {other.source} is {other.format}. "
             "Files that are read together must be of one kind."
         )
-    found = [layout_of(rows, how) for rows in every]
-    every = [_unwrapped(rows, layout) for rows, layout in zip(every, found, strict=True)]
-    before, used = every, _names_used(every, found)
-    every, found, notes = _joined(every, found, how)
-    first, used = every[0], used | _names_used(every, found)
+    layouts = [layout_of(rows, how) for rows in every]
+    every = [_unwrapped(rows, layout) for rows, layout in zip(every, layouts, strict=True)]
+    before, used = every, _names_used(every, layouts)
+    every, layouts, notes = _joined(every, layouts, how)
+    first, used = every[0], used | _names_used(every, layouts)
     ignored = tuple(dict.fromkeys(name for rows in before if rows.named for name in rows.names if name not in used))
     columns: dict[str, str] = {}
-    for rows, one in zip(every, found, strict=True):
-        columns |= {role: rows.names[p] for role, p in (one.roles if isinstance(one, Wide) else one).items()}
-    wide = isinstance(found[0], Wide)
+    for rows, layout in zip(every, layouts, strict=True):
+        columns |= {role: rows.names[p] for role, p in roles_of(layout).items()}
+        notes += layout.notes if isinstance(layout, Wide) else ()
+    wide = isinstance(layouts[0], Wide)
     if wide:
         columns |= {"worker": "the other columns' names", "label": "their cells"}
     name = first.source if len(every) == 1 else f"{source if _is_path(source) else first.source} ({len(every)} files)"
-    formats = dict.fromkeys(_described(rows) for rows in every)
     return Table(
         source=name,
         kind=first.kind,
-        format="; ".join(formats) + (", wide" if wide else ""),
+        format="; ".join(dict.fromkeys(map(_described, every))) + (", wide" if wide else ""),
         wide=wide,
         columns=columns,
         ignored=ignored,
-        parts=(part for rows, one in zip(every, found, strict=True) for part in _parts(rows, one, coded=coded)),
-        notes=tuple(dict.fromkeys([*notes, *(note for one in found if isinstance(one, Wide) for note in one.notes)])),
+        parts=chain.from_iterable(_parts(*both, coded=coded) for both in zip(every, layouts, strict=True)),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -232,23 +233,33 @@ def _joined(
 
 def _unwrapped(rows: RowSource, layout: Layout) -> RowSource:
     """The rows of a tool's table with what its cells of labels say, where JSON stands in them."""
-    tool = recognise_table(rows.names) if rows.named else None
+    tool = _tool(rows)
     if tool is None or tool.answer is None or isinstance(layout, Wide) or "label" not in layout or rows.kind != "text":
         return rows
     return with_answers(rows, layout["label"], tool)
 
 
+def _tool(rows: RowSource) -> TableFormat | None:
+    return recognise_table(rows.names) if rows.named else None
+
+
 def _described(rows: RowSource) -> str:
-    tool = recognise_table(rows.names) if rows.named else None
+    tool = _tool(rows)
     return rows.format if tool is None else f"{tool.name} ({rows.format})"
 
 
-def _names_used(every: Sequence[RowSource], found: Sequence[Layout]) -> set[str]:
-    return {rows.names[p] for rows, one in zip(every, found, strict=True) for p in _used(one)}
+def _names_used(every: Sequence[RowSource], layouts: Sequence[Layout]) -> set[str]:
+    return {rows.names[p] for rows, layout in zip(every, layouts, strict=True) for p in positions_of(layout)}
 
 
-def _used(layout: Layout) -> Iterable[int]:
-    return [*layout.roles.values(), *layout.workers] if isinstance(layout, Wide) else layout.values()
+def roles_of(layout: Layout) -> dict[str, int]:
+    """Which column is what, those of workers apart."""
+    return layout.roles if isinstance(layout, Wide) else layout
+
+
+def positions_of(layout: Layout) -> list[int]:
+    """The columns that take part in votes."""
+    return [*roles_of(layout).values(), *(layout.workers if isinstance(layout, Wide) else ())]
 
 
 def layout_of(rows: RowSource, how: ReadOptions) -> Layout:
@@ -259,7 +270,7 @@ def layout_of(rows: RowSource, how: ReadOptions) -> Layout:
             "Name the columns with item=, worker= and label=."
         )
     choice, workers = how.choice, how.worker_columns
-    tool = recognise_table(rows.names) if rows.named and not how.wide else None
+    tool = None if how.wide else _tool(rows)
     if tool is not None:
         choice = replace(choice, named={**tool.roles(rows.names), **choice.named})
         if tool.workers is not None and workers is None and choice.needed == VOTE_ROLES:

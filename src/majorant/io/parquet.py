@@ -38,10 +38,10 @@ def open_parquet(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -
     threads = how.threads
     scan = f"read_parquet({path_literal(file.path)}, hive_partitioning = false)"
     try:
-        connection = connect(threads)
-        relation = connection.sql(f"SELECT * FROM {scan}")
-        names, types = tuple(relation.columns), [str(kind) for kind in relation.types]
-        connection.close()
+        with connect(1) as connection:
+            relation = connection.sql(f"SELECT * FROM {scan}")
+            names, types = tuple(relation.columns), [str(kind) for kind in relation.types]
+            dictionaries = _dictionaries(connection, file.path)
     except (duckdb.Error, RuntimeError, UnicodeError) as error:  # the latter two: names that are not UTF-8
         raise _damaged(file, error) from None
 
@@ -58,29 +58,32 @@ def open_parquet(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -
             raise _damaged(file, error) from None
 
     def coded(positions: Sequence[int]) -> Iterator[list[Column]]:
+        if not dictionaries or any(types[p] == "VARCHAR" and not dictionaries.get(names[p]) for p in positions):
+            raise NotCodedError
         return _coded_groups(file, [names[p] for p in positions], [types[p] for p in positions], threads)
 
     return RowSource(source=file.name, names=names, kind="typed", format="Parquet", stream=stream, coded=coded)
 
 
-def _coded_groups(
-    file: File, names: Sequence[str], types: Sequence[str], threads: int | None
-) -> Iterator[list[Column]]:
-    """The columns of each row group, text by its codes in the file; NotCodedError where it has none, or is damaged."""
+def _coded_groups(file: File, names: list[str], types: list[str], threads: int | None) -> Iterator[list[Column]]:
+    """The columns of each row group, whole numbers and text by its codes; NotCodedError for others, or damage."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(file.path) as opened:
             facts, n_threads = opened.metadata, thread_count(threads)
-            if not _is_coded(file.path, opened, names, types):
+            schema = opened.schema_arrow
+            if not facts.num_row_groups or any(schema.names.count(name) != 1 for name in names):
+                raise NotCodedError
+            if [PLAIN_TYPES.get(str(schema.field(name).type)) for name in names] != types:
                 raise NotCodedError
         texts = [name for name, kind in zip(names, types, strict=True) if kind == "VARCHAR"]
 
         def group(number: int) -> list[Column]:
             alone = facts.num_row_groups == 1 and n_threads > 1
             with pq.ParquetFile(file.path, metadata=facts, read_dictionary=texts) as part:
-                table = part.read_row_group(number, columns=list(names), use_threads=alone)
+                table = part.read_row_group(number, columns=names, use_threads=alone)
             return [_column(table[name]) for name in names]
 
         for columns in in_order(group, range(facts.num_row_groups), n_threads):
@@ -90,31 +93,18 @@ def _coded_groups(
         raise NotCodedError from None
 
 
-def _is_coded(path: Path, opened: Any, names: Sequence[str], types: Sequence[str]) -> bool:
-    """Whether the wanted columns are whole numbers, or text that the first row group holds as a dictionary."""
-    schema = opened.schema_arrow
-    if not opened.metadata.num_row_groups or any(schema.names.count(name) != 1 for name in names):
-        return False
-    coded = _dictionaries(path)
-    return all(
-        PLAIN_TYPES.get(str(schema.field(name).type)) == kind and name in coded and (kind != "VARCHAR" or coded[name])
-        for name, kind in zip(names, types, strict=True)
-    )
+def _dictionaries(connection: Any, path: Path) -> dict[str, bool]:
+    """Which columns of the first row group have a dictionary: by DuckDB, as damaged statistics there kill Arrow.
 
-
-def _dictionaries(path: Path) -> dict[str, bool]:
-    """Which columns of the first row group have a dictionary: by DuckDB, as damaged statistics there kill Arrow."""
+    Empty where DuckDB cannot tell: Arrow is not asked then.
+    """
     import duckdb
 
-    facts = f"parquet_metadata({path_literal(path)})"
+    select = "SELECT path_in_schema, dictionary_page_offset IS NOT NULL FROM parquet_metadata"
     try:
-        with connect(1) as connection:
-            found = connection.sql(
-                f"SELECT path_in_schema, dictionary_page_offset IS NOT NULL FROM {facts} WHERE row_group_id = 0"
-            ).fetchall()
+        return dict(connection.sql(f"{select}({path_literal(path)}) WHERE row_group_id = 0").fetchall())
     except (duckdb.Error, RuntimeError, UnicodeError):
-        raise NotCodedError from None
-    return dict(found)
+        return {}
 
 
 def _column(column: Any) -> Column:

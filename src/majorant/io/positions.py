@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from majorant.errors import ConfigError, DataError, MajorantError
+from majorant.io.columns import says_position
 from majorant.io.opening import again, open_rows, open_table
 from majorant.io.options import ReadOptions
 from majorant.io.values import cell_values, is_empty, sort_labels
@@ -17,12 +18,6 @@ TIE_WORDS = frozenset(
 )
 SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])
 AS_GIVEN = frozenset(["original", "normal", "given", "forward", "false", "no", "0", "ab", "first"])
-
-
-POSITION = frozenset((
-    "position", "order", "swapped", "isswapped", "swap", "presentationorder", "displayorder", "shownfirst",
-    "firstshown", "pairorder", "aborder", "permutation",
-))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +44,6 @@ def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], t
     rows = [row for row in rows if not is_empty(row[2])]
     first, second = candidates([row[2] for row in rows])
     return [Shown(i, w, x, _in_order(p, first, second, table.source)) for i, w, x, p in rows], (first, second)
-
-
-def says_position(name: str) -> bool:
-    """Whether a column of this name may say in which order two candidates were shown.
-
-    >>> says_position("is_swapped"), says_position("label")
-    (True, False)
-    """
-    return re.sub(r"[\W_]+", "", name).casefold() in POSITION
 
 
 def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
