@@ -21,7 +21,7 @@ from majorant.gold.accuracy import AIM, NOTHING, Known, WrittenLabels
 from majorant.gold.close_calls import CloseCalls, close_calls
 from majorant.gold.correction import CORRECTED, CorrectedRule, corrected_fit, learn
 from majorant.gold.design import Design
-from majorant.gold.question import SKIPPED, UNASKED, Codes
+from majorant.gold.question import SKIPPED, UNASKED, Codes, Question
 from majorant.gold.race import Race
 from majorant.io.tasks import ExpertAnswer
 from majorant.items import mix_bits, name_hashes
@@ -75,9 +75,7 @@ def draw_rules(
     frozen = freeze(backend, fits, seed)
     order = random_order(backend, frozen.item_d, seed)
     question = _race(fits, frozen, order, favourite=favourite, tolerance=tolerance, level=level)
-    names = item_names(backend, frozen.item_d[order])
-    votes = votes_digest(backend)
-    return Design(question=question, order=names, labels=backend.votes.labels, votes=votes, seed=seed, experts=experts)
+    return _design(backend, question, frozen.item_d[order], seed, experts)
 
 
 class Planned(NamedTuple):
@@ -187,19 +185,13 @@ def draw_close_calls(
 
     `monotone` assumes that a clearer vote is never less likely to be right.
     """
-    labels = backend.votes.labels
-    count_ik = np.concatenate(list(backend.map(_counts, doing="comparing")))
+    count_ik = np.concatenate(list(backend.map(lambda part: counts(part.votes), doing="comparing")))
     cells = close_calls(count_ik, tolerance=tolerance)
     untied = np.flatnonzero(cells.cell_i >= 0)
     order = untied[random_order(backend, untied, seed)]
     how = {"tolerance": tolerance, "level": level, "monotone": monotone}
-    question = CloseCalls.of(cells, order, n_classes=len(labels), **how)
-    names, votes = item_names(backend, order), votes_digest(backend)
-    return Design(question=question, order=names, labels=labels, votes=votes, seed=seed, experts=experts)
-
-
-def _counts(part: Part) -> Codes:
-    return np.asarray(counts(part.votes))
+    question = CloseCalls.of(cells, order, n_classes=len(backend.votes.labels), **how)
+    return _design(backend, question, order, seed, experts)
 
 
 def draw_accuracy(
@@ -222,8 +214,7 @@ def draw_accuracy(
     voted = np.concatenate(list(backend.map(_voted, doing="comparing")))
     if after is not None:
         known, labelled = _known(rule, *after)
-        place = {str(name): item for item, name in enumerate(item_names(backend, voted))}
-        seen = np.sort(voted[[place[str(name)] for name in labelled]])
+        seen = np.sort(_codes(backend, labelled))
     rest = voted[~np.isin(voted, seen)]
     item_d = rest[random_order(backend, rest, seed ^ FRESH)]
     posterior_dk = fit_of_items(backend, fit, item_d).posterior
@@ -237,8 +228,7 @@ def draw_accuracy(
         level=level,
         confidence=round(float(posterior_dk.max(axis=1).mean()), DECIMALS) if len(item_d) else 1.0,
     )
-    names, votes = item_names(backend, item_d), votes_digest(backend)
-    return Design(question=question, order=names, labels=backend.votes.labels, votes=votes, seed=seed, experts=experts)
+    return _design(backend, question, item_d, seed, experts)
 
 
 def _voted(part: Part) -> Codes:
@@ -331,15 +321,31 @@ def item_names(backend: Backend, item_p: Codes) -> tuple[object, ...]:
     return tuple(named[place] for place in back)
 
 
+def _codes(backend: Backend, names: Iterable[object]) -> Codes:
+    """The codes of items by their names."""
+    place = {str(name): item for item, name in enumerate(item_names(backend, np.arange(backend.votes.shape[0])))}
+    return np.array([place[str(name)] for name in names], dtype=np.int64)
+
+
+def _design(backend: Backend, question: Question, item_d: Codes, seed: int, experts: str) -> Design:
+    """The design that asks a question about items, in the order of their codes."""
+    return Design(
+        question=question,
+        order=item_names(backend, item_d),
+        labels=backend.votes.labels,
+        votes=votes_digest(backend),
+        seed=seed,
+        experts=experts,
+    )
+
+
 def refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit]) -> None:
     """Refuse rules that give the items of a design other labels than those that the design froze."""
     question = design.question
     race = question.race if isinstance(question, CorrectedRule) else question
     if not isinstance(race, Race):
         return
-    names = item_names(backend, np.arange(backend.votes.shape[0]))
-    place = {str(name): item for item, name in enumerate(names)}
-    item_d = np.array([place[str(name)] for name in design.order], np.int64)
+    item_d = _codes(backend, design.order)
     for rule in set(race.rules) & set(fits):
         if not race.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
             raise DataError(
@@ -396,12 +402,11 @@ def draw_correction(
     if not isinstance(uniform.question, WrittenLabels) or uniform.question.known.n_items:
         raise ConfigError("A correction is learned from labels of items drawn uniformly: ask with question='correct'.")
     answer_d = uniform.codes(answers)
-    place = {str(name): item for item, name in enumerate(item_names(backend, np.arange(backend.votes.shape[0])))}
-    item_d = np.array([place[str(name)] for name in uniform.order], dtype=np.int64)
+    item_d = _codes(backend, uniform.order)
     labelled, asked = item_d[answer_d >= 0], item_d[answer_d != UNASKED]
     if not len(labelled):
         raise DataError("No item of the design is labelled yet, so there is nothing to learn from.")
-    if len(asked) == len(place):
+    if len(asked) == backend.votes.shape[0]:
         raise DataError("Every item taught the correction, so none is left to judge it: learn from fewer labels.")
     posterior_mnk = np.array([fit_of_items(backend, fit, labelled).posterior for fit in members.values()])
     correction = learn(posterior_mnk, answer_d[answer_d >= 0])
@@ -420,11 +425,5 @@ def draw_correction(
         lead_qr=frozen.lead_qr,
         decisive_qr=frozen.decisive_qr,
     )
-    return Design(
-        question=CorrectedRule(race=race, correction=correction, members=tuple(members)),
-        order=item_names(backend, frozen.item_d[fresh][order]),
-        labels=backend.votes.labels,
-        votes=votes_digest(backend),
-        seed=seed,
-        experts=experts,
-    )
+    question = CorrectedRule(race=race, correction=correction, members=tuple(members))
+    return _design(backend, question, frozen.item_d[fresh][order], seed, experts)
