@@ -19,11 +19,12 @@ import board
 from ask_sets import BELIEF, MEAN, METHODS, Population, populations
 from majorant.answer.combine import COMBINATION
 from majorant.gold.accuracy import bound_accuracy, planned_labels
-from majorant.gold.close_calls import BEATEN, GOOD_ENOUGH, CloseCalls, close_calls
-from majorant.gold.correction import LABELS, MEMBERS, learn, relabel
+from majorant.gold.close_calls import GOOD_ENOUGH, MAJORITY_BEATEN, CloseCalls, close_calls
+from majorant.gold.correction import LABELS, learn, relabel
 from majorant.gold.draw import expected_leads
 from majorant.gold.question import OPEN, UNASKED
 from majorant.gold.race import Race
+from majorant.values import COMBINED
 
 Ints = NDArray[np.int64]
 GOAL, BUDGET, WITHIN = 1.3, 100, 0.01
@@ -119,7 +120,7 @@ def calls(population: Population, seed: int) -> tuple[int, str, bool]:
         seen = progress.betting_c[cell].seen
         progress, used = progress.add(cell, [(1 + float(gain_c[cell][seen])) / 2]), used + 1
     loss = sum(max(float(gain.sum()), 0.0) for gain in gain_c) / question.n_items
-    wrong = {GOOD_ENOUGH: loss > WITHIN + 1e-9, BEATEN: loss <= 0, OPEN: False}[progress.verdict]
+    wrong = {GOOD_ENOUGH: loss > WITHIN + 1e-9, MAJORITY_BEATEN: loss <= 0, OPEN: False}[progress.verdict]
     return used, progress.verdict, wrong
 
 
@@ -176,7 +177,7 @@ def ceiling(population: Population, seed: int) -> list[float]:
 
 
 def _members(population: Population) -> NDArray[np.float64]:
-    return np.array([population.posterior_rik[rule] for rule in MEMBERS])
+    return np.array([population.posterior_rik[rule] for rule in COMBINED])
 
 
 COUNTED = {"pair": pair, "race": race, "close-calls": calls, "accuracy": accuracy}

@@ -58,7 +58,7 @@ def test_counts_equal_a_loop_for_any_block(votes, block):
 def test_ties_and_patterns_equal_a_loop_for_any_block(votes, block):
     rows = loop_counts(votes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("majorant.tally.ITEMS_PER_BLOCK", block)
+        patch.setattr("majorant.tally.ROWS_PER_BLOCK", block)
         found, patterns = tied(rows), distinct_counts(rows)
     assert found.tolist() == [bool(row.max() > 0 and (row == row.max()).sum() > 1) for row in rows]
     expected = sorted(Counter(map(tuple, rows.tolist())).items())

@@ -13,17 +13,16 @@ from majorant.answer.combine import COMBINATION
 from majorant.backend import Backend, as_backend
 from majorant.errors import ConfigError
 from majorant.gold.accuracy import AIM
-from majorant.gold.correction import MEMBERS
 from majorant.gold.design import Design
 from majorant.gold.draw import draw_accuracy, draw_close_calls, draw_correction, draw_rules
 from majorant.io import Reading
 from majorant.io.tasks import ExpertAnswer
-from majorant.values import LEVEL, TOLERANCE, as_level, as_seed
+from majorant.values import COMBINED, LEVEL, TOLERANCE, as_level, as_seed
 
 BETWEEN = ("majority", AUTO)
 RACE = ("majority", AUTO, "dawid-skene", "one-coin")
 
-ASKED = ("rules", "close-calls", "accuracy")
+ASK_KINDS = ("rules", "close-calls", "accuracy")
 JUDGING = 40  # labels that judge a correction, after those that it is learned from
 MOST_RULES = 8
 
@@ -62,8 +61,8 @@ def ask(
         raise ConfigError("monotone is an assumption about close calls: use it with question='close-calls'.")
     if not 0 <= tolerance < 1:
         raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
-    if question not in ASKED:
-        raise ConfigError(f"question must be one of {', '.join(ASKED)}, not {question!r}.")
+    if question not in ASK_KINDS:
+        raise ConfigError(f"question must be one of {', '.join(ASK_KINDS)}, not {question!r}.")
     seed, rules = as_seed(rng), list(dict.fromkeys(COMBINATION if rule == AUTO else rule for rule in between))
     if question == "close-calls":
         return draw_close_calls(
@@ -110,7 +109,7 @@ def ask_correction(
     experts: str = "majority",
 ) -> Design:
     """Learn a correction of a rule from labels of items drawn uniformly; the items that show whether it is better."""
-    fits = member_fits(backend, MEMBERS, seed)
+    fits = member_fits(backend, COMBINED, seed)
     present = (rule, rule_fit(backend, rule, seed))
     design = draw_correction(
         backend, present, fits, learned_from, seed=seed, tolerance=tolerance, level=level, experts=experts

@@ -17,10 +17,11 @@ from majorant.blocks import vote_columns
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
-SAMPLE, REPEATS = 4_096, 0.95  # fewer than 1 in 20 repeated among the first: some 40,000 patterns or more in all
+# Fewer than 1 in 20 repeated among the first: some 40,000 patterns or more in all.
+FIRST_ITEMS, MOST_DISTINCT = 4_096, 0.95
 Keys = NDArray[np.uint64]
 FACTOR = 0x9E3779B97F4A7C15  # odd: its powers never vanish modulo 2**64
-AT_ONCE = 1 << 16  # names that are looked at together
+NAMES_AT_ONCE = 1 << 16  # names that are looked at together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +44,7 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
     import pyarrow as pa
 
     n_items, n_workers, n_classes = votes.shape
-    if n_items > 2 * SAMPLE and not _sample_repeats(votes):
+    if n_items > 2 * FIRST_ITEMS and not _sample_repeats(votes):
         return None
     rng = np.random.default_rng(0x6D616A6F)  # any fixed numbers serve: they only have to look random
     n_columns = n_workers * n_classes + n_classes + 1
@@ -63,7 +64,7 @@ def merge_equal_items(votes: Votes, *, at_most: float = 0.5) -> Merged | None:
 
 def _sample_repeats(votes: Votes) -> bool:
     """Whether equal votes are common among the first items; if not, there are too many patterns to gain by merging."""
-    sample = merge_equal_items(take_items(votes, np.arange(SAMPLE)), at_most=REPEATS)
+    sample = merge_equal_items(take_items(votes, np.arange(FIRST_ITEMS)), at_most=MOST_DISTINCT)
     return sample is not None
 
 
@@ -136,8 +137,8 @@ def draw_of_part(start: int, names: Any, share: float, seed: int) -> tuple[IntAr
     """The codes of the items of a part that are drawn, and their hashes."""
     limit = np.uint64(min(share * 2.0**64, 2.0**64 - 2048))
     codes, hashes = [], []
-    for at in range(0, len(names), AT_ONCE):
-        hash_i = name_hashes(names[at : at + AT_ONCE], seed)
+    for at in range(0, len(names), NAMES_AT_ONCE):
+        hash_i = name_hashes(names[at : at + NAMES_AT_ONCE], seed)
         here = np.flatnonzero(hash_i < limit)
         codes.append(here + (start + at))
         hashes.append(hash_i[here])

@@ -20,7 +20,7 @@ from majorant.values import FloatArray
 if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
 
-FEW = 2  # up to so many classes, a pass for each beats one along the short axis
+FEW_CLASSES = 2  # up to so many classes, a pass for each beats one along the short axis
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +103,7 @@ def shares(count: FloatArray) -> FloatArray:
     [[0.25, 0.75], [0.5, 0.5]]
     """
     n_classes = count.shape[-1]
-    if n_classes <= FEW and count.flags.c_contiguous:
+    if n_classes <= FEW_CLASSES and count.flags.c_contiguous:
         return _few_shares(count.reshape(-1, n_classes)).reshape(count.shape)
     total = np.einsum("...k->...", count)
     if not total.all():

@@ -19,7 +19,6 @@ from majorant.answer.answer import Answer, answer_from, model_of
 from majorant.answer.calibrate import Labels, calibrate
 from majorant.answer.choice import (
     AUTO,
-    MAJORITY,
     Alternative,
     Decision,
     compare,
@@ -60,11 +59,11 @@ from majorant.slices import Slice, certify_slices, refuse_slices
 from majorant.tabular import Records
 from majorant.tally import Tally, two_class_histograms
 from majorant.tally import tally as count
-from majorant.values import LEVEL, TARGET, TOLERANCE, WORKER_METHOD, Estimate, as_generator, as_level, as_seed
+from majorant.values import LEVEL, MAJORITY, TARGET, TOLERANCE, WORKER_METHOD, Estimate, as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
 from majorant.wording import NO_ACCURACY, not_run
 
-STAGES = ("counting", "testing", "comparing", "judging", "measuring")  # of `check`, in their order
+CHECK_STAGES = ("counting", "testing", "comparing", "judging", "measuring")  # of `check`, in their order
 Stage = Callable[[str], None]
 
 
@@ -177,8 +176,8 @@ def check(
     `tolerance` is the accuracy that majority vote may give away, `target` the accuracy to plan for.  A `gold_file` of
     labels that were drawn by `ask` is told by the design beside it: its labels answer the question of the design, and
     are gold for nothing else, unless the design drew uniformly from all items; `labelled` hands them over with their
-    design.  `stage` is told what is done now, one of STAGES; `early` what counts alone say, where votes of two classes
-    are too many for memory and the rest takes minutes.
+    design.  `stage` is told what is done now, one of CHECK_STAGES; `early` what counts alone say, where votes of two
+    classes are too many for memory and the rest takes minutes.
 
     >>> from majorant.simulate import simulate
     >>> votes, truth = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=200, n_votes=3, rng=0)

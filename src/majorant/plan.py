@@ -37,7 +37,7 @@ PANEL_PATTERNS = 2**14  # ways in which a panel can vote, up to which choosing a
 FREQUENT_SHARE = 0.5  # workers who vote on at least this share of the items are a panel to choose from
 NOTICEABLE = 1e-3  # accuracy that the last workers of a panel must add together to be kept
 SAME_ACCURACY = 1e-12  # accuracies closer than this are equal
-NO_GOLD_ITEM = Estimate(None, reason=NO_GOLD_LABEL)
+NOT_OBSERVED = Estimate(None, reason=NO_GOLD_LABEL)
 PANEL_METHOD = "dawid-skene"  # the plan for a panel is made at its confusion matrices, pooled by votes where need be
 CROWD_METHOD = "shared"  # that for a crowd at one matrix for all: its workers give too few votes each
 DOUBTS = {
@@ -83,7 +83,7 @@ class Plan:
     more_items: int | None = None  # fresh items that would decide by themselves, without gold
     crew: tuple[CrewStep, ...] = ()  # named workers in the order in which they help most
     expected_now: float | None = None  # by the model, how often majority is right on the gold items
-    observed_now: Estimate = NO_GOLD_ITEM  # how often it is
+    observed_now: Estimate = NOT_OBSERVED  # how often it is
     doubts: tuple[str, ...] = ()  # what the numbers rest on, and the data contradict
     assumptions: tuple[str, ...] = PLAN_ASSUMPTIONS
 
@@ -283,7 +283,7 @@ def _right_now(
     cells = gold_cells(votes)
     right, n_gold = float(cells.right_c.sum()), int(cells.gold_c.sum())
     if not n_gold:
-        return None, NO_GOLD_ITEM, False
+        return None, NOT_OBSERVED, False
     low, high = clopper_pearson(right, n_gold, level)
     whole = n_gold == int((votes.votes_i > 0).sum())
     observed = Estimate(right / n_gold, *((right / n_gold,) * 2 if whole else (low, high)))

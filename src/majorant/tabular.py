@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
 
-SHOWN_ROWS, SHOWN_NAMES = 5, 6
+HTML_ROWS, SHOWN_NAMES = 5, 6
 LABEL_COLUMNS = ("label", "runner_up", "gold")  # these hold the user's own labels
 FORMULA = r"^'*[=+\-@\t\r]"
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+PLAIN_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 GUARDED = re.compile(r"'+[=+\-@\t\r]")
 
 
@@ -102,7 +102,7 @@ class Tabular:
 
     def _repr_html_(self) -> str:
         """The two lines of `repr` and the first rows, for a notebook."""
-        first = {name: _plain(column[:SHOWN_ROWS]) for name, column in self.table().items()}
+        first = {name: _plain(column[:HTML_ROWS]) for name, column in self.table().items()}
         head = "".join(f"<th>{html.escape(name)}</th>" for name in first)
         rows = "".join(
             "<tr>" + "".join(f"<td>{html.escape(_cell(cell))}</td>" for cell in row) + "</tr>"
@@ -216,7 +216,7 @@ def guarded(text: Any) -> Any:
     >>> guarded("=1+1"), guarded("'=1"), guarded("-1.5"), guarded("a=b"), guarded(7)
     ("'=1+1", "''=1", '-1.5', 'a=b', 7)
     """
-    runs = isinstance(text, str) and re.match(FORMULA, text) and not re.match(NUMBER, text)
+    runs = isinstance(text, str) and re.match(FORMULA, text) and not re.match(PLAIN_NUMBER, text)
     return f"'{text}" if runs else text
 
 
@@ -246,6 +246,6 @@ def _guarded_column(array: Any) -> Any:
         return pa.DictionaryArray.from_arrays(array.indices, _guarded_column(array.dictionary))
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         return array
-    runs = pc.and_(pc.match_substring_regex(array, FORMULA), pc.invert(pc.match_substring_regex(array, NUMBER)))
+    runs = pc.and_(pc.match_substring_regex(array, FORMULA), pc.invert(pc.match_substring_regex(array, PLAIN_NUMBER)))
     after = pc.binary_join_element_wise(pa.scalar("'", array.type), array, pa.scalar("", array.type))
     return pc.if_else(pc.fill_null(runs, False), after, array)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 VOTES_PER_BLOCK = 1 << 18  # a block of votes and its counts stay in the processor's cache
-ITEMS_PER_BLOCK = 1 << 13
+ROWS_PER_BLOCK = 1 << 13
 ROWS_KEPT = 1 << 18  # rows of counts that wait before equal ones are put together
 KEY_LIMIT = 1 << 62  # keys of count patterns fit 64-bit integers with room to spare
 PAIRS_PER_CHUNK = 4_000_000
@@ -125,7 +125,7 @@ def tied(counts_ik: IntArray) -> NDArray[np.bool_]:
     """
     tied_i = np.zeros(len(counts_ik), dtype=bool)
     for start, counts_kb in _class_blocks(counts_ik):
-        tied_b, top_b = tied_i[start : start + ITEMS_PER_BLOCK], np.zeros(counts_kb.shape[1], dtype=counts_ik.dtype)
+        tied_b, top_b = tied_i[start : start + ROWS_PER_BLOCK], np.zeros(counts_kb.shape[1], dtype=counts_ik.dtype)
         for count_b in counts_kb:  # a running maximum: reducing along the short axis is many times slower
             tied_b &= count_b <= top_b
             tied_b |= (count_b == top_b) & (count_b > 0)
@@ -233,15 +233,15 @@ def _item_blocks(offsets_i: IntArray) -> Iterator[tuple[int, int]]:
 
 def _class_blocks(counts_ik: IntArray) -> Iterator[tuple[int, IntArray]]:
     """Blocks of items, each with its first item and its counts class by class, contiguous and in the cache."""
-    for start in range(0, len(counts_ik), ITEMS_PER_BLOCK):
-        yield start, np.ascontiguousarray(counts_ik[start : start + ITEMS_PER_BLOCK].T)
+    for start in range(0, len(counts_ik), ROWS_PER_BLOCK):
+        yield start, np.ascontiguousarray(counts_ik[start : start + ROWS_PER_BLOCK].T)
 
 
 def _row_keys(counts_ik: IntArray, base: int) -> NDArray[np.int64]:
     """Each row as one number, its counts being the digits; rows in lexicographic order have keys in order."""
     key_i = np.zeros(len(counts_ik), dtype=np.int64)
     for start, counts_kb in _class_blocks(counts_ik):
-        key_b = key_i[start : start + ITEMS_PER_BLOCK]
+        key_b = key_i[start : start + ROWS_PER_BLOCK]
         for count_b in counts_kb:
             key_b *= base
             key_b += count_b

@@ -12,9 +12,10 @@ from majorant.answer.answer import Action
 from majorant.errors import ConfigError
 from majorant.io import Reading
 from majorant.pipeline import check
-from majorant.report.summary import COEFFICIENTS, result_summary
+from majorant.report.summary import result_summary
 from majorant.report.text import answer_text
 from majorant.values import LEVEL, TOLERANCE
+from majorant.wording import COEFFICIENTS
 
 if TYPE_CHECKING:
     from majorant.pipeline import Result

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 MOST_LISTED = 8
-LONGEST_NAME = 40  # of a user's value on the terminal
+LONGEST_SHOWN = 40  # of a user's value on the terminal
 MOST_CHANGES = 20  # from label to label, in the words of a figure
 GOOD = ("proved", "supported")
 
@@ -134,7 +134,7 @@ def printable(text: str) -> str:
 def shown(value: Any) -> str:
     """A user's value on the terminal: control signs made harmless, clipped."""
     text = printable(str(value))
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
 
 
 def listed(names: Iterable[str]) -> str:

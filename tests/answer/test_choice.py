@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from majorant.answer.choice import ENOUGH_GOLD, best_by_gold, compare, decide, fit_rule
-from majorant.answer.combine import MEMBERS, combination, fit_method, unsuited
+from majorant.answer.combine import combination, fit_method, unsuited
 from majorant.answer.workers import without_workers
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.majority import Majority
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
+from majorant.values import COMBINED
 from majorant.votes import Votes
 
 
@@ -83,7 +84,7 @@ def test_gold_finds_a_rule_that_is_much_better_and_never_majority_itself():
 
 def test_the_combination_is_the_mean_of_the_models_and_of_the_shares_of_votes():
     votes, _ = simulate([0.5, 0.3, 0.2], one_coin_crew([0.95, 0.9, 0.8, 0.6, 0.5, 0.4], 3), 200, 4, rng=0)
-    fits = {method: fit_method(method, votes, 0) for method in MEMBERS}
+    fits = {method: fit_method(method, votes, 0) for method in COMBINED}
     made = combination(votes, 0)
     np.testing.assert_allclose(made.fit.posterior, np.mean([fit.posterior for fit in fits.values()], axis=0))
     assert set(made.fits) == {"one-coin", "hierarchical", "ebcc", "majority"}
@@ -101,7 +102,7 @@ def test_workers_who_cannot_be_told_apart_are_not_set_apart_by_noise():
 def test_members_that_would_fill_the_memory_are_not_run():
     names = {"items": range(10), "workers": range(60_000), "labels": range(20)}
     votes = Votes.from_codes([0, 1], [0, 1], [0, 1], **names)
-    assert {name for name in MEMBERS if unsuited(name, votes)} == {"hierarchical", "ebcc"}
+    assert {name for name in COMBINED if unsuited(name, votes)} == {"hierarchical", "ebcc"}
     assert unsuited("map", votes) == "needs confusion matrices that are given"
     with pytest.raises(ConfigError, match="There is no method 'magic'"):
         unsuited("magic", votes)

@@ -4,7 +4,7 @@ import pytest
 
 from majorant.cli.progress import SHARE_OF_STAGE
 from majorant.output import votes_table, write_table
-from majorant.pipeline import STAGES
+from majorant.pipeline import CHECK_STAGES
 from majorant.simulate import simulate
 
 
@@ -16,7 +16,7 @@ def votes_file(tmp_path):
 
 
 def test_each_stage_has_its_share():
-    assert tuple(SHARE_OF_STAGE) == STAGES
+    assert tuple(SHARE_OF_STAGE) == CHECK_STAGES
     assert sum(SHARE_OF_STAGE.values()) == pytest.approx(1)
 
 
@@ -24,7 +24,7 @@ def test_a_log_names_each_stage_with_its_share(run, votes_file):
     code, out, err = run("check", votes_file, "--log-progress")
     lines = err.splitlines()
     assert code == 0
-    assert [line.split()[1] for line in lines] == list(STAGES)
+    assert [line.split()[1] for line in lines] == list(CHECK_STAGES)
     assert lines[2].startswith("majorant: comparing (55 % done after ")
     assert out.startswith("Answer")
 

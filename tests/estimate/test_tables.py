@@ -81,7 +81,7 @@ def test_subtypes_that_cannot_matter_are_left_out_and_nothing_changes(kind, monk
     totals = count_totals(engine)
     assert live_columns(tables, totals).tolist() == [0, 1, 4, 5]  # as many of each class: one of them for company
     few = expect(engine, tables, totals)
-    monkeypatch.setattr("majorant.estimate.tables.NEGLIGIBLE", -np.inf)
+    monkeypatch.setattr("majorant.estimate.tables.ADDS_NOTHING", -np.inf)
     assert live_columns(tables, totals) is None
     for part, whole in zip(few, expect(engine, tables, totals), strict=True):
         np.testing.assert_allclose(part, whole, rtol=1e-13, atol=1e-15)

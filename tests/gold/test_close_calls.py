@@ -9,7 +9,7 @@ import pytest
 from majorant.errors import ConfigError
 from majorant.gold.close_calls import (
     ANY_LEADER,
-    BEATEN,
+    MAJORITY_BEATEN,
     MEAN_G,
     CloseCalls,
     Options,
@@ -146,7 +146,7 @@ def test_with_all_labels_the_bounds_are_the_loss(wrong):
     assert outcome.value.value == pytest.approx(loss_of(question, truth_d))
     assert outcome.value.high == pytest.approx(loss_of(question, truth_d))
     assert outcome.value.low == pytest.approx(loss_of(question, truth_d))
-    assert outcome.verdict == BEATEN
+    assert outcome.verdict == MAJORITY_BEATEN
 
 
 def test_answers_in_any_batches_give_what_one_by_one_gives():

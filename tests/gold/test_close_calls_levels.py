@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from majorant.gold.betting import ROUNDING, SHARES_F, log_capital
-from majorant.gold.close_calls import BEATEN, BUCKET, GOOD_ENOUGH, MEAN_G, SLIGHT, CloseCalls, close_calls
+from majorant.gold.close_calls import BUCKET, GOOD_ENOUGH, MAJORITY_BEATEN, MEAN_G, SLIGHT, CloseCalls, close_calls
 from majorant.gold.question import OPEN
 
 TOLERANCE, LEVEL = 0.05, 0.8  # a low level, so that many runs end early, and some of them wrongly
-VERDICTS = np.array([OPEN, GOOD_ENOUGH, BEATEN])
+VERDICTS = np.array([OPEN, GOOD_ENOUGH, MAJORITY_BEATEN])
 
 
 def crowd(cells, n_tied=0):

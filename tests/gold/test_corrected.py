@@ -8,10 +8,11 @@ import pytest
 from majorant.answer.choice import fit_rule
 from majorant.backend import MemoryBackend
 from majorant.errors import ConfigError
-from majorant.gold.correction import CORRECTED, LABELS, MEMBERS, CorrectedRule, corrected_fit
+from majorant.gold.correction import CORRECTED, LABELS, CorrectedRule, corrected_fit
 from majorant.gold.draw import draw_accuracy, draw_correction, draw_rules
 from majorant.io.tasks import ExpertAnswer
 from majorant.simulate import simulate
+from majorant.values import COMBINED
 
 USED = ("one-coin", "majority")  # the others take longer, and this crowd needs none
 
@@ -87,4 +88,4 @@ def test_labels_from_where_rules_differ_teach_nothing(leaning):
 def test_members_are_estimators():
     from majorant.estimate import ESTIMATORS
 
-    assert set(MEMBERS) <= set(ESTIMATORS)
+    assert set(COMBINED) <= set(ESTIMATORS)

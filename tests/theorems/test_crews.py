@@ -14,7 +14,7 @@ def test_margins_of_all_crews_under_all_models(n_classes, n_votes, zeros, small,
     if not small:  # as larger crews are treated, and those beyond the first batch
         monkeypatch.setattr("majorant.theory.panel.NETWORK_UP_TO", 0)
         monkeypatch.setattr("majorant.theory.panel.MOST_BALLOTS", 1)
-        monkeypatch.setattr("majorant.theory.panel.BATCH_ELEMENTS", 1)
+        monkeypatch.setattr("majorant.theory.panel.PANEL_ELEMENTS", 1)
     rng = np.random.default_rng(10 * n_classes + n_votes)
     prior_bk, confusion_bjkl = oracle.draw_models(rng, 20, n_classes, 6, zeros=zeros)
     crew_sh = np.sort(rng.permuted(np.tile(np.arange(6), (4, 1)), axis=1)[:, :n_votes], axis=1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.tally import PairCounts, Patterns, pair_counts
+from majorant.tally import KEY_LIMIT, PairCounts, Patterns, pair_counts
 from majorant.values import Estimate, FloatArray, lock
 from majorant.votes import IntArray, Votes
 from majorant.wording import resampled_words, too_many_vote_pairs, undefined_in_resamples
@@ -17,8 +17,8 @@ from majorant.wording import resampled_words, too_many_vote_pairs, undefined_in_
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-NAMES = ("percent", "fleiss", "gwet", "krippendorff", "krippendorff_ordinal")
-VOTED, PAIRED, SAME_SHARE, SAME, FIXED = range(5)  # the first columns of the features; two per class follow
+COUNT_COEFFICIENTS = ("percent", "fleiss", "gwet", "krippendorff", "krippendorff_ordinal")
+VOTED, PAIRED, SAME_SHARE, SAME, CLASSES_FROM = range(5)  # the first columns of the features; two per class follow
 CHANCE_TOLERANCE = 1e-12  # 1 - chance agreement below this is rounding
 MOST_UNITS = 4096  # beyond, items go into bags: an interval's width is then off by about 1 %
 FEWEST_UNITS = 512
@@ -32,7 +32,6 @@ RESAMPLING_WORK = 200_000_000  # entries of the sparse tables times resamples: s
 DENSE_ENTRIES = 20_000_000  # tables of up to so many entries are multiplied densely, which is twenty times faster
 FEWEST_RESAMPLES = 200
 ENTRIES_AT_ONCE = 2_000_000
-KEY_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,13 +101,13 @@ def features(counts_pk: IntArray) -> FloatArray:
     votes_p = count_pk @ ones_k
     paired_p = votes_p >= 2
     per_other_p = (count_pk * (count_pk - 1)) @ ones_k / np.maximum(votes_p - 1, 1)
-    feature_pf = np.empty((len(count_pk), FIXED + 2 * n_classes))
+    feature_pf = np.empty((len(count_pk), CLASSES_FROM + 2 * n_classes))
     feature_pf[:, VOTED] = votes_p > 0
     feature_pf[:, PAIRED] = paired_p
     feature_pf[:, SAME_SHARE] = per_other_p / np.maximum(votes_p, 1)
     feature_pf[:, SAME] = per_other_p
-    feature_pf[:, FIXED : FIXED + n_classes] = count_pk / np.maximum(votes_p, 1)[:, None]
-    feature_pf[:, FIXED + n_classes :] = count_pk * paired_p[:, None]
+    feature_pf[:, CLASSES_FROM : CLASSES_FROM + n_classes] = count_pk / np.maximum(votes_p, 1)[:, None]
+    feature_pf[:, CLASSES_FROM + n_classes :] = count_pk * paired_p[:, None]
     return feature_pf
 
 
@@ -131,9 +130,9 @@ def coefficients(sums: FeatureSums) -> dict[str, FloatArray]:
     `krippendorff_ordinal` takes the classes in the order of the columns, and is absent without coincidences.
     """
     sum_bf = sums.feature_bf
-    n_classes = (sum_bf.shape[1] - FIXED) // 2
-    share_bk = sum_bf[:, FIXED : FIXED + n_classes] / np.maximum(sum_bf[:, VOTED], 1)[:, None]
-    votes_bk = sum_bf[:, FIXED + n_classes :]
+    n_classes = (sum_bf.shape[1] - CLASSES_FROM) // 2
+    share_bk = sum_bf[:, CLASSES_FROM : CLASSES_FROM + n_classes] / np.maximum(sum_bf[:, VOTED], 1)[:, None]
+    votes_bk = sum_bf[:, CLASSES_FROM + n_classes :]
     observed_b = _ratio(sum_bf[:, SAME_SHARE], sum_bf[:, PAIRED])
     fleiss_chance_b = (share_bk**2).sum(axis=1)
     gwet_chance_b = _ratio((share_bk * (1 - share_bk)).sum(axis=1), np.full(len(sum_bf), n_classes - 1.0))

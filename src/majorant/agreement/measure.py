@@ -11,8 +11,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from majorant.agreement.coefficients import (
+    COUNT_COEFFICIENTS,
     FEWEST_UNITS,
-    NAMES,
     Agreement,
     FeatureSums,
     PairKappas,
@@ -157,7 +157,7 @@ def _from_counts(
 ) -> tuple[dict[str, Estimate], str]:
     """Every coefficient that needs only counts, and how it was resampled."""
     if not _n_paired(patterns):
-        return dict.fromkeys(NAMES, Estimate(None, reason=NO_PAIRED_VOTES)), ""
+        return dict.fromkeys(COUNT_COEFFICIENTS, Estimate(None, reason=NO_PAIRED_VOTES)), ""
     value = {name: float(value_b[0]) for name, value_b in coefficients(_sums(patterns, ordinal=not no_order)).items()}
     estimates = {name: Estimate(x, reason=NO_RNG) for name, x in value.items()}
     drawn = ""

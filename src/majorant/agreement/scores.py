@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.agreement.coefficients import with_interval
+from majorant.agreement.measure import N_BOOT
 from majorant.errors import ConfigError
 from majorant.io import Reading, as_votes
 from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level, lock
@@ -28,12 +29,11 @@ from majorant.wording import (
 )
 
 RULES = ("majority", "median", "mean")
-N_BOOT = 1000
 LEAST_COMMON = 10
-MOST_WORKERS = 200  # of whom all pairs are looked at
+MOST_PAIRED_WORKERS = 200  # of whom all pairs are looked at
 MOST_DRAWN = 2e8  # votes in pairs that are looked at in resamples
 LEAST_DRAWS = 200
-SMALL = 1e-12
+NO_SPREAD = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -201,14 +201,14 @@ def two_way_icc(table_ij: FloatArray, weight_bi: FloatArray) -> FloatArray:
     rows_b, columns_b = rows_b / (n_b - 1), columns_b / (n_workers - 1)
     scale_b = rows_b + (n_workers - 1) * error_b + n_workers * (columns_b - error_b) / n_b
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(scale_b > SMALL, (rows_b - error_b) / scale_b, np.nan)
+        return np.where(scale_b > NO_SPREAD, (rows_b - error_b) / scale_b, np.nan)
 
 
 def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
     """Cohen's kappa with quadratic weights, over pairs of workers, each by its items in common."""
     n_workers = len(votes.workers)
-    if n_workers > MOST_WORKERS:
-        return Estimate(None, reason=too_many_workers(MOST_WORKERS))
+    if n_workers > MOST_PAIRED_WORKERS:
+        return Estimate(None, reason=too_many_workers(MOST_PAIRED_WORKERS))
     place_i = np.cumsum(votes.votes_i >= 2) - 1  # among the items that are drawn
     by_worker = [dict(zip(votes.item_n[own], value_k[votes.label_n[own]], strict=True)) for own in _rows(votes)]
     pairs = []

@@ -16,19 +16,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from majorant import wording
-from majorant.answer.choice import MAJORITY
 from majorant.answer.difference import Difference, ExpectedGain, GoldLead
-from majorant.certify.certificate import Certificate, Claim
+from majorant.certify.certificate import INDEPENDENT_VOTES, Certificate, Claim
 from majorant.errors import ConfigError
 from majorant.gold.draw import Planned
 from majorant.gold.question import Outcome
-from majorant.values import Estimate
+from majorant.values import MAJORITY, Estimate
 from majorant.wording import ALIKE_TEST, LABELS_LEAVE_IT_OPEN, NO_FITTED_MODEL, NO_SIGN
 
 Action = Literal["keep", "switch", "ask"]
 Grade = Literal["exact", "model", "none"]
 Basis = Literal["gold", "expert labels", "bound", "draw", "model", "votes"]
-INDEPENDENT = "independent votes"
 FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
 ROBUST = 0.15  # a verdict that holds up to this correlation of votes on an item outlives most crowds (docs/ask.md)
 
@@ -301,9 +299,9 @@ def model_of(certificate: Certificate, expected: ExpectedGain | None, stake: flo
         tuple(dict.fromkeys((*a, *b))) for a, b in zip(assumptions_of(anonymous), assumptions_of(claim), strict=True)
     )
     if claim.verdict == "void" and not failed:
-        failed = (INDEPENDENT,)
+        failed = (INDEPENDENT_VOTES,)
     elif claim.conditions and not failed and not untested:
-        untested = (INDEPENDENT,)
+        untested = (INDEPENDENT_VOTES,)
     loss = claim.loss
     panel = certificate.design is not None and certificate.design.kind == "panel"
     best = claim.verdict in ("proved", "supported")

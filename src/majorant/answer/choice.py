@@ -31,16 +31,15 @@ from majorant.gold.correction import CorrectedRule, corrected_fit
 from majorant.gold.design import Design
 from majorant.gold.question import Outcome
 from majorant.tabular import Records
-from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level
+from majorant.values import LEVEL, MAJORITY, Estimate, FloatArray, as_generator, as_level
 from majorant.votes import Votes
 from majorant.wording import DID_NOT_CONVERGE, MODEL_IS_TRUTH, NO_MODEL, NO_VOTED_ITEM
 
-MAJORITY = "majority"
 AUTO = "auto"  # the rule that suits the votes best
 ChosenBy = Literal["default", "gold", "user", "votes"]  # votes: they can bear no other rule than majority vote
 ENOUGH_GOLD = 50  # items; with fewer the best of several rules is mostly the luckiest
 UNFITTED = Estimate(None, reason=NO_MODEL)
-LEAD = 2.0  # standard errors by which gold must set a rule before the one that is compared without it
+LEAD_ERRORS = 2.0  # standard errors by which gold must set a rule before the one that is compared without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +175,7 @@ def best_by_gold(votes: Votes, fits: Mapping[str, Fit], default: str) -> str:
 
 
 def _sure(lead_g: FloatArray) -> bool:
-    return bool(lead_g.mean() > LEAD * lead_g.std() / np.sqrt(len(lead_g)))
+    return bool(lead_g.mean() > LEAD_ERRORS * lead_g.std() / np.sqrt(len(lead_g)))
 
 
 def alternative(
@@ -276,11 +275,9 @@ def compare(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generato
     seed = int(as_generator(rng).integers(2**32))
     blind = replace(votes, gold_i=None)
     combined = combination(blind, seed) if len(votes.labels) > 1 else None
-    majority = fit_method("majority", blind, seed)
+    majority = fit_method(MAJORITY, blind, seed)
     fits = (
-        {"majority": majority}
-        if combined is None
-        else {**combined.fits, "majority": majority, COMBINATION: combined.fit}
+        {MAJORITY: majority} if combined is None else {**combined.fits, MAJORITY: majority, COMBINATION: combined.fit}
     )
     return Records(
         _row(method, votes, fits.get(method), majority, combined, level=level, seed=seed)

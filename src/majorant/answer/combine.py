@@ -23,20 +23,18 @@ from majorant.estimate.fit import Fit, given_rng
 from majorant.kernels import Block, softmax_rows
 from majorant.limits import limit
 from majorant.tally import Patterns, counts, distinct_counts, tied
-from majorant.values import FloatArray, as_generator
+from majorant.values import COMBINED, MAJORITY, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 from majorant.wording import NEEDS_GOLD, NEEDS_MATRICES, TWO_CLASSES_ONLY, too_many_numbers
 
-SHARES = "majority"  # a vote is a vote: the member that no model can lead astray
-MEMBERS = ("one-coin", "hierarchical", "ebcc", SHARES)
-SHRINKING = ("hierarchical", SHARES)  # members that set no workers apart who are alike
+SHRINKING = ("hierarchical", MAJORITY)  # members that set no workers apart who are alike
 ALIKE = "shared"  # the model of workers who are alike
 CLEAR = 2.0  # standard deviations; workers who are alike seem to differ in about one of a hundred cases
 REAL = 2.0  # times the variance of noise: half of what sets workers apart is then their own
 SURE = 1.645  # standard errors: 95 %, one-sided
 MOST_CLASSES = 12  # beyond, what is known of the matrix is too large a table
 SMALLEST = 1e-6  # information, in items: what is not known at all has a large variance
-AT_ONCE = 1 << 13  # rows
+PATTERNS_AT_ONCE = 1 << 13  # rows
 
 
 def unsuited(method: str, votes: Votes) -> str:
@@ -116,10 +114,12 @@ def combination(votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None
     if not members:
         return None
     fits = {method: fit_method(method, votes, seed, (starts or {}).get(method)) for method in members}
-    models = {method: fit for method, fit in fits.items() if method != SHARES}
+    models = {method: fit for method, fit in fits.items() if method != MAJORITY}
     fit = combine(fits)
     if model := _of_counts(fits, partial(fit_method, ALIKE, votes, seed), lambda: distinct_counts(counts(votes))):
-        fit = replace(fit, posterior=keep_majorities(model, fit.posterior.copy(), fits[SHARES].posterior, fit.votes_i))
+        fit = replace(
+            fit, posterior=keep_majorities(model, fit.posterior.copy(), fits[MAJORITY].posterior, fit.votes_i)
+        )
     return Combination(fits, fit, combine(models))
 
 
@@ -136,17 +136,17 @@ def members_for(votes: Votes) -> tuple[str, ...]:
     Where workers are not told apart by more than noise, those that would follow the noise are left out; a majority is
     then turned over only where counts alone show it wrong.
     """
-    members = tuple(method for method in MEMBERS if not unsuited(method, votes))
+    members = tuple(method for method in COMBINED if not unsuited(method, votes))
     if len(members) > 1 and not told_apart(votes):
         members = tuple(method for method in members if method in SHRINKING)
-    return () if members == (SHARES,) else members
+    return () if members == (MAJORITY,) else members
 
 
 def combined_fit(backend: Backend, sample: Votes, seed: int) -> tuple[Fit, Mapping[str, Fit]]:
     """The combined fit of votes that lie elsewhere, and its members; a sample says which the votes can bear."""
     members = members_for(sample)
     if not members:
-        raise ConfigError(f"{COMBINATION} cannot be used on these votes: {unsuited(MEMBERS[0], sample)}.")
+        raise ConfigError(f"{COMBINATION} cannot be used on these votes: {unsuited(COMBINED[0], sample)}.")
     fits = {method: backend.fit(method, seed) for method in members}
     nothing = np.empty((0, len(backend.votes.labels)))
     mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()})
@@ -168,7 +168,7 @@ def _mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: B
     mean = _mean([*of_block.values()])
     if model is None:
         return mean
-    return keep_majorities(model, mean, of_block[SHARES], block.matrix.sum(axis=1).astype(np.int64))
+    return keep_majorities(model, mean, of_block[MAJORITY], block.matrix.sum(axis=1).astype(np.int64))
 
 
 def combine(fits: Mapping[str, Fit]) -> Fit:
@@ -188,7 +188,7 @@ def combine(fits: Mapping[str, Fit]) -> Fit:
         confusion=_mean([fit.confusion for fit in fits.values() if fit.confusion is not None]),
         converged=all(fit.converged for fit in fits.values()),
         n_iter=max(fit.n_iter for fit in fits.values()),
-        learned={"shares": np.array((SHARES in fits) / len(fits))},
+        learned={"shares": np.array((MAJORITY in fits) / len(fits))},
     )
 
 
@@ -291,12 +291,12 @@ def count_model(patterns: Patterns, fit: Fit) -> CountModel | None:
     if n_classes > MOST_CLASSES or crowd_kl is None:
         return None
     information_aa = SMALLEST * np.eye(n_classes + n_classes**2)
-    for start in range(0, len(patterns.items_p), AT_ONCE):
-        count_pk = patterns.counts_pk[start : start + AT_ONCE].astype(float)
+    for start in range(0, len(patterns.items_p), PATTERNS_AT_ONCE):
+        count_pk = patterns.counts_pk[start : start + PATTERNS_AT_ONCE].astype(float)
         posterior_pk, _ = softmax_rows(np.log(prior_k) + count_pk @ np.log(crowd_kl).T)
         by_row_pkl = posterior_pk[:, :, None] * _moved(count_pk, crowd_kl)
         score_pa = np.concatenate([posterior_pk - prior_k, by_row_pkl.reshape(len(count_pk), -1)], axis=1)
-        information_aa += (score_pa * patterns.items_p[start : start + AT_ONCE, None]).T @ score_pa
+        information_aa += (score_pa * patterns.items_p[start : start + PATTERNS_AT_ONCE, None]).T @ score_pa
     return CountModel(prior_k, crowd_kl, information_aa)
 
 
@@ -308,7 +308,7 @@ def _moved(count_ik: FloatArray, crowd_kl: FloatArray) -> FloatArray:
 def keep_majorities(model: CountModel, mean_ik: FloatArray, shares_ik: FloatArray, votes_i: IntArray) -> FloatArray:
     """The mean of several beliefs, but the shares of votes where it turns a majority over that nothing shows wrong."""
     turned = np.flatnonzero((mean_ik.argmax(axis=1) != shares_ik.argmax(axis=1)) & (votes_i > 0))
-    for d in np.split(turned, range(AT_ONCE, len(turned), AT_ONCE)):
+    for d in np.split(turned, range(PATTERNS_AT_ONCE, len(turned), PATTERNS_AT_ONCE)):
         count_dk = np.rint(shares_ik[d] * votes_i[d, None])
         kept = d[~tied(count_dk.astype(np.int64)) & ~model.shows_wrong(count_dk)]
         mean_ik[kept] = shares_ik[kept]

@@ -24,7 +24,7 @@ USUAL_DEPENDENCE = 0.2  # the scale of the prior of the dependence, exponential
 STEPS, CONVERGED = 30, 1e-4  # of the mean over items
 FEW_STEPS = 15  # settle the strength, which is all that is wanted of `hierarchical`
 RULED_OUT = 30.0  # nats
-TINY = 1e-100
+LEAST_CHANCE = 1e-100
 FIRST_SPREAD, LEAST_SPREAD = 1.0, 1e-3  # variance of workers' log-odds
 MOST_ODDS = 10.0
 
@@ -222,11 +222,11 @@ def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, dependence: flo
     if shape == "none":
         return _independent(arrays, params, None if seen is None else seen.posterior_ik)
     if seen is None or seen.first_nk is None:
-        own_nk = _of_votes(arrays, np.maximum(params.votes_jkl / params.total_jk[:, :, None], TINY))
+        own_nk = _of_votes(arrays, np.maximum(params.votes_jkl / params.total_jk[:, :, None], LEAST_CHANCE))
     else:
         seen_nk = seen.posterior_ik.take(votes.item_n, axis=0) * seen.first_nk
         vote_nk, total_nk = _of_votes(arrays, params.votes_jkl), params.total_jk[votes.worker_n]
-        own_nk = np.maximum((vote_nk - seen_nk) / (total_nk - seen_nk), TINY)
+        own_nk = np.maximum((vote_nk - seen_nk) / (total_nk - seen_nk), LEAST_CHANCE)
     if shape == "common_cause":
         log_ik, first_nk = _common_cause(arrays, own_nk, params.crowd_kl, dependence)
     elif shape == "difficulty":
@@ -242,7 +242,7 @@ def _independent(arrays: VoteArrays, params: ModelParams, seen_ik: FloatArray | 
     """The same where every vote is first-hand, block of items by block."""
     log_prior_k = np.log(params.prior_k)
     if seen_ik is None:
-        own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], TINY)
+        own_jkl = np.maximum(params.votes_jkl / params.total_jk[:, :, None], LEAST_CHANCE)
         tables = Tables(vote_rows(np.log(own_jkl)), log_prior_k)
         return _EmStep(arrays.engine.rows(lambda block: posterior(block, tables)), None, 0.0)
     n_classes = len(log_prior_k)
@@ -254,7 +254,7 @@ def _independent(arrays: VoteArrays, params: ModelParams, seen_ik: FloatArray | 
         for k in range(n_classes):  # a class at a time: the arrays of its votes stay in a row
             seen_n = np.repeat(seen_ik[block.items, k], np.diff(offset_i))
             own_n = (vote_ck[:, k].take(column_n) - seen_n) / (total_ck[:, k].take(column_n) - seen_n)
-            log_ik[:, k] = np.add.reduceat(np.log(np.maximum(own_n, TINY)), offset_i[:-1])
+            log_ik[:, k] = np.add.reduceat(np.log(np.maximum(own_n, LEAST_CHANCE)), offset_i[:-1])
         posterior_ik, evidence_i = softmax_rows(log_ik + log_prior_k)
         return posterior_ik, float(evidence_i.sum())
 
@@ -301,7 +301,8 @@ def _common_cause(
     base_ik = np.add.reduceat(np.log((1 - pull) * own_nk), arrays.votes.offsets_i[:-1], axis=0)
     lift_mk = alike.together_mn @ -np.log1p(-repeat_nk)
     habit_mk = crowd_kl[:, alike.label_m].T
-    other_ik = np.maximum(1 - np.add.reduceat(habit_mk, alike.start_i, axis=0), TINY)  # the impression is no label here
+    # The impression may be a label that nobody gave the item.
+    other_ik = np.maximum(1 - np.add.reduceat(habit_mk, alike.start_i, axis=0), LEAST_CHANCE)
     top_ik = np.maximum(np.maximum.reduceat(lift_mk, alike.start_i, axis=0), 0.0)
     part_mk = habit_mk * np.exp(lift_mk - top_ik[alike.item_m])
     sum_ik = np.add.reduceat(part_mk, alike.start_i, axis=0) + other_ik * np.exp(-top_ik)

@@ -19,7 +19,7 @@ from majorant.values import LEVEL, Estimate, as_level, clopper_pearson, lock
 from majorant.votes import Votes
 from majorant.wording import NO_GOLD_ITEM, too_few_gold
 
-BAR = 0.9
+JUDGE_BAR = 0.9
 PANEL = "majority vote"
 LISTED = 5
 MOST_JUDGES = 100
@@ -83,7 +83,7 @@ class Judges:
 
 
 def judges(
-    votes: Any, *, bar: float = BAR, level: float = LEVEL, position: str | None = None, **reading: Unpack[Reading]
+    votes: Any, *, bar: float = JUDGE_BAR, level: float = LEVEL, position: str | None = None, **reading: Unpack[Reading]
 ) -> Judges:
     """How good judges are by gold labels, and whether they are good enough to gate on: right `bar` of the time.
 

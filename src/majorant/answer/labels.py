@@ -14,7 +14,7 @@ from majorant.estimate.majority import Majority
 from majorant.votes import IntArray, Named, Votes
 
 CHANGES = ("no", "yes", "tie settled", "tie opened")
-DIGITS = 9  # probabilities in files; the digits beyond are rounding
+FILE_DIGITS = 9  # probabilities in files; the digits beyond are rounding
 
 
 def label_table(votes: Votes, fit: Fit, *, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> dict[str, Any]:
@@ -61,9 +61,9 @@ def label_columns(fit: Fit, change_i: NDArray[np.int8], label_i: NDArray[np.int3
     voted_i = fit.votes_i > 0
     return {
         "label": Named(label_i, fit.label_values),
-        "confidence": np.where(voted_i, confidence_i.round(DIGITS), np.nan),
+        "confidence": np.where(voted_i, confidence_i.round(FILE_DIGITS), np.nan),
         "runner_up": Named(np.where(voted_i & (next_i > 0), second_i, NO_LABEL), fit.label_values),
-        "margin": np.where(voted_i, (confidence_i - next_i).round(DIGITS), np.nan),
+        "margin": np.where(voted_i, (confidence_i - next_i).round(FILE_DIGITS), np.nan),
         "votes": fit.votes_i,
         "tied": fit.tied_i,
         "changed": Named(change_i, CHANGES),

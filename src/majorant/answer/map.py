@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, gammaincinv, logit
 
 from majorant.certify.anonymous import as_histograms
+from majorant.certify.bootstrap import MOST_WORK
 from majorant.certify.count_models import held_cells, suprema
 from majorant.certify.likelihood_region import Model, accuracies_model, noise_model, outline
 from majorant.certify.plug_in import shared_model
@@ -32,8 +33,8 @@ from majorant.wording import (
 )
 
 POINTS = 160  # along each edge of the optimal region
-REPLICATES, MOST_WORK = 100, 2e7  # refits of a panel; votes x classes x refits that are worth a region
-FLOOR = 1e-6
+MAP_REPLICATES = 100  # refits of a panel
+MAP_EDGE = 1e-6
 WEAKEST, STRONGEST = 1e-4, 16.0  # log-likelihood ratios of a vote between which the region is drawn
 
 Line = tuple[tuple[float, ...], tuple[float, ...]]
@@ -119,10 +120,10 @@ def _replicates(votes: Votes, fit: Fit, rng: np.random.Generator) -> FloatArray 
     """The same three numbers for items drawn anew, (B, 3); None where that would take long."""
     merged = merge_equal_items(votes)
     small, copies_i = (votes, np.ones(len(votes.items))) if merged is None else (merged.votes, merged.weight_p)
-    if small.n_votes * len(votes.labels) * REPLICATES > MOST_WORK or fit.confusion is None:
+    if small.n_votes * len(votes.labels) * MAP_REPLICATES > MOST_WORK or fit.confusion is None:
         return None
     n_items = int(copies_i.sum())
-    weight_bi = rng.multinomial(n_items, copies_i / n_items, size=REPLICATES)
+    weight_bi = rng.multinomial(n_items, copies_i / n_items, size=MAP_REPLICATES)
     votes_j = np.bincount(votes.worker_n, minlength=len(votes.workers))
     mean_j = votes_j / votes_j.sum()
     again = refit_dawid_skene(small, weight_bi, fit)
@@ -135,7 +136,7 @@ def _two_panels(
     votes: Votes, place: _Place, level: float, edge: Callable[[Model], Line] | None
 ) -> tuple[MapPanel, ...]:
     # Shares of 0 and 1 cannot be told from a few items: the point keeps half an item away from the border.
-    least = max(FLOOR, 0.5 / (np.count_nonzero(votes.votes_i) + 1))
+    least = max(MAP_EDGE, 0.5 / (np.count_nonzero(votes.votes_i) + 1))
     nu, t00, t11 = place.share_3.clip(least, 1 - least)
     first, second = votes.labels
     margin = majority_margin([nu, 1 - nu], [[t00, 1 - t00], [1 - t11, t11]], place.n_votes)
@@ -170,7 +171,7 @@ def _two_panels(
 
 def _on_plane(model: Model, share_3: FloatArray) -> tuple[float, float, float]:
     """A model as a point of a plane, and the logit of the number that the plane does not show."""
-    nu, t00, t11 = (float(share) for share in share_3.clip(FLOOR, 1 - FLOOR))
+    nu, t00, t11 = (float(share) for share in share_3.clip(MAP_EDGE, 1 - MAP_EDGE))
     if model is accuracies_model:
         return t00, t11, float(logit(nu))
     noise = 1 - (t00 + t11) / 2
@@ -187,7 +188,7 @@ def _optimal_noise(split: float, n_votes: int) -> Line:
 
     The log-odds of each count of votes rise with the share of class 0, so at every noise that is one interval.
     """
-    noise = np.linspace(0, 0.5, POINTS).clip(FLOOR, 0.5 - FLOOR)
+    noise = np.linspace(0, 0.5, POINTS).clip(MAP_EDGE, 0.5 - MAP_EDGE)
     wrong0, wrong1 = 2 * noise * split, 2 * noise * (1 - split)
     more = n_votes // 2 + 1
     for_0, for_1 = np.log((1 - wrong0) / wrong1), np.log((1 - wrong1) / wrong0)
@@ -229,11 +230,11 @@ def _ellipse(place: _Place, model: Model, level: float) -> Line | None:
         point, cloud = np.array([t00, t11]), np.stack([t00_b, t11_b])
     else:
         point, cloud = np.array([nu, 1 - (t00 + t11) / 2]), np.stack([nu_b, 1 - (t00_b + t11_b) / 2])
-    spread = np.cov(logit(cloud.clip(FLOOR, 1 - FLOOR)))
+    spread = np.cov(logit(cloud.clip(MAP_EDGE, 1 - MAP_EDGE)))
     value, vector = np.linalg.eigh(spread)
     angle = np.linspace(0, 2 * np.pi, 96, endpoint=False)
     circle = np.sqrt(2 * gammaincinv(1.0, level) * value.clip(0))[:, None] * np.stack([np.cos(angle), np.sin(angle)])
-    return _line(*expit(logit(point.clip(FLOOR, 1 - FLOOR))[:, None] + vector @ circle))
+    return _line(*expit(logit(point.clip(MAP_EDGE, 1 - MAP_EDGE))[:, None] + vector @ circle))
 
 
 def _line(x: FloatArray, y: FloatArray) -> Line:
@@ -244,13 +245,13 @@ def _many_classes(votes: Votes, fit: Fit) -> MapPanel:
     """Noise spread evenly over the wrong labels, against the share of the commonest class; a simplification."""
     prior_k, confusion_kl = shared_model(votes, fit)
     first = int(prior_k.argmax())
-    others = np.delete(prior_k, first).clip(FLOOR)
+    others = np.delete(prior_k, first).clip(MAP_EDGE)
     others = others / others.sum()
     x = np.linspace(0, 1, POINTS)
     limit = np.array([_noise_limit(share, others) for share in x])
     share, noise = float(prior_k[first]), float(1 - prior_k @ np.diag(confusion_kl))
-    noise = float(np.clip(noise, FLOOR, 1 - FLOOR))
-    shown_kl = confusion_kl.clip(FLOOR)
+    noise = float(np.clip(noise, MAP_EDGE, 1 - MAP_EDGE))
+    shown_kl = confusion_kl.clip(MAP_EDGE)
     x_name, y_name = balance_axes(votes.labels[first], classes=len(votes.labels))
     return MapPanel(
         title=BALANCE_TITLE,
@@ -258,10 +259,10 @@ def _many_classes(votes: Votes, fit: Fit) -> MapPanel:
         y_name=y_name,
         optimal=_line(np.concatenate([x, [1, 0]]), np.concatenate([limit, [0, 0]])),
         point=(share, noise),
-        point_margin=_even_margin(prior_k.clip(FLOOR), noise),
+        point_margin=_even_margin(prior_k.clip(MAP_EDGE), noise),
         region=None,
         note=map_note(_usual(votes), EVEN_NOISE),
-        prior=tuple((prior_k.clip(FLOOR) / prior_k.clip(FLOOR).sum()).tolist()),
+        prior=tuple((prior_k.clip(MAP_EDGE) / prior_k.clip(MAP_EDGE).sum()).tolist()),
         confusion=tuple(map(tuple, (shown_kl / shown_kl.sum(axis=1, keepdims=True)).tolist())),
         n_votes=_usual(votes),
     )

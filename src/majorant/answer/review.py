@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.answer.calibrate import Calibration, as_calibrated
-from majorant.answer.labels import DIGITS, two_best
+from majorant.answer.labels import FILE_DIGITS, two_best
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.estimate.fit import NO_LABEL, Fit, leaders
 from majorant.estimate.majority import Majority
@@ -25,9 +25,9 @@ from majorant.tabular import Tabular
 from majorant.values import FloatArray, lock
 from majorant.votes import IntArray, Votes
 
-ITEMS_AT_ONCE = 1 << 16
-MOST_LISTED = 100
-NEAR_TIE = 0.1  # lead in probability
+GAINS_AT_ONCE = 1 << 16
+MOST_TO_REVIEW = 100
+SLIGHT_LEAD = 0.1  # lead in probability
 Resource = Literal["vote", "expert"]
 
 
@@ -61,7 +61,7 @@ def review(
     votes: Votes,
     fit: Fit,
     *,
-    most: int = MOST_LISTED,
+    most: int = MOST_TO_REVIEW,
     resource: Resource = "expert",
     good: NDArray[np.bool_] | None = None,
     crowd: FloatArray | None = None,
@@ -77,8 +77,8 @@ def review(
     expert_i = 1 - posterior_ik.max(axis=1)
     vote_i = vote_gain(posterior_ik, crowd_confusion(votes, fit) if crowd is None else crowd)
     gain_i = expert_i if resource == "expert" else vote_i
-    item_p = np.argsort(-gain_i.round(DIGITS), kind="stable")[:most]
-    item_p = item_p[gain_i[item_p].round(DIGITS) > 0]
+    item_p = np.argsort(-gain_i.round(FILE_DIGITS), kind="stable")[:most]
+    item_p = item_p[gain_i[item_p].round(FILE_DIGITS) > 0]
     listed = Review(
         item_p=item_p,
         gain_vote_p=vote_i[item_p],
@@ -109,7 +109,7 @@ def review_all(
     def doubtful(part: Part) -> tuple[IntArray, FloatArray]:
         judged = as_calibrated(calibration, part.votes, part.of(rule))
         doubt_i = 1 - np.where((judged.votes_i > 0)[:, None], judged.posterior, judged.prior).max(axis=1)
-        return _most(np.arange(len(doubt_i)) + part.start, doubt_i.round(DIGITS))
+        return _most(np.arange(len(doubt_i)) + part.start, doubt_i.round(FILE_DIGITS))
 
     parts = list(backend.map(doubtful, doing="judging"))
     item_p, _ = _most(*(np.concatenate([part[n] for part in parts]) for n in (0, 1)))
@@ -120,7 +120,7 @@ def review_all(
 
 def _most(item: IntArray, doubt: FloatArray) -> tuple[IntArray, FloatArray]:
     """The items with the greatest doubt, equal ones by their order; in order."""
-    first = np.sort(np.argsort(-doubt, kind="stable")[:MOST_LISTED])
+    first = np.sort(np.argsort(-doubt, kind="stable")[:MOST_TO_REVIEW])
     return item[first], doubt[first]
 
 
@@ -133,12 +133,12 @@ def vote_gain(posterior: FloatArray, confusion: FloatArray) -> FloatArray:
     [0.3, 0.0]
     """
     gain_i = np.empty(len(posterior))
-    for start in range(0, len(posterior), ITEMS_AT_ONCE):
-        part_ik = posterior[start : start + ITEMS_AT_ONCE]
+    for start in range(0, len(posterior), GAINS_AT_ONCE):
+        part_ik = posterior[start : start + GAINS_AT_ONCE]
         best_i = np.zeros(len(part_ik))
         for l in range(confusion.shape[1]):
             best_i += (part_ik * confusion[:, l]).max(axis=1)
-        gain_i[start : start + ITEMS_AT_ONCE] = best_i - part_ik.max(axis=1)
+        gain_i[start : start + GAINS_AT_ONCE] = best_i - part_ik.max(axis=1)
     return np.maximum(gain_i, 0.0)
 
 
@@ -164,11 +164,11 @@ def review_table(votes: Votes, fit: Fit, listed: Review) -> dict[str, Any]:
     return {
         "item": [votes.items[i] for i in rows],
         "label": fit.values(label_p),
-        "confidence": np.where(voted_p, fit.posterior[rows, first_p].round(DIGITS), np.nan),
+        "confidence": np.where(voted_p, fit.posterior[rows, first_p].round(FILE_DIGITS), np.nan),
         "runner_up": fit.values(np.where(voted_p & (second_p != first_p) & (next_p > 0), second_p, NO_LABEL)),
         "votes": fit.votes_i[rows],
-        "gain_vote": listed.gain_vote_p.round(DIGITS),
-        "gain_expert": listed.gain_expert_p.round(DIGITS),
+        "gain_vote": listed.gain_vote_p.round(FILE_DIGITS),
+        "gain_expert": listed.gain_expert_p.round(FILE_DIGITS),
         "reason": list(listed.reason),
         **({"text": list(listed.text)} if any(listed.text) else {}),
     }
@@ -189,7 +189,7 @@ def _reasons(votes: Votes, fit: Fit, item_p: NDArray[np.int64], good_j: NDArray[
         ((n_most_p == 1) & (label_p >= 0) & (most_p != label_p), "rule overturns majority"),
         (_good_split(listed, good_j), "good workers disagree"),
         (n_most_p > 1, "votes are tied"),
-        (lead_p < NEAR_TIE, "near-tie"),
+        (lead_p < SLIGHT_LEAD, "near-tie"),
         (votes_p == 2, "only 2 votes"),
         (shares_pk.max(axis=1, initial=0.0) < 1, "votes disagree"),
     )

@@ -35,7 +35,7 @@ from majorant.wording import (
 
 MOST_CONFUSION_COLUMNS = 100
 MOST_CERTAIN = 1e-12  # a probability below this counts for no more
-GOOD = 0.75  # accuracy
+GOOD_ACCURACY = 0.75
 GROUNDS = ("adversarial", "near chance", "one label", "too fast", "redundant")  # flags that speak for removal
 FEW_VOTES = 10  # below this an interval says next to nothing
 NEAR_CHANCE = 0.1  # points above guessing that still count as near it, where the interval holds guessing
@@ -44,7 +44,7 @@ FEW_TIMES = 3  # timed votes that an item needs for a usual time of its own
 COMMON_ITEMS = 20  # that a pair must share
 REPEATED = 0.5  # share of the agreement beyond chance, given the truth, from which a worker mostly repeats the other
 MOST_PARTNERS = 50_000_000  # pairs of votes; beyond, pairs of workers are not looked at
-MOST_PAIRS = 1_000  # pairs of workers looked at closely, those that agree most beyond what their accuracy explains
+MOST_CLOSE_PAIRS = 1_000  # of workers looked at closely: those that agree most beyond what their accuracy explains
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -80,7 +80,7 @@ class Workers(Tabular):
     @property
     def good_j(self) -> NDArray[np.bool_]:
         """Whose votes are surely better than blind ones, and mostly right."""
-        return (self.low_j > self.chance_j) & (self.accuracy_j >= GOOD)
+        return (self.low_j > self.chance_j) & (self.accuracy_j >= GOOD_ACCURACY)
 
 
 def assess_workers(
@@ -467,7 +467,7 @@ def _pairs(votes: Votes, accuracy_j: FloatArray) -> tuple[Pairs, int]:
         columns = (pairs.worker_a_p, pairs.worker_b_p, pairs.items_p, pairs.agreed_p)
         parts.append(np.stack([column[near].astype(np.int64) for column in columns]))
     table = np.concatenate(parts, axis=1)
-    order = np.argsort(-table[3] / np.maximum(table[2], 1), kind="stable")[:MOST_PAIRS]
+    order = np.argsort(-table[3] / np.maximum(table[2], 1), kind="stable")[:MOST_CLOSE_PAIRS]
     return Pairs(*table[:, order]), n_tested
 
 

@@ -21,7 +21,7 @@ from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator, estimator_named
 from majorant.estimate.em import Progress
 from majorant.estimate.fit import Fit, given_rng
-from majorant.items import AT_ONCE, draw_by_name, take_items
+from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
 from majorant.kernels import Block
 from majorant.output import Columns, Content
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
@@ -182,8 +182,8 @@ class Backend(ABC):
     def draw(self, share: float, seed: int) -> IntArray:
         """The codes of items drawn by their names, in the order of their hashes: `majorant.items`."""
         items = self.votes.items
-        starts = range(0, len(items), AT_ONCE)
-        return draw_by_name(((start, items[start : start + AT_ONCE]) for start in starts), share, seed)
+        starts = range(0, len(items), NAMES_AT_ONCE)
+        return draw_by_name(((start, items[start : start + NAMES_AT_ONCE]) for start in starts), share, seed)
 
     @property
     def methods(self) -> Sequence[str]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from majorant.certify.certificate import Certificate
     from majorant.votes import Votes
 
-CANNOT_TELL = 3
-EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any other: CANNOT_TELL
+EXIT_CANNOT_TELL = 3
+EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any other: EXIT_CANNOT_TELL
 
 
 @click.command(cls=Grouped)
@@ -129,4 +129,4 @@ def _exit_code(certificate: Certificate, claim: str | None) -> int:
     if chosen is None:
         need = "gold labels (--gold or --gold-file)" if claim == "gold" else "workers who vote on several items"
         raise ConfigError(f"--claim {claim}: these votes have no such claim; it needs {need}.")
-    return EXIT_CODE.get(chosen.verdict, CANNOT_TELL)
+    return EXIT_CODE.get(chosen.verdict, EXIT_CANNOT_TELL)

@@ -31,7 +31,7 @@ from majorant.votes import Votes
 
 SCOUTED_VOTES = 30_000  # of more, some items tell which of the drawn starts is the most promising
 LEAST_ITEMS = 0.01  # imaginary items of a class that nobody voted for
-NOISE = 0.1  # in nats a vote: enough to set subtypes apart, small against what votes say about classes
+START_NOISE = 0.1  # in nats a vote: enough to set subtypes apart, small against what votes say about classes
 
 
 class SubtypeParams(NamedTuple):
@@ -127,7 +127,7 @@ class EBCC(DrawnEmModel):
         log_vote_jkl = np.log(shares(counts.votes_jgl + self.base(len(base_k))[:, 0]))
         log_prior_g = np.repeat(safe_log(shares(base_k)), self.subtypes)
         for _ in range(self.restarts):
-            noise_jgl = rng.normal(scale=NOISE, size=(len(log_vote_jkl), len(log_prior_g), len(base_k)))
+            noise_jgl = rng.normal(scale=START_NOISE, size=(len(log_vote_jkl), len(log_prior_g), len(base_k)))
             tables = Tables(vote_rows(np.repeat(log_vote_jkl, self.subtypes, axis=1) + noise_jgl), log_prior_g)
             yield self.m_step(expect(prepared.engine, tables, prepared.totals), base)
 

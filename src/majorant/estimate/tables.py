@@ -20,7 +20,7 @@ from majorant.values import TINY, FloatArray
 from majorant.votes import IntArray
 
 MOST_VOTES_COUNTED = 64  # on an item; beyond, it is not asked which subtypes can matter
-NEGLIGIBLE = -50.0  # nats: what is so much less likely than its neighbour adds nothing, not even to the last digit
+ADDS_NOTHING = -50.0  # nats: what is so much less likely than its neighbour adds nothing, not even to the last digit
 SAFE_EXPONENT = 650.0  # nats: exp of as much, and of minus as much, has all its digits, and so have sums of them
 LOG_CHUNK = 32  # a product of this many numbers seldom overflows: their logarithms would have to be 22 in the mean
 
@@ -126,7 +126,7 @@ def live_columns(tables: Tables, totals: Totals) -> IntArray | None:
     vote_ckm = tables.log_vote_cg.reshape(-1, n_classes, n_latent // n_classes)
     top_ck = vote_ckm[:, np.arange(n_classes), top_k]
     lift_km = np.maximum((vote_ckm - top_ck[:, :, None]).max(axis=0, initial=0.0), 0.0)
-    live_km = prior_km - prior_km.max(axis=1, keepdims=True) + totals.most_votes * lift_km > NEGLIGIBLE
+    live_km = prior_km - prior_km.max(axis=1, keepdims=True) + totals.most_votes * lift_km > ADDS_NOTHING
     width = int(live_km.sum(axis=1).max())
     if width == n_latent // n_classes:
         return None

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
-from majorant.gold.question import OPEN, UNASKED, Codes, Outcome
+from majorant.gold.question import OPEN, SKIPPED, UNASKED, Codes, Outcome
 from majorant.values import LEVEL, Estimate, as_level, lock
 from majorant.wording import NO_UNIFORM_LABEL
 
 AIM = 0.03  # half the width of the interval that is wanted
 SHIFTS = (0.7, 1.5, 4.0)  # how far the rivals of a candidate lie from it, in multiples of the aim
-CANNOT_TELL = -1
 
 IntArray = NDArray[np.int64]
 
@@ -74,11 +73,11 @@ def bound_accuracy(
     n_rest = n_items - known.n_items
     if not 0 <= len(right_t) <= n_rest:
         raise ConfigError(f"right= holds {len(right_t)} answers, but only {n_rest} items are not known yet.")
-    if not np.isin(right_t, (0, 1, CANNOT_TELL)).all():
+    if not np.isin(right_t, (0, 1, SKIPPED)).all():
         raise ConfigError("right= holds 1 (right), 0 (wrong) or -1 (cannot tell), nothing else.")
     shift_j, tail = _shifts(aim, n_items), (1 - as_level(level)) / 2
     low, high = _bounds(right_t, n_rest, shift_j, tail)
-    n_right, n_skipped = int((right_t == 1).sum()), int((right_t == CANNOT_TELL).sum())
+    n_right, n_skipped = int((right_t == 1).sum()), int((right_t == SKIPPED).sum())
     n_labels = len(right_t) - n_skipped
     share = n_right / n_labels if n_labels else 0.0 if not n_rest else None
     return Accuracy(
@@ -227,7 +226,7 @@ class WrittenLabels:
         answer_d = np.asarray(answer_d, dtype=np.int64)
         answered = np.flatnonzero(answer_d != UNASKED)
         prefix = slice(0, int(answered[-1]) + 1 if len(answered) else 0)
-        right_t = np.where(answer_d[prefix] < 0, CANNOT_TELL, answer_d[prefix] == self.label_d[prefix])
+        right_t = np.where(answer_d[prefix] < 0, SKIPPED, answer_d[prefix] == self.label_d[prefix])
         accuracy = bound_accuracy(right_t, n_items=self.n_items, aim=self.aim, level=self.level, known=self.known)
         share = accuracy.n_right / accuracy.n_labels if accuracy.n_labels else min(max(self.confidence, 0.5), 1.0)
         return Outcome(

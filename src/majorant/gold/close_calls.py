@@ -30,8 +30,8 @@ from majorant.values import LEVEL, TOLERANCE, Estimate, FloatArray, lock
 from majorant.wording import NO_CLOSE_CALL
 
 ANY_LEADER = -1
-GOOD_ENOUGH, BEATEN = "good enough", "beaten"
-SMALL = 1.5  # cells of fewer items than this times the tolerance are pooled over leading classes
+GOOD_ENOUGH, MAJORITY_BEATEN = "good enough", "beaten"
+POOLED_BELOW = 1.5  # cells of fewer items than this times the tolerance are pooled over leading classes
 BANDS = 3  # the lead is up to a third, up to two thirds, more than two thirds of the votes
 NEAR_B = np.array([1.0, 0.25, 0.05])  # how much a cell of each band counts in the evidence that majority is beaten
 SLIGHT = 0.2  # of the tolerance: a loss that is certain but smaller is not worth the verdict "beaten"
@@ -89,7 +89,7 @@ def close_calls(counts: ArrayLike, *, tolerance: float) -> CloseCallCells:
     leader_i, untied_i = top_i.copy(), voted_i & ~tied_i
     for band in range(BANDS):
         size_k = np.bincount(top_i[untied_i & (band_i == band)], minlength=n_classes)
-        pooled_k = (size_k < SMALL * tolerance * n_items) | (n_classes > 2 and band == BANDS - 1)
+        pooled_k = (size_k < POOLED_BELOW * tolerance * n_items) | (n_classes > 2 and band == BANDS - 1)
         leader_i[untied_i & (band_i == band) & pooled_k[top_i]] = ANY_LEADER
     key_i = np.where(untied_i, band_i * (n_classes + 1) + leader_i + 1, -1)
     keys, cell_i = np.unique(key_i, return_inverse=True)
@@ -346,7 +346,7 @@ class Progress:
         """good enough, beaten or open."""
         if self.bound.value <= self.question.tolerance * (1 + 1e-9):
             return GOOD_ENOUGH
-        return BEATEN if self._beaten() else OPEN
+        return MAJORITY_BEATEN if self._beaten() else OPEN
 
     @cached_property
     def bound(self) -> Bound:

@@ -27,9 +27,8 @@ from majorant.values import FloatArray, lock
 
 IntArray = NDArray[np.int64]
 
-MEMBERS = ("one-coin", "hierarchical", "ebcc", "majority")  # whose posteriors are reweighted; of majority the shares
 LABELS = 60  # to learn from, of a hundred in all: the others are for the comparison
-FLOOR = 0.02  # of a probability, so that no model is sure of anything
+LEAST_BELIEF = 0.02  # of a probability, so that no model is sure of anything
 # How strongly offsets are drawn to 0 and weights to equal ones: chosen on eleven public sets, as was LABELS.
 OFFSET_PENALTY, WEIGHT_PENALTY = 1.0, 3.0
 CORRECTED = "corrected"
@@ -98,7 +97,7 @@ def scores(correction: Correction, posterior: ArrayLike) -> FloatArray:
 
 
 def _logs(posterior: ArrayLike) -> FloatArray:
-    return np.asarray(np.log(np.maximum(np.asarray(posterior, dtype=float), FLOOR)))
+    return np.asarray(np.log(np.maximum(np.asarray(posterior, dtype=float), LEAST_BELIEF)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

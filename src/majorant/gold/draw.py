@@ -26,17 +26,16 @@ from majorant.gold.race import Race
 from majorant.io.tasks import ExpertAnswer
 from majorant.items import mix_bits, name_hashes
 from majorant.tally import counts
-from majorant.values import LEVEL, TOLERANCE, FloatArray
+from majorant.values import LEVEL, MAJORITY, TOLERANCE, FloatArray
 from majorant.votes import Votes
 
 MOST = 20_000  # items of the order that a design keeps: nobody labels more
 WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
 TIES_BY_NAME = 1_000_000  # up to so many tied items are looked up by name
-TIES, SAMPLE, FRESH = 0x7469_6573, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
-SHARES = "majority"  # the rule whose posterior are shares of votes
+TIE_SEED, DIGEST_SEED, FRESH_SEED = 0x7469_6573, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
 SAMPLED = 256  # items whose names go into the digest of the votes
 DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
-AFRESH = 0x6C65_6172  # the order is drawn apart from that of the items learned from
+CORRECTION_SEED = 0x6C65_6172  # the order is drawn apart from that of the items learned from
 
 
 class Frozen(NamedTuple):
@@ -153,13 +152,13 @@ def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
     [-0.33, 1.33]
     """
     shares_r = np.array([float(fit.learned.get("shares", 0.0)) for fit in fits.values()])
-    model_r = np.array([rule != SHARES for rule in fits], dtype=float)
+    model_r = np.array([rule != MAJORITY for rule in fits], dtype=float)
     if not model_r.any():
         return np.full(len(fits), 1 / len(fits))
-    if SHARES not in fits:
+    if MAJORITY not in fits:
         return np.asarray(model_r / model_r.sum())
     weight_r = model_r / (1 - shares_r)
-    weight_r[[*fits].index(SHARES)] = -(model_r * shares_r / (1 - shares_r)).sum()
+    weight_r[[*fits].index(MAJORITY)] = -(model_r * shares_r / (1 - shares_r)).sum()
     return np.asarray(weight_r / model_r.sum())
 
 
@@ -216,7 +215,7 @@ def draw_accuracy(
         known, labelled = _known(rule, *after)
         seen = np.sort(_codes(backend, labelled))
     rest = voted[~np.isin(voted, seen)]
-    item_d = rest[random_order(backend, rest, seed ^ FRESH)]
+    item_d = rest[random_order(backend, rest, seed ^ FRESH_SEED)]
     posterior_dk = fit_of_items(backend, fit, item_d).posterior
     best_rdk = (posterior_dk >= posterior_dk.max(axis=1, keepdims=True) - TIE_TOLERANCE)[None]
     question = WrittenLabels(
@@ -296,8 +295,8 @@ def _broken(best_rtk: NDArray[np.bool_], hash_t: NDArray[np.uint64]) -> Codes:
 
 def _tie_hashes(backend: Backend, item_t: Codes, seed: int) -> NDArray[np.uint64]:
     if len(item_t) > TIES_BY_NAME and backend.whole is None:
-        return mix_bits(item_t.astype(np.uint64) ^ mix_bits(np.array([seed ^ TIES], np.uint64)))
-    return name_hashes(item_names(backend, item_t), seed ^ TIES)
+        return mix_bits(item_t.astype(np.uint64) ^ mix_bits(np.array([seed ^ TIE_SEED], np.uint64)))
+    return name_hashes(item_names(backend, item_t), seed ^ TIE_SEED)
 
 
 def random_order(backend: Backend, item_d: Codes, seed: int) -> Codes:
@@ -360,13 +359,15 @@ def votes_digest(backend: Backend) -> str:
     All votes enter with their workers and labels, grouped by item; items enter by name where their name is among some
     that the name itself selects, so that names need not be gathered from wherever they are.
     """
-    worker_j, label_k = name_hashes(backend.votes.workers, SAMPLE), name_hashes(backend.votes.labels, SAMPLE + 1)
+    worker_j = name_hashes(backend.votes.workers, DIGEST_SEED)
+    label_k = name_hashes(backend.votes.labels, DIGEST_SEED + 1)
     total = backend.sum(partial(_hash_of_part, worker_j, label_k), doing="comparing")
-    sampled = backend.draw(min(1.0, SAMPLED / max(backend.votes.shape[0], 1)), SAMPLE)
+    sampled = backend.draw(min(1.0, SAMPLED / max(backend.votes.shape[0], 1)), DIGEST_SEED)
     named = np.zeros(1, np.uint64)
     if len(sampled):
         few = backend.take(np.sort(sampled))
-        named = mix_bits(_item_hashes(few, worker_j, label_k) + name_hashes(few.items, SAMPLE + 2)).sum(keepdims=True)
+        item_p = _item_hashes(few, worker_j, label_k) + name_hashes(few.items, DIGEST_SEED + 2)
+        named = mix_bits(item_p).sum(keepdims=True)
     sizes = (backend.votes.n_votes, backend.votes.shape[0])
     return "".join(f"{int(number):016x}" for number in (*total, *named, *sizes))
 
@@ -414,7 +415,7 @@ def draw_correction(
     fits = {rule: fit, CORRECTED: corrected_fit(backend, members, correction)}
     frozen = freeze(backend, fits, seed)
     fresh = ~np.isin(frozen.item_d, asked)
-    order = random_order(backend, frozen.item_d[fresh], seed ^ AFRESH)
+    order = random_order(backend, frozen.item_d[fresh], seed ^ CORRECTION_SEED)
     race = Race(
         rules=(rule, CORRECTED),
         label_rd=frozen.label_rd[:, fresh][:, order],

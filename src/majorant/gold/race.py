@@ -29,7 +29,8 @@ ROUNDING = 1e-9
 NEAR_TIE = 1e-6  # of a probability: fits in memory and from files differ by no more
 UNPLANNED = 40  # labels, where nothing tells how far two rules are apart
 MOST_AT_ONCE = 1 << 16  # draws of pairs that are judged together
-FEW, LEAST_MORE = 8, 5  # below so many labels the plan is the model's; fewer than five more are not worth a session
+LABELS_TO_PLAN = 8  # below so many the plan is the model's
+LEAST_MORE = 5  # labels: fewer more are not worth a session
 
 
 def labels_to_decide(lead: float | None, decisive: float, differ: int, least: float) -> int:
@@ -315,7 +316,8 @@ class Race:
     def _more(self, standing: Standing, labels: int, left: int) -> int:
         """What is planned in all less what was given, a few at least, at most what is left."""
         leader = standing.leader
-        by_labels = (standing.estimate_qr[leader], standing.decisive_qr[leader]) if labels >= FEW else (None, None)
+        enough = labels >= LABELS_TO_PLAN
+        by_labels = (standing.estimate_qr[leader], standing.decisive_qr[leader]) if enough else (None, None)
         return min(max(self._planned(leader, *by_labels) - labels, LEAST_MORE), left)
 
     def to_dict(self) -> dict[str, Any]:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from majorant.votes import Account, IntArray, Votes
 
 SCHEMA = 3  # rises when a field changes its meaning or goes
-COEFFICIENTS = ("percent", "krippendorff", "krippendorff_ordinal", "fleiss", "cohen", "gwet")
-SCORE_COEFFICIENTS = ("interval_alpha", "icc", "icc_agreement", "weighted_kappa")
 WORKER_NUMBERS = ("accuracy", "low", "high", "chance", "agreement", "weight")
 PAIRS_SHOWN = 10
 SAID_OF_CLAIMS = ("threshold", "order", "several")  # notes that say what all claims are about
@@ -153,7 +151,7 @@ def agreement_summary(agreement: Agreement, workers: Sequence[Hashable]) -> dict
     pairs = agreement.pairs
     rows = range(0) if pairs is None else np.argsort(-pairs.items_p, kind="stable")[:PAIRS_SHOWN]
     return {
-        **{name: asdict(getattr(agreement, name)) for name in COEFFICIENTS},
+        **{name: asdict(getattr(agreement, name)) for name in wording.COEFFICIENTS},
         "classes": agreement.n_classes,
         "level": agreement.level,
         "items": agreement.n_items,
@@ -585,7 +583,7 @@ def _judge_facts(one: Judge) -> dict[str, Any]:
 def score_summary(found: Scores) -> dict[str, Any]:
     """The facts: each coefficient with its interval or the reason why there is none, each rule's distance from gold."""
     return {
-        **{name: asdict(getattr(found, name)) for name in SCORE_COEFFICIENTS},
+        **{name: asdict(getattr(found, name)) for name in wording.SCORE_COEFFICIENTS},
         "distance": {rule: asdict(found.distance[rule]) for rule in found.distance},
         "nearer": {rule: asdict(one) for rule, one in found.nearer.items()},
         "closest": found.closest,

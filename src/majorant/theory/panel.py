@@ -158,7 +158,7 @@ def _assign(price_hl: FloatArray, c: int, own: int) -> tuple[float, Ballot]:
     return float(price_hl[np.arange(n_voters), ballot_h].sum()), ballot_h
 
 
-BATCH_ELEMENTS = 100_000  # models x panels that one step holds for each voter, or ballot: they stay in the cache
+PANEL_ELEMENTS = 100_000  # models x panels that one step holds for each voter, or ballot: they stay in the cache
 NETWORK_UP_TO = 9  # voters whose weights are sorted by comparing neighbours, all panels at once
 MOST_BALLOTS = 2_500  # of a panel of more than two classes: up to so many are gone through one by one
 ASSIGNMENT_WORK = 20_000.0  # steps that the assignment problems of a margin are worth
@@ -218,7 +218,7 @@ def _two_class_margins(
     zero_jb = ~(np.isfinite(beta_jb) & np.isfinite(none_jb) & np.isfinite(start_b))
     beta_jb, none_jb = np.where(zero_jb, np.nan, beta_jb), np.where(zero_jb, np.nan, none_jb)
     margin_bs = np.empty((len(prior_bk), len(panel_sh)))
-    size = max(1, BATCH_ELEMENTS // max(1, len(prior_bk)))
+    size = max(1, PANEL_ELEMENTS // max(1, len(prior_bk)))
     for first in range(0, len(panel_sh), size):
         crew_hs = panel_sh[first : first + size].T
         base_sb = np.where(np.isfinite(start_b), start_b, np.nan) + sum(none_jb[voter_s] for voter_s in crew_hs)
@@ -251,7 +251,7 @@ def _ballot_margins(prior_bk: FloatArray, confusion_bjkl: FloatArray, panel_sh: 
     top_pk = count_pk == count_pk.max(axis=1, keepdims=True)
     log_bjlk, log_prior_bk = safe_log(confusion_bjkl).transpose(0, 1, 3, 2), safe_log(prior_bk)
     margin_bs = np.full((n_models, len(panel_sh)), np.inf)
-    size = max(1, BATCH_ELEMENTS // max(1, n_models * len(ballot_ph)))
+    size = max(1, PANEL_ELEMENTS // max(1, n_models * len(ballot_ph)))
     for first in range(0, len(panel_sh), size):
         part = slice(first, first + size)
         for c in range(n_classes):

@@ -22,12 +22,12 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from majorant import wording
-from majorant.ask import ASKED
+from majorant.ask import ASK_KINDS
 from majorant.errors import MajorantError
 from majorant.io.values import whole_number
 from majorant.report.figures.canvas import scheme
 from majorant.report.html import MAP_SCRIPT, MAP_STYLE
-from majorant.web.fields import FIELDS, NONE, PLACES, REPEATS, ROLES, in_page_words, troubled_fields
+from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS, ROLES, in_page_words, troubled_fields
 from majorant.web.labelling import give, labelling, undo
 from majorant.web.runs import Kept, Runs, clean_name
 
@@ -161,7 +161,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         async with _form(request) as form:
             question = str(form.get("question", "rules"))
         now = await run_in_threadpool(labelling, kept.folder / "ask")
-        if question in ASKED and kept.facts is not None and (now is None or now.design.question.kind != question):
+        if question in ASK_KINDS and kept.facts is not None and (now is None or now.design.question.kind != question):
             runs.draw(kept.id, question)
             return back(f"/files/{kept.id}")
         return back(f"/files/{kept.id}/label")
@@ -388,7 +388,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
         "wrong": troubled_fields(kept.trouble),
         "fields": FIELDS,
         "places": PLACES,
-        "no_column": NONE,
+        "no_column": NO_COLUMN,
         "repeats": REPEATS,
         "size": wording.size_words(kept.size),
     }
@@ -409,7 +409,7 @@ def _answer(kept: Kept) -> dict[str, Any]:
         "given": 0 if given is None else given.given,
         "asked": "rules" if given is None else given.design.question.kind,
         "accuracy_costs": wording.ACCURACY_COSTS,
-        "questions": {kind: wording.question_words(kind, (answer["rule"],)) for kind in ASKED if kind != "rules"},
+        "questions": {kind: wording.question_words(kind, (answer["rule"],)) for kind in ASK_KINDS if kind != "rules"},
         "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
         "downloads": [
             (name, wording.DOWNLOADS[name], wording.size_words(path.stat().st_size))

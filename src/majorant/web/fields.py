@@ -12,7 +12,7 @@ from majorant.errors import ConfigError, respell
 from majorant.values import TOLERANCE
 
 ROLES = ("item", "worker", "label", "gold")
-NONE = "-"  # in a list of columns: there is none
+NO_COLUMN = "-"  # in a list of columns: there is none
 FIELDS = {  # how the form names what `read` calls an argument
     "item": "Item",
     "worker": "Worker",
@@ -100,7 +100,7 @@ def settings_of(form: Form, names: Sequence[str], detected: Sequence[str] = ()) 
         wide = bool(_one(form, "wide")) or (bool(ticked) and set(ticked) != set(detected))
         for role, name in chosen.items():
             if name and not (wide and role in ("worker", "label")):
-                settings[role] = "" if name == NONE else name
+                settings[role] = "" if name == NO_COLUMN else name
         if wide and ticked:
             settings["workers"] = [glob.escape(name) for name in ticked]
         elif wide:
@@ -148,7 +148,7 @@ def command_of(file: str, settings: Mapping[str, Any], *, tolerance: float, gold
 
 def _positions(chosen: Mapping[str, str], names: Sequence[str]) -> list[str]:
     """What each position of a file without a header holds."""
-    place = {name: role for role, name in chosen.items() if name and name != NONE}
+    place = {name: role for role, name in chosen.items() if name and name != NO_COLUMN}
     missing = [FIELDS[role] for role in ROLES[:3] if role not in place.values()]
     if missing:
         raise ConfigError(f"A file without a header: say which column is “{'” and which “'.join(missing)}”.")
