@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import minimize
 
 from majorant.certify.anonymous import certify_counts
-from majorant.certify.count_models import flatten, log_likelihood, sides, suprema
+from majorant.certify.count_models import class_logs, contradictions, flatten, log_likelihood, sides, suprema
 from majorant.certify.count_tests import independence_gate
-from majorant.certify.independent import contradictions, ratio_cut, split
-from majorant.certify.likelihood_region import binomial_loss, binomial_region, loss_interval
+from majorant.certify.independent import ratio_cut, split
+from majorant.certify.likelihood_region import binomial_region, count_loss, loss_interval
 from majorant.errors import ConfigError
 from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy
 from majorant.theory.margin import majority_margin
@@ -168,10 +168,9 @@ def test_a_number_of_votes_that_few_items_hold_has_no_say():
 def test_the_loss_interval_reaches_as_far_as_a_constrained_optimiser():
     histograms = {5: [30, 50, 200, 200, 200, 100]}
     cells, items_c = flatten(histograms)
-    losses = binomial_loss(cells, np.array([0, 0, 0, 0, 0, 780.0]))
 
     def loss(theta):
-        return losses(theta).total
+        return count_loss(class_logs(cells, theta), cells, np.full(6, 780.0)).total
 
     best, theta = suprema(cells, items_c[None])
     _, near = suprema(cells, items_c[None], contradictions([5]))

@@ -68,7 +68,7 @@ def test_numbers_of_votes_and_items_share_the_error(monkeypatch):
         asked["inversion"] = error
         return False
 
-    def splits(histograms, held, evidence, cut_up, sizes, level):
+    def splits(weighed, level):
         asked["splits"] = 1 - level
         return independent.Proved(frozenset(), 0.5)
 

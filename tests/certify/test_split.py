@@ -23,9 +23,8 @@ from majorant.certify.constrained_likelihood import (
     optimal,
     panel_comparisons,
 )
-from majorant.certify.count_models import flatten, suprema
+from majorant.certify.count_models import contradictions, flatten, opposite, suprema
 from majorant.certify.design import WorkerSets
-from majorant.certify.independent import contradictions, opposite
 from majorant.certify.universal_inference import (
     vote_table,
     weigh_comparisons,

@@ -5,10 +5,10 @@ import pytest
 from scipy.special import betaln
 
 from majorant.certify.anonymous import certify_counts
-from majorant.certify.count_models import HistogramCells, flatten, suprema
+from majorant.certify.count_models import HistogramCells, class_logs, contradictions, flatten, suprema
 from majorant.certify.count_tests import independence_gate
-from majorant.certify.independent import contradictions, main_sizes, ratio_cut, verdict_by_evidence_against, weigh
-from majorant.certify.likelihood_region import binomial_loss, binomial_region, loss_interval
+from majorant.certify.independent import main_sizes, ratio_cut, verdict_by_evidence_against, weigh
+from majorant.certify.likelihood_region import binomial_region, count_loss, loss_interval
 from oracles.histograms import (
     Crowd,
     HardItems,
@@ -203,13 +203,16 @@ def covered(crowd, runs, seed):
         histograms = {h: table[0] for h, table in crowd.draw(1, rng).items()}
         cells, items_c = flatten(histograms)
         held = HistogramCells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
-        items_h = np.bincount(cells.votes_c.astype(int), weights=items_c)
         sizes = list(histograms)
         _, theta = suprema(held, items_c[items_c > 0][None], contradictions(sizes))
         _, best = suprema(held, items_c[items_c > 0][None])
         region = binomial_region(held, items_c[items_c > 0], best[0, 0], ratio_cut(1 - ALPHA))
-        loss = binomial_loss(cells, items_h)
-        found = loss_interval(region, [best[0, 0], *theta[0]], lambda model, loss=loss: loss(model).untied)
+        total_c = cells.totals(items_c)
+
+        def loss(model, cells=cells, total_c=total_c):
+            return count_loss(class_logs(cells, model), cells, total_c).untied
+
+        found = loss_interval(region, [best[0, 0], *theta[0]], loss)
         hits += found.low - 1e-9 <= crowd.loss() <= found.high + 1e-9
     return hits
 

@@ -25,7 +25,9 @@ from majorant.certify.certificate import (
     Verdict,
 )
 from majorant.certify.count_models import (
+    BETA_BINOMIALS,
     BETA_PARAMETERS,
+    BINOMIALS,
     LEAST_CONCENTRATION,
     MOST_BETA_CELLS,
     MOST_CONCENTRATION,
@@ -35,8 +37,8 @@ from majorant.certify.count_models import (
     beta_class_logs,
     beta_climb,
     beta_information,
-    beta_log_likelihood,
     beta_log_odds,
+    everywhere,
     flatten,
     sides,
 )
@@ -44,8 +46,6 @@ from majorant.certify.count_tests import (
     ENOUGH_POWER,
     GATE_LEVEL,
     Breakdown,
-    Refit,
-    binomial_log_cells,
     find_breakdown,
     fit_p_value,
     freedom,
@@ -195,7 +195,7 @@ def _when_votes_depend(
             return _claim(DIFFICULTY, difficulty[0], gates, histograms, level)
     by_votes: dict[int, Verdict] = dict.fromkeys(sizes, "void")
     cells, items_c = flatten(histograms)
-    how_far = {"misplaced_items": misplaced(items_c, cells.votes_c, binomial_log_cells(cells, theta_3))}
+    how_far = {"misplaced_items": misplaced(cells, items_c, BINOMIALS.log_shares(cells, theta_3))}
     void = replace(pooled, verdict="void", by_votes=by_votes, more_items=None, evidence={**pooled.evidence, **how_far})
     return _claim(INDEPENDENT_COUNTS, void, gates, histograms, level)
 
@@ -372,8 +372,7 @@ def find_difficulty(
         return None
     cells, items_c = flatten(histograms)
     psi_5, value = _best(cells, items_c, theta_3)
-    log_cell_c = np.logaddexp(*beta_class_logs(cells, psi_5)) + cells.log_orders_c
-    p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, _refit(cells, psi_5), rng)
+    p_value = fit_p_value(cells, items_c, BETA_BINOMIALS, psi_5, df, rng)
     text = difficulty_fits(p_value, passed=p_value >= GATE_LEVEL)
     gate = AssumptionTest(name=DIFFICULTY.model, passed=p_value >= GATE_LEVEL, p_value=p_value, text=text)
     return _finding(cells, items_c, main_sizes(histograms), psi_5, value, level), gate
@@ -390,9 +389,7 @@ def _finding(
     margin = float((-null.sign_p * beta_log_odds(psi_5, null.votes_p, null.zeros_p)).min())
     n_items, ratio = float(items_c.sum()), min(ratio_h.values())
     loss, tie_loss = _loss(cells, items_c, psi_5, [near_p5[ratio_p.argmin()]], level)
-    items_h = np.bincount(cells.votes_c.astype(np.int64), weights=items_c).astype(float)
-    log0, log1 = beta_class_logs(cells, psi_5)
-    right = count_accuracy(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
+    right = count_accuracy(beta_class_logs(cells, psi_5), cells, cells.totals(items_c))
     means, concentrations = expit(psi_5[[0, 1, 4]]), np.exp(psi_5[2:4])
     return Finding(
         verdict="refuted" if (tie_loss.low or 0.0) > 0 else verdict,
@@ -431,7 +428,7 @@ def _starts(theta_3: FloatArray) -> FloatArray:
 
 def _best(cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray) -> tuple[FloatArray, float]:
     start_p5 = _starts(theta_3)
-    psi, value = beta_climb(cells, np.tile(items_c, (len(start_p5), 1)), sides([(0, 0, 0)] * len(start_p5)), start_p5)
+    psi, value = beta_climb(cells, np.tile(items_c, (len(start_p5), 1)), everywhere(len(start_p5)), start_p5)
     return psi[value.argmax()], float(value.max())
 
 
@@ -448,32 +445,21 @@ def _ratios(
     return np.maximum(value - found_ps[rows, best_p], 0), psi.reshape(len(null), -1, BETA_PARAMETERS)[rows, best_p]
 
 
-def _refit(cells: HistogramCells, psi_5: FloatArray) -> Refit:
-    def refit(items_bc: FloatArray) -> FloatArray:
-        everywhere = sides([(0, 0, 0)] * len(items_bc))
-        psi, _ = beta_climb(cells, items_bc, everywhere, np.tile(psi_5, (len(items_bc), 1)))
-        return np.asarray(np.logaddexp(*beta_class_logs(cells, psi)) + cells.log_orders_c)
-
-    return refit
-
-
 def _loss(
     cells: HistogramCells, items_c: FloatArray, psi_5: FloatArray, others: Sequence[FloatArray], level: float
 ) -> tuple[Estimate, Estimate]:
     """Over all pairs of beta-binomials that the data allow."""
-    items_h = np.bincount(cells.votes_c.astype(np.int64), weights=items_c).astype(float)
-    total_c = items_h[cells.votes_c.astype(np.int64)]
+    total_c = cells.totals(items_c)
     held = HistogramCells(cells.votes_c[items_c > 0], cells.zeros_c[items_c > 0])
 
     def value(psi: FloatArray) -> FloatArray:
-        return beta_log_likelihood(held, items_c[items_c > 0], psi)
+        return BETA_BINOMIALS.log_likelihood(held, items_c[items_c > 0], psi)
 
     def curvature(psi: FloatArray) -> FloatArray:
         return np.asarray(beta_information(cells, total_c, psi[None])[0])
 
     def loss(psi: FloatArray) -> Loss:
-        log0, log1 = beta_class_logs(cells, psi)
-        return count_loss(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
+        return count_loss(beta_class_logs(cells, psi), cells, total_c)
 
     free = np.array([np.inf, np.inf, MOST_CONCENTRATION, MOST_CONCENTRATION, np.inf])
     low_u = np.array([-np.inf, -np.inf, LEAST_CONCENTRATION, LEAST_CONCENTRATION, -np.inf])

@@ -14,9 +14,10 @@ votes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +58,13 @@ class HistogramCells:
         """In how many orders such votes can come, as a logarithm."""
         ones_c = self.votes_c - self.zeros_c
         return np.asarray(gammaln(self.votes_c + 1) - gammaln(self.zeros_c + 1) - gammaln(ones_c + 1))
+
+    def totals(self, items: FloatArray) -> FloatArray:
+        """For each cell the items with as many votes, (..., cells)."""
+        total = np.zeros_like(items)
+        for h in np.unique(self.votes_c):
+            total[..., self.votes_c == h] = items[..., self.votes_c == h].sum(axis=-1, keepdims=True)
+        return total
 
 
 def flatten(histograms: Mapping[int, ArrayLike]) -> tuple[HistogramCells, FloatArray]:
@@ -108,7 +116,61 @@ def sides(rows: list[tuple[int, int, int]]) -> Sides:
     return Sides(table[:, 0], table[:, 1], table[:, 2])
 
 
-EVERYWHERE = sides([(0, 0, 0)])
+def everywhere(n_problems: int) -> Sides:
+    """All models, for each of so many problems."""
+    return sides([(0, 0, 0)] * n_problems)
+
+
+def join_sides(*parts: Sides) -> Sides:
+    """Sides one after the other."""
+    columns = zip(*((part.votes_p, part.zeros_p, part.sign_p) for part in parts), strict=True)
+    return Sides(*(np.concatenate(column) for column in columns))
+
+
+def narrowest_majority(n_votes: int) -> int:
+    """The fewest votes that are a majority."""
+    return n_votes // 2 + 1
+
+
+def contradictions(sizes: Sequence[int]) -> Sides:
+    """For each number of votes H the two ways in which majority is not optimal: rows 2h and 2h + 1."""
+    rows = []
+    for h in sizes:
+        rows += [(h, narrowest_majority(h), -1), (h, h - narrowest_majority(h), 1)]
+    return sides(rows)
+
+
+def uneven_ties(sizes: Sequence[int]) -> Sides:
+    """For each even number of votes the two halves of the models that a fair draw on a tie being best lies between."""
+    return sides([(h, h // 2, sign) for h in sizes if h % 2 == 0 for sign in (-1, 1)])
+
+
+def opposite(side: Sides) -> Sides:
+    """The other half of the models, the boundary included."""
+    return Sides(side.votes_p, side.zeros_p, -side.sign_p)
+
+
+EVERYWHERE = everywhere(1)
+
+
+ClassLogs = Callable[[HistogramCells, FloatArray], tuple[FloatArray, FloatArray]]  # log P(class, one order of votes)
+Climb = Callable[[HistogramCells, FloatArray, Sides, FloatArray], tuple[FloatArray, FloatArray]]  # -> model and value
+Boundary = Callable[[FloatArray, Sides], FloatArray]  # logit nu at which L = 0, where there is a side
+
+
+class CountModel(NamedTuple):
+    """A model of vote counts, two binomials or two beta-binomials; its parameters are the last axis."""
+
+    class_logs: ClassLogs
+    climb: Climb
+
+    def log_likelihood(self, cells: HistogramCells, items: FloatArray, params: FloatArray) -> FloatArray:
+        """Of items (..., cells), without the constant of the orders of votes."""
+        return np.asarray((items * np.logaddexp(*self.class_logs(cells, params))).sum(axis=-1))
+
+    def log_shares(self, cells: HistogramCells, params: FloatArray) -> FloatArray:
+        """log P(cell | number of votes), (..., cells)."""
+        return np.asarray(np.logaddexp(*self.class_logs(cells, params)) + cells.log_orders_c)
 
 
 def vote_log_odds(theta: FloatArray, votes: ArrayLike, zeros: ArrayLike) -> FloatArray:
@@ -154,17 +216,17 @@ def climb(
     """
 
     def value(point: FloatArray, at: IntArray) -> FloatArray:
-        return log_likelihood(cells, items_pc[at], _outward(point, side.take(at)))
+        return log_likelihood(cells, items_pc[at], _outward(point, side.take(at), _boundary))
 
     def slopes(point: FloatArray, at: IntArray) -> tuple[FloatArray, FloatArray]:
         some = side.take(at)
-        return _derivatives(cells, items_pc[at], _outward(point, some), some)
+        return _derivatives(cells, items_pc[at], _outward(point, some, _boundary), some)
 
-    low_pu = np.full(start_p3.shape, -np.inf)
+    low_pu, high_pu = np.full(start_p3.shape, -np.inf), np.full(start_p3.shape, np.inf)
     low_pu[:, 1] = 0
     low_pu[side.sign_p != 0, 2] = 0
-    point_pu, value_p = ascend(value, slopes, _inward(start_p3, side), low_pu, np.full(start_p3.shape, np.inf))
-    return _outward(point_pu, side), value_p
+    point_pu, value_p = ascend(value, slopes, _inward(start_p3, side, _boundary), low_pu, high_pu)
+    return _outward(point_pu, side, _boundary), value_p
 
 
 def _boundary(theta_p3: FloatArray, side: Sides) -> FloatArray:
@@ -172,17 +234,18 @@ def _boundary(theta_p3: FloatArray, side: Sides) -> FloatArray:
     return np.where(side.sign_p == 0, 0, -vote_log_odds(theta_p3, side.votes_p, side.zeros_p))
 
 
-def _inward(theta_p3: FloatArray, side: Sides) -> FloatArray:
-    """theta -> (logit r, logit a - logit r, depth), moved into the side if outside."""
-    away = theta_p3[:, 2] - _boundary(theta_p3, side)
+def _inward(model_pu: FloatArray, side: Sides, boundary: Boundary) -> FloatArray:
+    """A model -> (logit r, logit a - logit r, concentrations if any, depth), moved into the side if outside."""
+    away = model_pu[:, -1] - boundary(model_pu, side)
     depth = np.where(side.sign_p == 0, away, np.maximum(side.sign_p * away, 0))
-    return np.stack([theta_p3[:, 1], np.maximum(theta_p3[:, 0] - theta_p3[:, 1], 0), depth], axis=1)
+    return np.column_stack([model_pu[:, 1], np.maximum(model_pu[:, 0] - model_pu[:, 1], 0), model_pu[:, 2:-1], depth])
 
 
-def _outward(point_pu: FloatArray, side: Sides) -> FloatArray:
-    theta_p3 = np.stack([point_pu[:, 0] + point_pu[:, 1], point_pu[:, 0], np.zeros(len(side))], axis=1)
-    theta_p3[:, 2] = _boundary(theta_p3, side) + np.where(side.sign_p == 0, 1, side.sign_p) * point_pu[:, 2]
-    return theta_p3
+def _outward(point_pu: FloatArray, side: Sides, boundary: Boundary) -> FloatArray:
+    """The model at a point of the ascent."""
+    model_pu = np.column_stack([point_pu[:, 0] + point_pu[:, 1], point_pu[:, 0], point_pu[:, 2:]])
+    model_pu[:, -1] = boundary(model_pu, side) + np.where(side.sign_p == 0, 1, side.sign_p) * point_pu[:, -1]
+    return model_pu
 
 
 def _derivatives(
@@ -303,7 +366,6 @@ def _grid_logs(votes: tuple[float, ...], zeros: tuple[float, ...]) -> FloatArray
 def suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides = EVERYWHERE) -> tuple[FloatArray, FloatArray]:
     """The largest log-likelihood of each data set within each side, and the model there: (B, S) and (B, S, 3).
 
-    >>> from majorant.certify.count_models import flatten, sides
     >>> cells, items_c = flatten({3: [260, 240, 240, 260]})
     >>> value, theta = suprema(cells, items_c[None], sides([(0, 0, 0), (3, 2, -1), (3, 2, 1)]))
     >>> (value[0, 0] - value[0]).round(2).tolist()
@@ -318,8 +380,7 @@ def _chunk_suprema(cells: HistogramCells, items_bc: FloatArray, side: Sides) -> 
     theta_gd3, n_sets = grid(), len(items_bc)
     value_bgd = _grid_values(cells, items_bc, theta_gd3)
     starts = np.concatenate([_peaks(value_bgd, theta_gd3), _impure(cells, items_bc, EVERYWHERE)], axis=1)
-    anywhere = EVERYWHERE.take(np.zeros(n_sets, dtype=np.int64))
-    best_b, theta_b3 = _best_of(cells, items_bc, anywhere, starts)
+    best_b, theta_b3 = _best_of(cells, items_bc, everywhere(n_sets), starts)
     value_bs, theta_bs3 = np.repeat(best_b[:, None], len(side), 1), np.repeat(theta_b3[:, None], len(side), 1)
     odds_bs = log_odds(theta_bs3, side.votes_p, side.zeros_p)
     # Where the best of all models lies within the side, there is nothing to search.
@@ -412,11 +473,6 @@ def beta_class_logs(cells: HistogramCells, psi: FloatArray) -> tuple[FloatArray,
     return log_expit(z) + _log_beta(cells, x, c0), log_expit(-z) + _log_beta(cells, y, c1)
 
 
-def beta_log_likelihood(cells: HistogramCells, items: FloatArray, psi: FloatArray) -> FloatArray:
-    """Of items (..., cells) under psi (..., 5), without the constant of the orders of votes."""
-    return np.asarray((items * np.logaddexp(*beta_class_logs(cells, psi))).sum(axis=-1))
-
-
 def beta_log_odds(psi: FloatArray, votes: FloatArray, zeros: FloatArray) -> FloatArray:
     """L: the log-odds of class 0 after `zeros` of `votes` votes for it, (..., patterns)."""
     log0, log1 = beta_class_logs(HistogramCells(np.atleast_1d(votes), np.atleast_1d(zeros)), psi)
@@ -438,28 +494,28 @@ def beta_climb(
     `cells` must hold the empty cells too: the curvature is the expected one, which is never that of a valley.  `fixed`
     is the logarithm of the concentration where that is given for both classes.
     """
-    total_pc = np.zeros_like(items_pc)
-    for h in np.unique(cells.votes_c):
-        at = cells.votes_c == h
-        total_pc[:, at] = items_pc[:, at].sum(axis=1, keepdims=True)
+    total_pc = cells.totals(items_pc)
 
     def value(point: FloatArray, at: IntArray) -> FloatArray:
-        return beta_log_likelihood(cells, items_pc[at], _beta_outward(point, side.take(at)))
+        return BETA_BINOMIALS.log_likelihood(cells, items_pc[at], _outward(point, side.take(at), _beta_boundary))
 
     def slopes(point: FloatArray, at: IntArray) -> tuple[FloatArray, FloatArray]:
         some = side.take(at)
-        psi = _beta_outward(point, some)
+        psi = _outward(point, some, _beta_boundary)
         gradient_pc5, log_pc = _gradients(cells, psi)
         gradient_pcu = np.einsum("pci,piu->pcu", gradient_pc5, _turn(psi, some))
         weight_pc = total_pc[at] * np.exp(log_pc + cells.log_orders_c)
         bend = np.einsum("pc,pcu,pcv->puv", weight_pc, gradient_pcu, gradient_pcu, optimize=True)
         return np.einsum("pc,pcu->pu", items_pc[at], gradient_pcu), -bend
 
-    low_pu, high_pu = _bounds(side)
+    low = np.array([-LOGIT_BOUND, 0, LEAST_CONCENTRATION, LEAST_CONCENTRATION, -LOGIT_BOUND])
+    high = np.array([LOGIT_BOUND, 2 * LOGIT_BOUND, MOST_CONCENTRATION, MOST_CONCENTRATION, LOGIT_BOUND])
+    low_pu, high_pu = np.tile(low, (len(side), 1)), np.tile(high, (len(side), 1))
+    low_pu[side.sign_p != 0, 4] = 0
     if fixed is not None:
         low_pu[:, 2:4] = high_pu[:, 2:4] = fixed
-    point_pu, value_p = ascend(value, slopes, _beta_inward(start_p5, side), low_pu, high_pu)
-    return _beta_outward(point_pu, side), value_p
+    point_pu, value_p = ascend(value, slopes, _inward(start_p5, side, _beta_boundary), low_pu, high_pu)
+    return _outward(point_pu, side, _beta_boundary), value_p
 
 
 def _log_beta(cells: HistogramCells, mean: FloatArray, concentration: FloatArray) -> FloatArray:
@@ -531,23 +587,4 @@ def _turn(psi_p5: FloatArray, side: Sides) -> FloatArray:
     return turn
 
 
-def _beta_inward(psi_p5: FloatArray, side: Sides) -> FloatArray:
-    """psi -> (logit r, logit a - logit r, both concentrations, depth), moved into the side if outside."""
-    away = psi_p5[:, 4] - _beta_boundary(psi_p5, side)
-    depth = np.where(side.sign_p == 0, away, np.maximum(side.sign_p * away, 0))
-    gap = np.maximum(psi_p5[:, 0] - psi_p5[:, 1], 0)
-    return np.stack([psi_p5[:, 1], gap, psi_p5[:, 2], psi_p5[:, 3], depth], axis=1)
-
-
-def _beta_outward(point_pu: FloatArray, side: Sides) -> FloatArray:
-    psi = np.stack([point_pu[:, 0] + point_pu[:, 1], *point_pu[:, [0, 2, 3, 4]].T], axis=1)
-    psi[:, 4] = _beta_boundary(psi, side) + np.where(side.sign_p == 0, 1, side.sign_p) * point_pu[:, 4]
-    return psi
-
-
-def _bounds(side: Sides) -> tuple[FloatArray, FloatArray]:
-    low = np.array([-LOGIT_BOUND, 0, LEAST_CONCENTRATION, LEAST_CONCENTRATION, -LOGIT_BOUND])
-    high = np.array([LOGIT_BOUND, 2 * LOGIT_BOUND, MOST_CONCENTRATION, MOST_CONCENTRATION, LOGIT_BOUND])
-    low_pu, high_pu = np.tile(low, (len(side), 1)), np.tile(high, (len(side), 1))
-    low_pu[side.sign_p != 0, 4] = 0
-    return low_pu, high_pu
+BINOMIALS, BETA_BINOMIALS = CountModel(class_logs, climb), CountModel(beta_class_logs, beta_climb)

@@ -9,7 +9,7 @@ of two binomials, and is tested as they are.  Argument: docs/theory/certificate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -21,25 +21,29 @@ from scipy.special import chdtrc, chdtri, chndtr, gammaln, xlog1py, xlogy
 
 from majorant.certify.certificate import INDEPENDENT_VOTES, AssumptionTest, Verdict
 from majorant.certify.count_models import (
+    BETA_BINOMIALS,
     BETA_PARAMETERS,
+    BINOMIALS,
     EVERYWHERE,
     MOST_BETA_CELLS,
+    CountModel,
     HistogramCells,
     Histograms,
     Sides,
     beta_class_logs,
     beta_climb,
-    beta_log_likelihood,
     beta_log_odds,
-    climb,
+    contradictions,
     edge,
+    everywhere,
     flatten,
-    log_cells,
-    sides,
+    join_sides,
+    opposite,
     suprema,
+    uneven_ties,
 )
 from majorant.certify.design import as_copies
-from majorant.certify.independent import contradictions, main_sizes, opposite, ratio_cut, uneven_ties
+from majorant.certify.independent import main_sizes, ratio_cut
 from majorant.errors import ConfigError
 from majorant.estimate.fit import Fit
 from majorant.tally import counts
@@ -53,9 +57,6 @@ CLEAR_PASS = 0.3  # a chi-square p-value above this passes even so, unless most 
 SPARSE = 0.2  # share of cells that expect less than one item
 FIT_REPLICATES = 199
 BINOMIAL_PARAMETERS = 3
-Refit = Callable[
-    [FloatArray], FloatArray
-]  # items (B, cells) -> log probability of each cell at the best fit (B, cells)
 SIZES_ALIKE = "numbers of votes alike"
 SIZES_LEVEL = 0.01
 ENOUGH_ITEMS = 50  # items of a number of votes, for the normal law of their means
@@ -77,68 +78,46 @@ def freedom(sizes: list[int], parameters: int = BINOMIAL_PARAMETERS) -> int:
     return sum(sizes) - parameters
 
 
-def misfit(items_bc: FloatArray, votes_c: FloatArray, log_cell_bc: FloatArray) -> FloatArray:
+def misfit(cells: HistogramCells, items_bc: FloatArray, log_share_bc: FloatArray) -> FloatArray:
     """G: twice the log-likelihood that the best model falls short of the histograms themselves."""
-    share_bc = items_bc / np.maximum(_totals(items_bc, votes_c), 1)
-    return np.asarray(2 * (xlogy(items_bc, share_bc) - items_bc * log_cell_bc).sum(axis=1))
+    share_bc = items_bc / np.maximum(cells.totals(items_bc), 1)
+    return np.asarray(2 * (xlogy(items_bc, share_bc) - items_bc * log_share_bc).sum(axis=1))
 
 
-def misplaced(items_c: FloatArray, votes_c: FloatArray, log_cell_c: FloatArray) -> float:
+def misplaced(cells: HistogramCells, items_c: FloatArray, log_share_c: FloatArray) -> float:
     """The share of items that would have to change their counts for the model to fit (index of dissimilarity).
 
-    >>> round(misplaced(np.array([30.0, 20, 50]), np.full(3, 2), np.log([0.25, 0.25, 0.5])), 3)
+    >>> cells, items_c = flatten({2: [30, 20, 50]})
+    >>> round(misplaced(cells, items_c, np.log([0.25, 0.25, 0.5])), 3)
     0.05
     """
-    expected_c = _totals(items_c[None], votes_c)[0] * np.exp(log_cell_c)
+    expected_c = cells.totals(items_c) * np.exp(log_share_c)
     return float(np.abs(items_c - expected_c).sum() / (2 * items_c.sum()))
 
 
-def _totals(items_bc: FloatArray, votes_c: FloatArray) -> FloatArray:
-    """For each cell the items with as many votes."""
-    total_bc = np.zeros_like(items_bc)
-    for h in np.unique(votes_c):
-        total_bc[:, votes_c == h] = items_bc[:, votes_c == h].sum(axis=1, keepdims=True)
-    return total_bc
-
-
-def binomial_log_cells(cells: HistogramCells, theta: FloatArray) -> FloatArray:
-    """log P(cell | number of votes) under two binomials."""
-    return log_cells(cells, theta) + cells.log_orders_c
-
-
-def binomial_refit(cells: HistogramCells, theta_3: FloatArray) -> Refit:
-    """The best fit to data drawn from `theta_3`: uphill from it, which is near enough."""
-
-    def refit(items_bc: FloatArray) -> FloatArray:
-        everywhere = sides([(0, 0, 0)] * len(items_bc))
-        theta, _ = climb(cells, items_bc, everywhere, np.repeat(theta_3[None], len(items_bc), axis=0))
-        return binomial_log_cells(cells, theta)
-
-    return refit
-
-
 def fit_p_value(
-    items_c: FloatArray,
-    votes_c: FloatArray,
-    log_cell_c: FloatArray,
-    df: int,
-    refit: Refit,
-    rng: np.random.Generator,
+    cells: HistogramCells, items_c: FloatArray, model: CountModel, best_u: FloatArray, df: int, rng: np.random.Generator
 ) -> float:
-    """P(a misfit as large), by the chi-square law, or by refitted simulations where expected counts are small."""
-    observed = float(misfit(items_c[None], votes_c, log_cell_c[None])[0])
+    """P(a misfit as large), by the chi-square law, or by simulations where expected counts are small.
+
+    `best_u` is the best fit; that to data drawn from it is uphill from it, which is near enough.
+    """
+    log_share_c = model.log_shares(cells, best_u)
+    observed = float(misfit(cells, items_c[None], log_share_c[None])[0])
     p_value = float(chdtrc(df, observed))
-    cell_c = np.exp(log_cell_c)
-    expected_c = _totals(items_c[None], votes_c)[0] * cell_c
+    share_c = np.exp(log_share_c)
+    expected_c = cells.totals(items_c) * share_c
     sparse = (expected_c < 1).mean() > SPARSE  # then the misfit is far below its degrees of freedom, and hides
     if expected_c.min() >= SMALL_COUNT or (p_value > CLEAR_PASS and not sparse):
         return p_value
-    drawn = np.empty((FIT_REPLICATES, len(items_c)))
-    for h in np.unique(votes_c):
-        at = votes_c == h
-        drawn[:, at] = rng.multinomial(int(items_c[at].sum()), cell_c[at] / cell_c[at].sum(), size=FIT_REPLICATES)
-    again = misfit(drawn, votes_c, refit(drawn))
-    return float((1 + (again >= observed - 1e-9).sum()) / (1 + FIT_REPLICATES))
+    drawn_bc = np.empty((FIT_REPLICATES, len(items_c)))
+    for h in np.unique(cells.votes_c):
+        at = cells.votes_c == h
+        law = share_c[at] / share_c[at].sum()
+        drawn_bc[:, at] = rng.multinomial(int(items_c[at].sum()), law, size=FIT_REPLICATES)
+    again_bu, _ = model.climb(cells, drawn_bc, everywhere(FIT_REPLICATES), np.tile(best_u, (FIT_REPLICATES, 1)))
+    again_b = misfit(cells, drawn_bc, model.log_shares(cells, again_bu))
+    return float((1 + (again_b >= observed - 1e-9).sum()) / (1 + FIT_REPLICATES))
 
 
 def independence_gate(
@@ -153,8 +132,7 @@ def independence_gate(
     df = freedom(sizes)
     if df <= 0:
         return AssumptionTest(name=INDEPENDENT_VOTES, passed=None, p_value=None, text=THREE_FIT_ALWAYS)
-    log_cell_c = binomial_log_cells(cells, theta_3)
-    p_value = fit_p_value(items_c, cells.votes_c, log_cell_c, df, binomial_refit(cells, theta_3), rng)
+    p_value = fit_p_value(cells, items_c, BINOMIALS, theta_3, df, rng)
     text = votes_independent(p_value, passed=p_value >= level)
     return AssumptionTest(name=INDEPENDENT_VOTES, passed=p_value >= level, p_value=p_value, text=text)
 
@@ -239,7 +217,7 @@ def find_breakdown(
     if verdict not in ("proved", "supported", "refuted"):
         return Breakdown(None, power, power)
     wrong, for_majority = contradictions(sizes), verdict != "refuted"
-    rows = _joined(EVERYWHERE, wrong if for_majority else _joined(opposite(wrong), uneven_ties(sizes)))
+    rows = join_sides(EVERYWHERE, wrong if for_majority else join_sides(opposite(wrong), uneven_ties(sizes)))
     start_p5, stands = np.tile(start_5, (len(rows), 1)), 0.0
     for correlation in CORRELATIONS:
         value_p, start_p5 = _suprema(cells, items_c, rows, correlation, start_p5)
@@ -254,9 +232,8 @@ def power_against(cells: HistogramCells, items_c: FloatArray, psi_5: FloatArray,
     """How often the misfit of two binomials would be seen at this error, were `psi_5` true: by its noncentral law."""
     if df <= 0:
         return 0.0
-    items_h = np.bincount(cells.votes_c.astype(np.int64), weights=items_c).astype(float)
     log_c = np.logaddexp(*beta_class_logs(cells, psi_5))
-    expected_c = items_h[cells.votes_c.astype(np.int64)] * np.exp(log_c + cells.log_orders_c)
+    expected_c = cells.totals(items_c) * np.exp(log_c + cells.log_orders_c)
     misfit = 2 * (float(expected_c @ log_c) - float(suprema(cells, expected_c[None])[0][0, 0]))
     return float(1 - chndtr(chdtri(df, error), df, max(misfit, 1e-12)))
 
@@ -268,7 +245,7 @@ def _suprema(
     concentration = float(np.log(1 / correlation - 1))
     grid_g5, before_p5 = _grid(concentration), before_p5.copy()
     before_p5[:, 2:4] = concentration
-    value_g = beta_log_likelihood(cells, items_c, grid_g5)
+    value_g = BETA_BINOMIALS.log_likelihood(cells, items_c, grid_g5)
     begin, which = [before_p5], [np.arange(len(rows))]
     for p in range(len(rows)):
         one = rows.take(np.full(len(grid_g5), p))
@@ -277,7 +254,7 @@ def _suprema(
         chosen = [grid_g5[np.argsort(-within_g)[:GRID_STARTS]]]
         if rows.sign_p[p]:
             edge_g5 = edge(grid_g5[:: len(_PRIORS)], one.take(np.arange(0, len(grid_g5), len(_PRIORS))))
-            chosen.append(edge_g5[np.argsort(-beta_log_likelihood(cells, items_c, edge_g5))[:GRID_STARTS]])
+            chosen.append(edge_g5[np.argsort(-BETA_BINOMIALS.log_likelihood(cells, items_c, edge_g5))[:GRID_STARTS]])
         begin.append(np.concatenate(chosen))
         which.append(np.full(len(begin[-1]), p))
     start, row = np.concatenate(begin), np.concatenate(which)
@@ -293,11 +270,6 @@ def _grid(concentration: float) -> FloatArray:
     assert grid_g5.shape[1] == BETA_PARAMETERS
     grid_g5.flags.writeable = False
     return grid_g5
-
-
-def _joined(one: Sides, other: Sides) -> Sides:
-    columns = zip((one.votes_p, one.zeros_p, one.sign_p), (other.votes_p, other.zeros_p, other.sign_p), strict=True)
-    return Sides(*(np.concatenate(pair) for pair in columns))
 
 
 def count_gate(votes: Votes, fit: Fit, copies: ArrayLike | None = None) -> AssumptionTest:

@@ -8,26 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaincinv
 
 from majorant.certify.certificate import RARE_SHARE, Verdict
 from majorant.certify.count_models import (
+    BINOMIALS,
     EVERYWHERE,
     HistogramCells,
     Histograms,
     Sides,
     class_logs,
+    contradictions,
     flatten,
     held_cells,
-    log_cells,
+    join_sides,
     log_likelihood,
     log_odds,
+    narrowest_majority,
+    opposite,
     sides,
     suprema,
+    uneven_ties,
 )
-from majorant.certify.likelihood_region import binomial_loss, binomial_region, count_accuracy, loss_intervals
+from majorant.certify.likelihood_region import binomial_region, count_accuracy, count_loss, loss_intervals
 from majorant.certify.tailored_inversion import Proof, is_proved, prove
 from majorant.values import Estimate, FloatArray
 
@@ -65,11 +71,11 @@ def main_sizes(histograms: Histograms) -> list[int]:
 
 def find_independent(histograms: Histograms, level: float, rng: np.random.Generator) -> tuple[Finding, FloatArray]:
     """Verdicts, margin, loss and plan, all numbers of votes sharing one model; and that model."""
-    cells, _ = flatten(histograms)
+    cells, items_c = flatten(histograms)
     (held, held_c), sizes = held_cells(histograms), main_sizes(histograms)
     evidence, cut_up = weigh(held, held_c[None], sizes, rng)
     theta_3 = evidence.theta_b3[0]
-    proved = find_proved(histograms, held, evidence, cut_up, sizes, level)
+    proved = find_proved(Weighed(histograms, sizes, held, evidence, cut_up), level)
     untied_h = verdicts_by_size(sizes, proved.sizes, evidence, level)
     untied = verdict_by_evidence_against(untied_h.values(), float(evidence.log_against_b[0]), level)
     bar = -np.log1p(-level)
@@ -78,12 +84,12 @@ def find_independent(histograms: Histograms, level: float, rng: np.random.Genera
     }
     verdict: Verdict = "refuted" if evidence.log_ties_b[0] >= bar else untied
     margin, handicap = margin_and_handicap(theta_3, sizes)
-    items_h = np.zeros(max(histograms) + 1)
-    items_h[list(histograms)] = [items_k.sum() for items_k in histograms.values()]
-    information, needed = plan_items(cells, items_h, theta_3, sizes, margin, level)
-    loss, tie_loss = _loss(held, held_c, cells, items_h, evidence, level)
-    log0, log1 = class_logs(cells, theta_3)
-    right = count_accuracy(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
+    total_c = cells.totals(items_c)
+    information, needed = plan_items(cells, items_c, theta_3, sizes, margin, level)
+    region = binomial_region(held, held_c, theta_3, ratio_cut(level))
+    centres = [theta_3, *evidence.nearest_bp3[0]]
+    loss, tie_loss = loss_intervals(region, centres, lambda theta: count_loss(class_logs(cells, theta), cells, total_c))
+    right = count_accuracy(class_logs(cells, theta_3), cells, total_c)
     accuracies = {"majority_accuracy": right, "best_accuracy": right + (loss.value or 0.0)}
     plan = {"information": information, "items_needed": needed}
     if any(h % 2 == 0 for h in sizes):
@@ -148,16 +154,15 @@ def margin_and_handicap(theta_3: FloatArray, sizes: Sequence[int]) -> tuple[floa
 
 
 def plan_items(
-    cells: HistogramCells, items_h: FloatArray, theta_3: FloatArray, sizes: Sequence[int], margin: float, level: float
+    cells: HistogramCells, items_c: FloatArray, theta_3: FloatArray, sizes: Sequence[int], margin: float, level: float
 ) -> tuple[float, float]:
     """Nats per item that tell the fitted model from the nearest on the other side, and the items that then decide."""
-    log_c = log_cells(cells, theta_3)
-    expected_c = items_h[cells.votes_c.astype(np.int64)] * np.exp(log_c + cells.log_orders_c)
+    expected_c = cells.totals(items_c) * np.exp(BINOMIALS.log_shares(cells, theta_3))
     wrong = contradictions(sizes)
     value, _ = suprema(cells, expected_c[None], wrong if margin > 0 else opposite(wrong))
     own = float(log_likelihood(cells, expected_c, theta_3))
     nearest = float(value.max() if margin > 0 else value.min())
-    information = max(own - nearest, 0.0) / float(items_h.sum())
+    information = max(own - nearest, 0.0) / float(items_c.sum())
     return information, items_needed(information, level, split=margin <= 0)
 
 
@@ -175,19 +180,6 @@ def fresh_items(verdict: Verdict, needed: float) -> int | None:
     if verdict in ("proved", "supported", "refuted"):
         return 0
     return int(np.ceil(needed)) if needed <= MOST_ITEMS else None
-
-
-def _loss(
-    held: HistogramCells,
-    held_c: FloatArray,
-    cells: HistogramCells,
-    items_h: FloatArray,
-    evidence: HistogramEvidence,
-    level: float,
-) -> tuple[Estimate, Estimate]:
-    centres = [evidence.theta_b3[0], *evidence.nearest_bp3[0]]
-    region = binomial_region(held, held_c, centres[0], ratio_cut(level))
-    return loss_intervals(region, centres, binomial_loss(cells, items_h))
 
 
 def _numbers(evidence: HistogramEvidence, theta_3: FloatArray, level: float) -> dict[str, float]:
@@ -216,18 +208,22 @@ class Proved:
     share: float
 
 
-def find_proved(
-    histograms: Histograms,
-    held: HistogramCells,
-    evidence: HistogramEvidence,
-    cut_up: Split,
-    sizes: Sequence[int],
-    level: float,
-) -> Proved:
-    """What is proved at this level; `held`, `evidence` and `cut_up` are of the histograms, one data set."""
+class Weighed(NamedTuple):
+    """Histograms, the numbers of votes that count, and what was found of them: all of one data set."""
+
+    histograms: Histograms
+    sizes: Sequence[int]
+    held: HistogramCells
+    evidence: HistogramEvidence
+    cut_up: Split
+
+
+def find_proved(weighed: Weighed, level: float) -> Proved:
+    """What is proved at this level: by tailored linear inversion, else by split e-values."""
+    histograms, sizes, _, evidence, _ = weighed
     theta_3, error = evidence.theta_b3[0], 1 - level
     if sum(len(items_k) for items_k in histograms.values()) > INVERSION_CELLS:
-        return by_splits(histograms, held, evidence, cut_up, sizes, level)
+        return by_splits(weighed, level)
     if len(sizes) == 1:
         proof = prove(histograms, sizes[0], theta_3, error, evidence.nearest_bp3[0])
         return Proved(frozenset(sizes if proof.complete else ()), _share(histograms, [proof]))
@@ -237,41 +233,30 @@ def find_proved(
         for s, h in enumerate(sizes)
     )
     if all(each):
-        return Proved(frozenset(sizes), _share(histograms, [_every_majority(h) for h in sizes]))
-    return by_splits(histograms, held, evidence, cut_up, sizes, 1 - SPLITS_SHARE * error)
+        proofs = [Proof(h, narrowest_majority(h), narrowest_majority(h)) for h in sizes]
+        return Proved(frozenset(sizes), _share(histograms, proofs))
+    return by_splits(weighed, 1 - SPLITS_SHARE * error)
 
 
-def by_splits(
-    histograms: Histograms,
-    held: HistogramCells,
-    evidence: HistogramEvidence,
-    cut_up: Split,
-    sizes: Sequence[int],
-    level: float,
-) -> Proved:
+def by_splits(weighed: Weighed, level: float) -> Proved:
     """By split e-values.
 
     All e-values are beaten by one, that of the true model, so all patterns hold together at the level.  They grow from
     the narrowest majority to the unanimous one: a bisection finds the first that is proved.
     """
-    bar = -np.log1p(-level)
-    proved = {h for s, h in enumerate(sizes) if evidence.log_e_bh[0, s] >= bar}
+    sizes, bar = weighed.sizes, -np.log1p(-level)
+    proved = {h for s, h in enumerate(sizes) if weighed.evidence.log_e_bh[0, s] >= bar}
     rows = [(h, sign) for h in sizes for sign in (-1, 1)]
     low = [narrowest_majority(h) for h, _ in rows]  # majorities of at least `high` votes are proved, H + 1: none
     high = [low[i] if h in proved else h + 1 for i, (h, _) in enumerate(rows)]
     while open_rows := [i for i in range(len(rows)) if low[i] < high[i]]:
         asked = [(*rows[i], (low[i] + high[i]) // 2) for i in open_rows]
         null = sides([(h, k if sign < 0 else h - k, sign) for h, sign, k in asked])
-        enough = cut_up.log_e_values(held, null)[0] >= bar
-        for i, (_, _, k), found in zip(open_rows, asked, enough, strict=True):
-            low[i], high[i] = (low[i], k) if found else (k + 1, high[i])
+        enough = weighed.cut_up.log_e_values(weighed.held, null)[0] >= bar
+        for i, (_, _, k), beaten in zip(open_rows, asked, enough, strict=True):
+            low[i], high[i] = (low[i], k) if beaten else (k + 1, high[i])
     first = dict(zip(rows, high, strict=True))
-    return Proved(frozenset(proved), _share(histograms, [Proof(h, first[h, -1], first[h, 1]) for h in sizes]))
-
-
-def _every_majority(n_votes: int) -> Proof:
-    narrowest = narrowest_majority(n_votes)
-    return Proof(n_votes, narrowest, narrowest)
+    return Proved(frozenset(proved), _share(weighed.histograms, [Proof(h, first[h, -1], first[h, 1]) for h in sizes]))
 
 
 def _share(histograms: Histograms, proofs: Sequence[Proof]) -> float:
@@ -301,29 +286,6 @@ def items_needed(information: float, level: float, split: bool = False) -> float
     return float(
         (np.sqrt(2 * ratio_cut(level)) + POWER_QUANTILE) ** 2 / 2 / information * (SPLIT_PRICE if split else 1)
     )
-
-
-def narrowest_majority(n_votes: int) -> int:
-    """The fewest votes that are a majority."""
-    return n_votes // 2 + 1
-
-
-def contradictions(sizes: Sequence[int]) -> Sides:
-    """For each number of votes H the two ways in which majority is not optimal: rows 2h and 2h + 1."""
-    rows = []
-    for h in sizes:
-        rows += [(h, narrowest_majority(h), -1), (h, h - narrowest_majority(h), 1)]
-    return sides(rows)
-
-
-def uneven_ties(sizes: Sequence[int]) -> Sides:
-    """For each even number of votes the two halves of the models that a fair draw on a tie being best lies between."""
-    return sides([(h, h // 2, sign) for h in sizes if h % 2 == 0 for sign in (-1, 1)])
-
-
-def opposite(side: Sides) -> Sides:
-    """The other half of the models, the boundary included."""
-    return Sides(side.votes_p, side.zeros_p, -side.sign_p)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -373,9 +335,8 @@ def weigh(
     n_sets, n_cells = items_bc.shape
     wrong = contradictions(sizes)
     right, ties = opposite(wrong), uneven_ties(sizes)
-    asked = (EVERYWHERE, wrong, right, ties)
-    table = Sides(*(np.concatenate(column) for column in zip(*(_columns(one) for one in asked), strict=True)))
-    value, theta = suprema(cells, np.concatenate([items_bc, cut_up.test_sbc.reshape(-1, n_cells)]), table)
+    asked = join_sides(EVERYWHERE, wrong, right, ties)
+    value, theta = suprema(cells, np.concatenate([items_bc, cut_up.test_sbc.reshape(-1, n_cells)]), asked)
     best_b1, null_bp, n_wrong = value[:n_sets, :1], value[:n_sets, 1 : 1 + len(wrong)], len(wrong)
     gain_sbp = cut_up.value_sb[..., None] - value[n_sets:, 1:].reshape(SPLITS, n_sets, 2 * n_wrong + len(ties))
     # Not optimal: either contradiction will do, so the likelier of the two must be beaten.
@@ -398,10 +359,6 @@ def weigh(
         nearest_bp3=theta[:n_sets, 1 : 1 + n_wrong],
     )
     return found, cut_up
-
-
-def _columns(side: Sides) -> tuple[FloatArray, FloatArray, FloatArray]:
-    return side.votes_p, side.zeros_p, side.sign_p
 
 
 def _log_mean(log_e_s: FloatArray) -> FloatArray:

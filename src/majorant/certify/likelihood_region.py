@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaincinv, logit, ndtri
 
-from majorant.certify.count_models import HistogramCells, class_logs, log_likelihood, theta_derivatives
+from majorant.certify.count_models import HistogramCells, log_likelihood, theta_derivatives
 from majorant.values import Estimate, FloatArray
 
 BoolArray = NDArray[np.bool_]
@@ -45,42 +45,30 @@ class Loss(NamedTuple):
         return np.asarray(self.untied + self.tied)
 
 
-def count_loss(class_log_0: FloatArray, class_log_1: FloatArray, cells: HistogramCells, items_h: FloatArray) -> Loss:
+def count_loss(class_logs: tuple[FloatArray, FloatArray], cells: HistogramCells, total_c: FloatArray) -> Loss:
     """P(majority is not the likelier class), weighted by how wrong that is; a fair draw on a tie loses half of that.
 
-    `class_log_k[..., c]` is log P(class k, cell c | number of votes); `items_h[h]` items have h votes.  The sum runs
-    over the cells that the best rule decides otherwise, so nothing cancels.
+    `class_logs` are those of a model, `total_c` items have as many votes as cell c.  The sum runs over the cells that
+    the best rule decides otherwise, so nothing cancels.
     """
+    log0, log1 = (log + cells.log_orders_c for log in class_logs)
     lead_c = 2 * cells.zeros_c - cells.votes_c
-    share_c = items_h[cells.votes_c.astype(np.int64)]
-    gap = class_log_0 - class_log_1
+    gap = log0 - log1
     against = np.where(lead_c == 0, -np.abs(gap), gap * np.sign(lead_c))
-    lost = -np.exp(np.maximum(class_log_0, class_log_1)) * np.expm1(np.minimum(against, 0))
-    total = np.exp(np.logaddexp(class_log_0, class_log_1)) @ share_c
-    half_c = share_c * (lead_c == 0) / 2
-    untied, tied, lean = lost @ (share_c * (lead_c != 0)), lost @ half_c, (lost * np.sign(gap)) @ half_c
+    lost = -np.exp(np.maximum(log0, log1)) * np.expm1(np.minimum(against, 0))
+    total = np.exp(np.logaddexp(log0, log1)) @ total_c
+    half_c = total_c * (lead_c == 0) / 2
+    untied, tied, lean = lost @ (total_c * (lead_c != 0)), lost @ half_c, (lost * np.sign(gap)) @ half_c
     return Loss(*(np.asarray(part / total) for part in (untied, tied, lean)))
 
 
-def count_accuracy(
-    class_log_0: FloatArray, class_log_1: FloatArray, cells: HistogramCells, items_h: FloatArray
-) -> float:
+def count_accuracy(class_logs: tuple[FloatArray, FloatArray], cells: HistogramCells, total_c: FloatArray) -> float:
     """P(majority is right), a tie a fair draw; with the loss added, that of the best rule."""
+    log0, log1 = (log + cells.log_orders_c for log in class_logs)
     lead_c = 2 * cells.zeros_c - cells.votes_c
-    share_c = items_h[cells.votes_c.astype(np.int64)]
-    both = np.exp(np.logaddexp(class_log_0, class_log_1))
-    right = np.where(lead_c == 0, both / 2, np.exp(np.where(lead_c > 0, class_log_0, class_log_1))) @ share_c
-    return float(right / (both @ share_c))
-
-
-def binomial_loss(cells: HistogramCells, items_h: FloatArray) -> Callable[[FloatArray], Loss]:
-    """The loss as a function of theta (..., 3)."""
-
-    def loss(theta: FloatArray) -> Loss:
-        log0, log1 = class_logs(cells, theta)
-        return count_loss(log0 + cells.log_orders_c, log1 + cells.log_orders_c, cells, items_h)
-
-    return loss
+    both = np.exp(np.logaddexp(log0, log1))
+    right = np.where(lead_c == 0, both / 2, np.exp(np.where(lead_c > 0, log0, log1))) @ total_c
+    return float(right / (both @ total_c))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,17 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import expit, logit
 
-from majorant.certify.count_models import Histograms, IntArray, held_cells, log_cells, log_odds, sides, suprema
+from majorant.certify.count_models import (
+    Histograms,
+    IntArray,
+    contradictions,
+    held_cells,
+    log_cells,
+    log_odds,
+    narrowest_majority,
+    sides,
+    suprema,
+)
 from majorant.certify.tailored_rejection import (
     WIDEST,
     Boxes,
@@ -288,7 +298,7 @@ class Proof:
     @property
     def complete(self) -> bool:
         """Whether every majority is."""
-        return max(self.zeros, self.ones) <= self.n_votes // 2 + 1
+        return max(self.zeros, self.ones) <= narrowest_majority(self.n_votes)
 
     def items(self, items_k: FloatArray) -> float:
         """How many of the items are proved, `items_k` of them with k votes for class 0."""
@@ -318,7 +328,7 @@ def is_proved(
     histograms: Histograms, n_votes: int, theta_3: FloatArray, error: float, nearest_23: FloatArray | None = None
 ) -> bool:
     """Whether every majority of `n_votes` votes is proved: `prove` without the rest."""
-    narrowest = n_votes // 2 + 1
+    narrowest = narrowest_majority(n_votes)
     lead = np.array([log_odds(theta_3, n_votes, narrowest), -log_odds(theta_3, n_votes, n_votes - narrowest)])
     # Where the likeliest model is itself one in which majority is not optimal, no test is needed.
     if lead.min() <= 0 or not fits(histograms, theta_3, error):
@@ -339,11 +349,9 @@ def fits(histograms: Histograms, theta_3: FloatArray, error: float) -> bool:
 
 def _both(histograms: Histograms, n_votes: int, nearest_23: FloatArray | None) -> list[tuple[Histograms, FloatArray]]:
     """The histograms and their mirror image, each with the likeliest model that is wrong on the narrowest majority."""
-    narrowest = n_votes // 2 + 1
     if nearest_23 is None:
         held, held_c = held_cells(histograms)
-        rows = sides([(n_votes, narrowest, -1), (n_votes, n_votes - narrowest, 1)])
-        nearest_23 = suprema(held, held_c[None], rows)[1][0]
+        nearest_23 = suprema(held, held_c[None], contradictions([n_votes]))[1][0]
     a, r, nu = nearest_23[1]
     return [(histograms, nearest_23[0]), (mirrored(histograms), np.array([-r, -a, -nu]))]
 
@@ -354,7 +362,7 @@ def _first(histograms: Histograms, n_votes: int, error: float, nearest_3: FloatA
     Every model is tested in one way, whatever the majority, so any of them may be tried: outwards from the narrowest.
     For the others only a share of items is at stake, so less work is spent.
     """
-    narrowest = n_votes // 2 + 1
+    narrowest = narrowest_majority(n_votes)
     theta, work = [nearest_3], MOST_BOX_WORK
     for majority in range(narrowest, n_votes + 1):
         null = null_side(histograms, n_votes, narrowest, majority - narrowest)
