@@ -142,9 +142,8 @@ def test_the_check_of_the_bounds_can_fail(monkeypatch):
 def test_no_model_in_a_box_is_nearer_than_its_floor(null):
     least = np.inf
     for centre, half, rng in boxes(null, 60, seed=2):
-        here = local(null, centre)
         near = divergence(null, inside(centre, half, rng)).min()
-        floor = divergence_floor(null, here, reach(null, here, half), half)[0]
+        floor = divergence_floor(null, rejection.around(null, centre, half, np.zeros(1)))[0]
         convex = hull_divergence(null, within(null, np.stack([centre - half, centre + half], axis=2)))[0]
         assert near >= floor
         assert near >= convex
@@ -272,7 +271,7 @@ def excess(null, runs, seed):
         bound = rejection.largest_tail(null, box, weight_c, run_from(target, weights.spread_s[0]))[0]
         fine.append(np.log(bound / largest))
         tilt = np.array([rng.uniform(0, 3) / weights.spread_s[0]])
-        bound = log_chernoff(null, box.here, box.near, half, weight_c[None], np.array([target]), tilt)[0]
+        bound = log_chernoff(null, box, weight_c[None], np.array([target]), tilt)[0]
         chernoff.append(bound - np.log(largest))
         at_centre = tail_of_sum(groups(null, box.here.cell_bc[0], weight_c), target)
         hoelder.append(np.log(rejection.elsewhere(box.near, np.array([at_centre]))[0] / largest))

@@ -131,7 +131,7 @@ def _evidence(
     else:
         item = rng.choice(len(copies_i), size=DRAWS, p=copies_i / copies_i.sum())
         voted_rj = label_ij[item] != NO_LABEL
-        both_rc = _side_by_side(scores(drawn_patterns(voted_rj, model, rng), model, pairs))
+        both_rc = scores(drawn_patterns(voted_rj, model, rng), model, pairs).both_rc
         total = copies_i.sum() / DRAWS * both_rc.T @ both_rc
     p = seen.own_rp.shape[1]
     own_pp, cross_pq, pair_qq = total[:p, :p], total[:p, p:], total[p:, p:]
@@ -146,32 +146,22 @@ def _expected_information(sets: tuple[WorkerSets, ...], model: WorkerModel, pair
     for one in sets:
         for worker_h, n_items in zip(one.worker_sh, one.items_s, strict=True):
             every = scores(every_pattern(np.unique(worker_h), n_workers, n_classes), model, pairs)
-            both_rc = _side_by_side(every)
-            parts.append(n_items * (both_rc * every.probability_r[:, None]).T @ both_rc)
+            parts.append(n_items * (every.both_rc * every.probability_r[:, None]).T @ every.both_rc)
     return np.asarray(sum(parts))
-
-
-def _side_by_side(found: PatternScores) -> FloatArray:
-    return np.concatenate([found.own_rp, found.pair_rq], axis=1)
-
-
-def _statistic(evidence: _PairScores) -> tuple[float, int]:
-    """The score statistic over all directions that can be tested, and their number."""
-    scale_q = np.sqrt(np.where(evidence.raw_q > 0, evidence.raw_q, np.inf))
-    value_d, vector_qd = np.linalg.eigh(evidence.information_qq / np.outer(scale_q, scale_q))
-    tested = value_d > SINGULAR
-    projected_d = vector_qd[:, tested].T @ (evidence.score_q / scale_q)
-    return float((projected_d**2 / value_d[tested]).sum()), int(tested.sum())
 
 
 def _gate(evidence: _PairScores, level: float) -> AssumptionTest | None:
     """The score test of all pairs, and of what many have in common; None where nothing is left to test."""
     from scipy.special import chdtrc
 
-    statistic, freedom = _statistic(evidence)
-    if not freedom:
+    scale_q = np.sqrt(np.where(evidence.raw_q > 0, evidence.raw_q, np.inf))
+    value_d, vector_qd = np.linalg.eigh(evidence.information_qq / np.outer(scale_q, scale_q))
+    tested = value_d > SINGULAR  # directions that the fitted parameters leave to be tested
+    if not tested.any():
         return None
-    p_value, common = float(chdtrc(freedom, statistic)), float(evidence.information_qq.sum())
+    projected_d = vector_qd[:, tested].T @ (evidence.score_q / scale_q)
+    statistic, common = float((projected_d**2 / value_d[tested]).sum()), float(evidence.information_qq.sum())
+    p_value = float(chdtrc(int(tested.sum()), statistic))
     if len(evidence.score_q) > FEW_PAIRS and common > UNTOLD * evidence.raw_q.sum():
         together = float(chdtrc(1, evidence.score_q.sum() ** 2 / common))
         p_value = min(1.0, 2 * min(p_value, together))  # two tests, each at half the level
@@ -277,6 +267,7 @@ class _PatternPairs(NamedTuple):
     said_rjl: FloatArray
     weight_r: FloatArray
     copier_m: IntArray
+    own_mrl: FloatArray  # what the copier said
     both_mr: FloatArray
     equal_mr: FloatArray
 
@@ -295,7 +286,8 @@ def find_copying(label_rj: IntArray, weight_r: FloatArray, n_classes: int) -> Co
     own_mr, other_mr = label_rj.T[copier_m], label_rj.T[source_m]
     both_mr = ((own_mr != NO_LABEL) & (other_mr != NO_LABEL)).astype(float)
     said_rjl = (label_rj[:, :, None] == np.arange(n_classes)).astype(float)
-    panel = _PatternPairs(said_rjl, weight_r, copier_m, both_mr, both_mr * (own_mr == other_mr))
+    own_mrl = said_rjl[:, copier_m].transpose(1, 0, 2)
+    panel = _PatternPairs(said_rjl, weight_r, copier_m, own_mrl, both_mr, both_mr * (own_mr == other_mr))
     tables, height_m = _climb(panel)
     best = int(height_m.argmax())
     same_two = (np.sort(pairs, axis=1) == np.sort(pairs[best])).all(axis=1)
@@ -306,7 +298,7 @@ def find_copying(label_rj: IntArray, weight_r: FloatArray, n_classes: int) -> Co
 
 def _climb(panel: _PatternPairs) -> tuple[_CopyingModels, FloatArray]:
     """The models after EM, and the log-likelihood of each."""
-    others_mrl = panel.said_rjl.sum(axis=1) - panel.said_rjl[:, panel.copier_m].transpose(1, 0, 2)
+    others_mrl = panel.said_rjl.sum(axis=1) - panel.own_mrl
     posterior_mrk = (others_mrl + SMOOTHING) / (others_mrl + SMOOTHING).sum(axis=2, keepdims=True)
     tables = _m_step(panel, posterior_mrk, 0.5 * panel.equal_mr[..., None] * np.ones(posterior_mrk.shape[2]))
     height_m = np.full(len(panel.copier_m), -np.inf)
@@ -326,7 +318,7 @@ def _e_step(panel: _PatternPairs, tables: _CopyingModels) -> tuple[FloatArray, F
     said_rc = panel.said_rjl.reshape(n_patterns, -1)
     score_mrk = said_rc @ log_mjlk.reshape(len(log_mjlk), n_workers * n_labels, -1) + np.log(tables.prior_mk)[:, None]
     model = np.arange(len(log_mjlk))
-    own_mrk = np.einsum("mrl,mlk->mrk", _of_copiers(panel), tables.confusion_mjlk[model, panel.copier_m])
+    own_mrk = np.einsum("mrl,mlk->mrk", panel.own_mrl, tables.confusion_mjlk[model, panel.copier_m])
     own_mrk = np.where(panel.both_mr[..., None] > 0, own_mrk, 1.0)
     copied_mrk = (tables.share_m[:, None] * panel.equal_mr)[..., None] * np.ones(own_mrk.shape[2])
     either_mrk = copied_mrk + (1 - tables.share_m[:, None] * panel.both_mr)[..., None] * own_mrk
@@ -344,7 +336,7 @@ def _m_step(panel: _PatternPairs, posterior_mrk: FloatArray, copied_mrk: FloatAr
     count_mjlk = count_mck.reshape(-1, n_workers, n_labels, weight_mrk.shape[2])
     own_mrk = weight_mrk * (1 - copied_mrk)
     model = np.arange(len(count_mjlk))
-    count_mjlk[model, panel.copier_m] = np.einsum("mrl,mrk->mlk", _of_copiers(panel), own_mrk)
+    count_mjlk[model, panel.copier_m] = np.einsum("mrl,mrk->mlk", panel.own_mrl, own_mrk)
     count_mjlk += SMOOTHING
     together_m = (panel.both_mr * panel.weight_r).sum(axis=1)
     copied_m = np.einsum("mrk,mrk->m", weight_mrk, copied_mrk)
@@ -353,10 +345,6 @@ def _m_step(panel: _PatternPairs, posterior_mrk: FloatArray, copied_mrk: FloatAr
     return _CopyingModels(
         items_mk / items_mk.sum(axis=1, keepdims=True), count_mjlk / count_mjlk.sum(axis=2, keepdims=True), share_m
     )
-
-
-def _of_copiers(panel: _PatternPairs) -> FloatArray:
-    return np.asarray(panel.said_rjl[:, panel.copier_m].transpose(1, 0, 2))
 
 
 class WorkerModel(NamedTuple):
@@ -372,6 +360,11 @@ class PatternScores(NamedTuple):
     pair_rq: FloatArray
     own_rp: FloatArray
     probability_r: FloatArray
+
+    @property
+    def both_rc(self) -> FloatArray:
+        """Those of the parameters, then those of the pairs."""
+        return np.concatenate([self.own_rp, self.pair_rq], axis=1)
 
 
 def label_matrix(votes: Votes) -> IntArray:
@@ -482,17 +475,14 @@ def pair_tests(gold: GoldItems, pairs: Pairs) -> PairTests:
 
     With more than two labels, agreement on any of them counts alike.
     """
-    found = np.array([_pair_test(gold, a, b) for a, b in pairs]).reshape(-1, 2)
-    return PairTests(found[:, 0], found[:, 1])
-
-
-def _pair_test(gold: GoldItems, a: int, b: int) -> tuple[float, float]:
-    """Correlation and z of two workers on the gold items that both have labelled."""
-    excess, variance, third, most, half_step = agreement_moments(gold, a, b)
-    if variance <= 0:
-        return np.nan, np.nan
-    beyond = np.sign(excess) * max(abs(excess) - half_step, 0.0)
-    return excess / most, normal_score(float(beyond / np.sqrt(variance)), third / variance**1.5)
+    correlation_q, z_q = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    for q, (a, b) in enumerate(pairs):
+        excess, variance, third, most, half_step = agreement_moments(gold, a, b)
+        if variance > 0:
+            beyond = np.sign(excess) * max(abs(excess) - half_step, 0.0)
+            correlation_q[q] = excess / most
+            z_q[q] = normal_score(float(beyond / np.sqrt(variance)), third / variance**1.5)
+    return PairTests(correlation_q, z_q)
 
 
 class AgreementMoments(NamedTuple):

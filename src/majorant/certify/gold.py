@@ -421,7 +421,8 @@ def _loss(cells: GoldCells, enough_c: NDArray[np.bool_], chosen_c: NDArray[np.bo
     low_c, high_c = _cell_bounds(told, tail)
     unknown = float(cells.share_c[chosen_c & (cells.gold_c == 0)].sum())
     high = float(share_c @ high_c) + _errors_bound(cells.select(scant_c), cells.share_c[scant_c], tail) + unknown
-    return Estimate(float(share_c @ _excess(told)), float(share_c @ low_c), min(1.0, high))
+    excess_c = np.maximum(told.gold_ck.max(axis=1, initial=0) - told.right_c, 0) / np.maximum(told.gold_c, 1)
+    return Estimate(float(share_c @ excess_c), float(share_c @ low_c), min(1.0, high))
 
 
 def difference_bounds(
@@ -460,11 +461,6 @@ def _error_shares(cells: GoldCells, alpha: float) -> tuple[float, NDArray[np.boo
     least_m = np.log2(1 / tail_m) + (cells.n_classes > 2)
     m = int((ordered_c > least_m[1:-1]).sum())
     return float(tail_m[m]), cells.gold_c > least_m[m + 1]
-
-
-def _excess(cells: GoldCells) -> FloatArray:
-    best_c = cells.gold_ck.max(axis=1, initial=0)
-    return np.asarray(np.maximum(best_c - cells.right_c, 0) / np.maximum(cells.gold_c, 1))
 
 
 def _cell_bounds(cells: GoldCells, tail: float) -> tuple[FloatArray, FloatArray]:

@@ -154,24 +154,21 @@ def _tame(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
     return tame_u
 
 
-def _axes(region: ConfidenceRegion, theta_u: FloatArray) -> FloatArray:
-    """Columns: the directions of the likelihood's curvature, each as long as one standard error or LONGEST_RAY."""
-    size, direction = np.linalg.eigh(region.curvature(theta_u))
-    return np.asarray(direction / np.sqrt(np.maximum(np.abs(size), 1 / LONGEST_RAY**2)))
-
-
 def _furthest(region: ConfidenceRegion, centre_u: FloatArray, height: Callable[[FloatArray], FloatArray]) -> float:
     """The largest height found on rays within the region, each round's rays starting near the best point so far."""
     best, start_u = float(height(centre_u)), centre_u
     for _ in range(ROUNDS):
-        step_du = _sphere(RAYS, len(centre_u)) @ _axes(region, start_u).T
+        # Along the directions of the likelihood's curvature, each as long as one standard error or LONGEST_RAY.
+        size_u, axes_uu = np.linalg.eigh(region.curvature(start_u))
+        axes_uu = axes_uu / np.sqrt(np.maximum(np.abs(size_u), 1 / LONGEST_RAY**2))
+        step_du = _sphere(RAYS, len(centre_u)) @ axes_uu.T
         reach_d = _reach(region, start_u, step_du)
         theta = (start_u + STOPS[:, None, None] * reach_d[:, None] * step_du).reshape(-1, len(centre_u))
-        found = np.where(region.allows(theta), height(theta), -np.inf)
-        gained, best = float(found.max()) - best, max(best, float(found.max()))
+        height_t = np.where(region.allows(theta), height(theta), -np.inf)
+        gained, best = float(height_t.max()) - best, max(best, float(height_t.max()))
         if gained <= LAST_GAIN * abs(best) + SMALLEST_LOSS:
             break
-        start_u = start_u + TOWARDS * (theta[found.argmax()] - start_u)
+        start_u = start_u + TOWARDS * (theta[height_t.argmax()] - start_u)
     return best
 
 

@@ -103,17 +103,11 @@ def far_boxes(null: Null) -> FloatArray:
     boxes = [((-inf, inf), y, (0.0, FEWEST)) for y in axis]
     boxes += [((-inf, -w), (-inf, -w), (0.0, 1.0)), ((w, inf), (w, inf), (0.0, 1.0))]
     if null.n_zeros + null.further < null.n_votes:
-        boxes += [((w, inf), y, (_fewest_without_neighbour(null, *y), 1.0)) for y in axis[:-1]]
+        for low, high in axis[:-1]:  # with unanimous counts there is none: their boundary falls as x grows
+            # The least nu of a null model with x beyond w, y in the interval, whose neighbour at w is no null model.
+            at_x, *at_y = edge_part(null, [w, max(low, -w), high], null.further)
+            boxes.append(((w, inf), (low, high), (float(expit(at_x - max(at_y))), 1.0)))
     return np.array(boxes)
-
-
-def _fewest_without_neighbour(null: Null, low: float, high: float) -> float:
-    """The least nu of a null model with x beyond WIDEST, y in an interval, whose neighbour at WIDEST is no null model.
-
-    With unanimous counts there is none: their boundary falls as x grows.
-    """
-    at_x, *at_y = edge_part(null, [WIDEST, max(low, -WIDEST), high], null.further)
-    return float(expit(at_x - max(at_y)))
 
 
 def within(null: Null, box_bie: FloatArray) -> FloatArray:
@@ -360,23 +354,19 @@ def _first(histograms: Histograms, n_votes: int, error: float, nearest_3: FloatA
     """The smallest majority for class 0 that is proved.
 
     Every model is tested in one way, whatever the majority, so any of them may be tried: outwards from the narrowest.
-    For the others only a share of items is at stake, so less work is spent.
+    For the others only a share of items is at stake, so less work is spent.  Each begins with the likeliest model that
+    decides so many zeros for class 1.
     """
     narrowest = narrowest_majority(n_votes)
-    theta, work = [nearest_3], MOST_BOX_WORK
+    (held, held_c), theta, work = held_cells(histograms), [nearest_3], MOST_BOX_WORK
     for majority in range(narrowest, n_votes + 1):
         null = null_side(histograms, n_votes, narrowest, majority - narrowest)
         if majority == narrowest + 1:
-            theta += _suspects(histograms, n_votes, range(majority, n_votes + 1))
+            wrong = sides([(n_votes, k, -1) for k in range(majority, n_votes + 1)])
+            theta += list(suprema(held, held_c[None], wrong)[1][0])
             work = MOST_BOX_WORK // SHARE_OF_WORK
         if some_stands(null, error, theta[majority - narrowest]):
             continue
         if invert(null, error, work).rejected:
             return majority
     return n_votes + 1
-
-
-def _suspects(histograms: Histograms, n_votes: int, majorities: range) -> list[FloatArray]:
-    """The likeliest model that decides so many zeros for class 1, for each."""
-    held, held_c = held_cells(histograms)
-    return list(suprema(held, held_c[None], sides([(n_votes, k, -1) for k in majorities]))[1][0])

@@ -68,6 +68,11 @@ class Null:
     further: int  # the null is smaller: `n_zeros + further` zeros, too, would be decided wrongly
 
     @property
+    def items_g(self) -> FloatArray:
+        """Items with each number of votes."""
+        return np.asarray(self.items_c @ self.group_cg)
+
+    @property
     def n_items(self) -> float:
         """All items."""
         return float(self.items_c.sum())
@@ -313,11 +318,6 @@ class Run:
     length: int
     cycle: int  # odd
 
-    @property
-    def ends(self) -> tuple[int, int]:
-        """The first residue, and the first after the last."""
-        return self.target % self.cycle, (self.target + self.length) % self.cycle
-
 
 def run_from(target: float, spread: float) -> Run:
     """A run from the target on, for a sum of this standard deviation.
@@ -338,15 +338,16 @@ def run_probability(
     loud = _audible(null, cell_bc, weight_c, run.cycle)
     number_f, turn_f = number_f[loud], turn_f[loud]
     wave_cf = np.exp(1j * weight_c[:, None] * turn_f)
-    total_g, log_bf = null.items_c @ null.group_cg, np.zeros((len(cell_bc), len(turn_f)), dtype=complex)
+    log_bf = np.zeros((len(cell_bc), len(turn_f)), dtype=complex)
     pull_bif = np.zeros((*score_bic.shape[:2], len(turn_f)), dtype=complex)
-    for g, total in enumerate(total_g):
+    for g, total in enumerate(null.items_g):
         mine = null.group_cg[:, g] > 0
         phi_bf = cell_bc[:, mine] @ wave_cf[mine] + 1e-300
         log_bf += total * np.log(phi_bf)
         pull_bif += total * ((cell_bc[:, None] * score_bic)[:, :, mine] @ wave_cf[mine]) / phi_bf[:, None]
     # Whole turns are left out before the multiplication by pi: a large target would cost digits.
-    first_f, last_f = (np.exp(-2j * np.pi / run.cycle * (number_f * at % run.cycle)) for at in run.ends)
+    ends = run.target % run.cycle, (run.target + run.length) % run.cycle
+    first_f, last_f = (np.exp(-2j * np.pi / run.cycle * (number_f * at % run.cycle)) for at in ends)
     run_f = (first_f - last_f) / (1 - np.exp(-1j * turn_f))
     part_bf = np.exp(log_bf) * run_f
     value_b = (run.length + 2 * part_bf.real.sum(axis=1)) / run.cycle
@@ -358,7 +359,7 @@ def _audible(null: Null, cell_bc: FloatArray, weight_c: FloatArray, cycle: int) 
     """Which frequencies any of the models can have: |phi| differs from that of their mean by at most the distance."""
     mean_c, place_c = cell_bc.mean(axis=0), weight_c.astype(np.int64) % cycle
     loud_f = np.zeros(cycle // 2)
-    for g, total in enumerate(null.items_c @ null.group_cg):
+    for g, total in enumerate(null.items_g):
         mine = null.group_cg[:, g] > 0
         apart = np.abs(cell_bc[:, mine] - mean_c[mine]).sum(axis=1).max()
         law = np.bincount(place_c[mine], weights=mean_c[mine], minlength=cycle)
@@ -421,7 +422,10 @@ def _class_bounds(null: Null, here: Local, half_bi: FloatArray) -> tuple[FloatAr
         second = share * bow + var_nu * tilt**2 + votes_c * var * h**2
         third = share * turn + var_nu * (3 * tilt * bow + tilt**3) + votes_c * var * h**3
         bounds.append((first, first**2 + second, first**3 + 3 * first * second + third))
-    slope_bc, bend_bc, twist_bc = (_mixed(tau_ebc, of0, of1) for of0, of1 in zip(*bounds, strict=True))
+    # The mixture is linear in the share of class 0, so it is largest at an end.
+    slope_bc, bend_bc, twist_bc = (
+        (tau_ebc * of0 + (1 - tau_ebc) * of1).max(axis=0) for of0, of1 in zip(*bounds, strict=True)
+    )
     return slope_bc, bend_bc, twist_bc
 
 
@@ -436,13 +440,9 @@ def _widest_variance(ends_eb: FloatArray) -> FloatArray:
     return np.asarray((nearest * (1 - nearest))[:, None])
 
 
-def _mixed(tau_ebc: FloatArray, of0: FloatArray, of1: FloatArray) -> FloatArray:
-    """The largest mixture of the two: it is linear in the share of class 0."""
-    return np.asarray((tau_ebc * of0 + (1 - tau_ebc) * of1).max(axis=0))
-
-
-def divergence_floor(null: Null, here: Local, near: Reach, half_bi: FloatArray) -> FloatArray:
+def divergence_floor(null: Null, boxes: Boxes) -> FloatArray:
     """The divergence of the histograms from every model in the box is at least this."""
+    here, near, half_bi = boxes.here, boxes.near, boxes.half_bi
     items_c, score_bic = null.items_c, here.score_bic
     centre_b = null.saturated - here.log_cell_bc @ items_c
     slope_bi = -(score_bic @ items_c) * half_bi
@@ -490,15 +490,10 @@ def elsewhere(near: Reach, centre_b: FloatArray) -> FloatArray:
 
 
 def log_chernoff(
-    null: Null,
-    here: Local,
-    near: Reach,
-    half_bi: FloatArray,
-    weight_bc: FloatArray,
-    target_b: FloatArray,
-    tilt_b: FloatArray,
+    null: Null, boxes: Boxes, weight_bc: FloatArray, target_b: FloatArray, tilt_b: FloatArray
 ) -> FloatArray:
     """log of a bound of P(sum of weights >= target), for every model in the box: exp(-t target) E exp(t sum)."""
+    here, near, half_bi = boxes.here, boxes.near, boxes.half_bi
     lifted_bc = here.cell_bc * np.exp(tilt_b[:, None] * weight_bc)
     mean_bg = lifted_bc @ null.group_cg
     per_bc = null.total_c * lifted_bc / (mean_bg @ null.group_cg.T)
@@ -511,7 +506,7 @@ def log_chernoff(
     rest_b = np.minimum(
         bend_b / 2 + (most_bc * near.twist_bc).sum(axis=1) / 6, (most_bc * near.bend_bc).sum(axis=1) / 2
     )
-    centre_b = np.log(mean_bg) @ (null.items_c @ null.group_cg) - tilt_b * target_b
+    centre_b = np.log(mean_bg) @ null.items_g - tilt_b * target_b
     return np.asarray(centre_b + slope_b + rest_b + SUM_ROUNDING * null.n_items)
 
 
@@ -557,7 +552,7 @@ def too_far(null: Null, boxes: Boxes, levels: Levels) -> Flags:
     asked = np.flatnonzero(out_b)
     if len(asked):
         some = boxes.take(asked)
-        out_b[asked] = divergence_floor(null, some.here, some.near, some.half_bi) - some.beyond_b > levels.cut
+        out_b[asked] = divergence_floor(null, some) - some.beyond_b > levels.cut
     return out_b
 
 
@@ -572,24 +567,23 @@ def rejected(null: Null, boxes: Boxes, levels: Levels) -> Flags:
     weights = tailored_weights(null, square_si)
     done = _by_chernoff(null, boxes, weights.margin_sc[which_b], levels.margin)
     for j in range(len(NUISANCE_DIRECTIONS)):
-        left = np.flatnonzero(~done)
-        weight_bc = weights.nuisance_sjc[which_b[left], j]
-        sign_b = np.sign(_standardised(null, boxes.here.cell_bc[left], weight_bc))  # the side on which it is far out
-        done[left] = _by_chernoff(null, boxes.take(left), weight_bc * sign_b[:, None], levels.nuisance)
+        open_b = np.flatnonzero(~done)
+        weight_bc = weights.nuisance_sjc[which_b[open_b], j]
+        sign_b = np.sign(_standardised(null, boxes.here.cell_bc[open_b], weight_bc))  # the side on which it is far out
+        done[open_b] = _by_chernoff(null, boxes.take(open_b), weight_bc * sign_b[:, None], levels.nuisance)
+    # An exact tail may reject a box that is small, or far out if the statistic were normal.
     fine = np.flatnonzero(~done)
-    fine = fine[_worth_a_tail(null, boxes.take(fine), weights.margin_sc[which_b[fine]], levels.margin)]
+    left, about_b = (
+        boxes.take(fine),
+        ndtr(-_standardised(null, boxes.here.cell_bc[fine], weights.margin_sc[which_b[fine]])),
+    )
+    fine = fine[(left.near.spread_b <= FINE) | (elsewhere(left.near, about_b) <= levels.margin)]
     for s in np.unique(which_b[fine]):
         mine = fine[which_b[fine] == s]
         weight_c = weights.margin_sc[s]
         run = run_from(weight_c @ null.items_c, weights.spread_s[s])
         done[mine] = largest_tail(null, boxes.take(mine), weight_c, run) <= levels.margin
     return done
-
-
-def _worth_a_tail(null: Null, boxes: Boxes, weight_bc: FloatArray, error: float) -> Flags:
-    """Whether an exact tail may reject the box: it is small, or far out if the statistic were normal."""
-    about_b = ndtr(-_standardised(null, boxes.here.cell_bc, weight_bc))
-    return np.asarray((boxes.near.spread_b <= FINE) | (elsewhere(boxes.near, about_b) <= error))
 
 
 def most_dangerous(null: Null, boxes: Boxes, levels: Levels) -> FloatArray:
@@ -645,30 +639,25 @@ def _by_chernoff(null: Null, boxes: Boxes, weight_bc: FloatArray, error: float) 
 
 
 def _log_tail(null: Null, boxes: Boxes, weight_bc: FloatArray, target_b: FloatArray) -> FloatArray:
-    tilt_b = _tilt(null, boxes.here.cell_bc, weight_bc, target_b)
-    return log_chernoff(null, boxes.here, boxes.near, boxes.half_bi, weight_bc, target_b, tilt_b)
-
-
-def _moments(null: Null, cell_bc: FloatArray, weight_bc: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of the sum of weights."""
-    mean_bg = (cell_bc * weight_bc) @ null.group_cg
-    apart_bc = weight_bc - mean_bg @ null.group_cg.T
-    return mean_bg @ (null.items_c @ null.group_cg), (null.total_c * cell_bc * apart_bc**2).sum(axis=1)
-
-
-def _standardised(null: Null, cell_bc: FloatArray, weight_bc: FloatArray) -> FloatArray:
-    """How many standard deviations the observed sum of weights is above its mean."""
-    mean_b, variance_b = _moments(null, cell_bc, weight_bc)
-    return np.asarray((weight_bc @ null.items_c - mean_b) / np.sqrt(np.maximum(variance_b, 1e-9)))
-
-
-def _tilt(null: Null, cell_bc: FloatArray, weight_bc: FloatArray, target_b: FloatArray) -> FloatArray:
-    """The exponent that about minimises Chernoff's bound, by two Newton steps; 0 below the mean.  Any one is valid."""
-    steepest_b = STEEPEST_TILT / np.maximum(np.abs(weight_bc).max(axis=1), 1e-9)
+    """Chernoff's bound at about its best exponent, by two Newton steps; 0 below the mean.  Any exponent is valid."""
+    cell_bc, steepest_b = boxes.here.cell_bc, STEEPEST_TILT / np.maximum(np.abs(weight_bc).max(axis=1), 1e-9)
     tilt_b, lifted_bc = np.zeros(len(cell_bc)), cell_bc
     for _ in range(2):
         mean_b, variance_b = _moments(null, lifted_bc, weight_bc)
         tilt_b = np.clip(tilt_b + (target_b - mean_b) / np.maximum(variance_b, 1e-9), tilt_b / 3, steepest_b)
         lifted_bc = cell_bc * np.exp(tilt_b[:, None] * weight_bc)
         lifted_bc = lifted_bc / ((lifted_bc @ null.group_cg) @ null.group_cg.T)
-    return tilt_b
+    return log_chernoff(null, boxes, weight_bc, target_b, tilt_b)
+
+
+def _moments(null: Null, cell_bc: FloatArray, weight_bc: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of the sum of weights."""
+    mean_bg = (cell_bc * weight_bc) @ null.group_cg
+    apart_bc = weight_bc - mean_bg @ null.group_cg.T
+    return mean_bg @ null.items_g, (null.total_c * cell_bc * apart_bc**2).sum(axis=1)
+
+
+def _standardised(null: Null, cell_bc: FloatArray, weight_bc: FloatArray) -> FloatArray:
+    """How many standard deviations the observed sum of weights is above its mean."""
+    mean_b, variance_b = _moments(null, cell_bc, weight_bc)
+    return np.asarray((weight_bc @ null.items_c - mean_b) / np.sqrt(np.maximum(variance_b, 1e-9)))
