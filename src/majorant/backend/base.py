@@ -220,9 +220,9 @@ class Backend(ABC):
 
     def fit_with(self, estimator: Estimator, seed: int, progress: Progress | None = None) -> Fit:
         """The fit of an estimator with its settings."""
-        told = {"progress": progress} if estimator.iterative and progress is not None else {}
+        watched = {"progress": progress} if estimator.iterative and progress is not None else {}
         # Given an engine, estimators ask votes for their shape, names and counts alone: any votes have these.
-        return estimator.fit(cast("Votes", self.votes), engine=self.engine, **given_rng(estimator, seed), **told)
+        return estimator.fit(cast("Votes", self.votes), engine=self.engine, **given_rng(estimator, seed), **watched)
 
     def progress(self, method: str, seed: int) -> Progress | None:  # noqa: ARG002
         """Who is told of the steps of a fit."""
@@ -259,14 +259,14 @@ def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
         return replace(
             fit, posterior=np.array(fit.posterior[item_p]), votes_i=np.array(fit.votes_i[item_p]), names=None
         )
-    told, order_p = rows_alone(fit), np.argsort(item_p)
+    small, order_p = rows_alone(fit), np.argsort(item_p)
     rising_p = item_p[order_p]
 
     def of_part(part: Part) -> tuple[FloatArray, IntArray]:
         first, last = np.searchsorted(rising_p, [part.start, part.start + len(part.votes.items)])
         if first == last:
             return np.empty((0, len(fit.label_values))), np.empty(0, dtype=np.int64)
-        chosen, local_p = part.of(told), rising_p[first:last] - part.start
+        chosen, local_p = part.of(small), rising_p[first:last] - part.start
         return chosen.posterior[local_p], chosen.votes_i[local_p]
 
     parts = list(backend.map(of_part, doing="passing"))

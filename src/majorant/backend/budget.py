@@ -28,10 +28,10 @@ def parse_size(text: str, argument: str) -> int:
     >>> parse_size("20kB", "limit")
     20000
     """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z]*)\s*", text)
-    if found is None or found[2].lower() not in UNITS:
+    matched = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z]*)\s*", text)
+    if matched is None or matched[2].lower() not in UNITS:
         raise ConfigError(f"{argument}={text!r}: give a size such as 2GB or 500MB.")
-    return int(float(found[1]) * UNITS[found[2].lower()])
+    return int(float(matched[1]) * UNITS[matched[2].lower()])
 
 
 def require(needed: float, memory: int, what: str) -> None:

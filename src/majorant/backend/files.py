@@ -155,14 +155,14 @@ class Checkpoint:
 
 def save_climb(path: Path, key: str, climb: Climb) -> None:
     """Write a state: its digest, then arrays and one line of JSON, nothing that could run."""
-    told = {"version": CLIMB_VERSION, "key": key, "n_iter": climb.n_iter, "converged": climb.converged,
+    facts = {"version": CLIMB_VERSION, "key": key, "n_iter": climb.n_iter, "converged": climb.converged,
             "history": len(climb.history), "fallback": climb.fallback is not None}  # fmt: skip
     points = {"params": climb.params, **{f"history{n}": point for n, point in enumerate(climb.history)}}
     if climb.fallback is not None:
         points["fallback"] = climb.fallback
     arrays = {f"{name}.{n}": array for name, point in points.items() for n, array in enumerate(point)}
     content = io.BytesIO()
-    np.savez(content, told=np.array(json.dumps(told)), trace=np.array(climb.trace, dtype=float), **arrays)
+    np.savez(content, told=np.array(json.dumps(facts)), trace=np.array(climb.trace, dtype=float), **arrays)
     with whole_file(path) as part, part.open("wb") as file:
         file.write(hashlib.sha256(content.getbuffer()).digest())
         file.write(content.getbuffer())
@@ -239,10 +239,10 @@ class StoredEngine:
         except OSError as error:
             path.unlink(missing_ok=True)
             raise no_room(path.parent, error) from error
-        found: FloatArray = np.memmap(path, np.float64, mode="r", shape=(self.shape[0], *shape))
+        mapped: FloatArray = np.memmap(path, np.float64, mode="r", shape=(self.shape[0], *shape))
         with contextlib.suppress(OSError):  # where an open file cannot be removed, it goes with the folder
             path.unlink()
-        return found
+        return mapped
 
     def block(self, number: int) -> Block:
         """Block `number`, read from the file unless it is at hand."""

@@ -6,7 +6,6 @@ Each bucket of rows is resolved in memory by the rules of all reading, and becom
 from __future__ import annotations
 
 import contextlib
-import glob
 import hashlib
 import json
 import os
@@ -60,7 +59,7 @@ from majorant.io.build import (
     resolve_votes,
 )
 from majorant.io.encode import Coded, Codes
-from majorant.io.files import files_in, is_address
+from majorant.io.files import STANDARD_INPUT, expanded, files_of, is_address
 from majorant.io.gold import gold_of_file, one_gold
 from majorant.io.item_columns import item_text
 from majorant.io.names import Ids, LabelCodes, name_labels, slices_of_items, vote_mask
@@ -157,28 +156,28 @@ def _build(
     gold = gold_of_file(options, items)
     labels = decode(spilled.coded.known["label"], spilled.coded.table.kind)
     named = name_labels(spilled.coded, labels, spilled.uses, gold, options, spilled.n_ids["item"])
-    found = sort_votes(spilled, named, place, options, memory=memory, report=report)
-    assert found.coverage is not None
-    resolved = Resolved(None, found.merged, found.dropped)
-    account = make_account(spilled.coded, found.coverage, named, resolved, options.repeats, gold)
-    write_manifest(place, _facts(spilled, named, found, fingerprint, place), account)
+    stored = sort_votes(spilled, named, place, options, memory=memory, report=report)
+    assert stored.coverage is not None
+    resolved = Resolved(None, stored.merged, stored.dropped)
+    account = make_account(spilled.coded, stored.coverage, named, resolved, options.repeats, gold)
+    write_manifest(place, _facts(spilled, named, stored, fingerprint, place), account)
 
 
 def _wide() -> ConfigError:
     return ConfigError("a wide table is read in memory. Leave out memory=, or write a row per vote first.")
 
 
-def _facts(spilled: Spilled, named: LabelCodes, found: Sorted, fingerprint: str, place: Path) -> dict[str, Any]:
+def _facts(spilled: Spilled, named: LabelCodes, stored: Sorted, fingerprint: str, place: Path) -> dict[str, Any]:
     return {
         "fingerprint": fingerprint,
         "shape": [spilled.n_ids["item"], spilled.n_ids["worker"], len(named.labels)],
         "kind": spilled.coded.table.kind,
         "label_kind": write_values(place / "labels.parquet", named.labels),
-        "slice_kind": write_values(place / "slices.parquet", list(found.slices)),
-        "n_slices": len(found.slices),
-        "item_g": found.item_g,
-        "vote_g": found.vote_g,
-        "arrays": sorted(found.arrays),
+        "slice_kind": write_values(place / "slices.parquet", list(stored.slices)),
+        "n_slices": len(stored.slices),
+        "item_g": stored.item_g,
+        "vote_g": stored.vote_g,
+        "arrays": sorted(stored.arrays),
         "has_seconds": "seconds" in (spilled.dtype.names or ()),
     }
 
@@ -188,17 +187,10 @@ def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
     names: list[Any] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if options.gold_file is not None:
         names.append(options.gold_file)
-    files: list[str] = []
-    for name in names:
-        path = Path(name).expanduser()
-        if is_address(str(name)):
-            continue
-        if path.is_dir():
-            files += map(str, files_in(str(name), path))
-            continue
-        files += sorted(glob.glob(str(path), recursive=True)) if not path.exists() else [str(path)]  # noqa: PTH207
-    found = [(str(Path(file).resolve()), Path(file).stat()) for file in files]
-    return files or ["standard input"], [(path, stat.st_size, stat.st_mtime_ns) for path, stat in found]
+    paths = [path for name in map(str, names) if not is_address(name) for path in files_of(name, expanded(name))]
+    stats = [(path, path.stat()) for path in paths if path.exists()]
+    stamp = [(str(path.resolve()), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
+    return [str(path) for path, _ in stats] or [STANDARD_INPUT], stamp
 
 
 def _fingerprint(stamp: Stamp, options: ReadOptions) -> str:
@@ -356,7 +348,7 @@ def sort_votes(
 
     n_threads = thread_count(options.threads)
     limit = min(memory // 2 // (n_threads + 1) // BYTES_PER_ROW, MOST_ROWS)
-    resolver, found, coverage = Resolver(spilled, named, options), Sorted(), _CoverageCounter(spilled, named)
+    resolver, stored, coverage = Resolver(spilled, named, options), Sorted(), _CoverageCounter(spilled, named)
     columns = {"item": pa.int32(), "worker": pa.int32(), "label": pa.int32()}
     packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than a dictionary, or than no packing
     if "seconds" in (spilled.dtype.names or ()):
@@ -371,14 +363,14 @@ def sort_votes(
         write_page_checksum=True, write_statistics=False,
     ) as file:  # fmt: skip
         for piece, part in zip(pieces, in_order(resolved, pieces, n_threads), strict=True):
-            _write(file, folder, part, found)
+            _write(file, folder, part, stored)
             coverage.add(part)
-            report("sorting", found.vote_g[-1], int(spilled.uses.sum()))
+            report("sorting", stored.vote_g[-1], int(spilled.uses.sum()))
             if piece.last:
                 spilled.bucket(piece.bucket).unlink(missing_ok=True)
-    found.item_g[-1] = spilled.n_ids["item"]
-    found.coverage = coverage.found(resolver)
-    return found
+    stored.item_g[-1] = spilled.n_ids["item"]
+    stored.coverage = coverage.found(resolver)
+    return stored
 
 
 class _CoverageCounter:
@@ -442,11 +434,11 @@ def _rows(spilled: Spilled, piece: _BucketPiece) -> Records:
         path = spilled.bucket(piece.bucket)
         return np.fromfile(path, spilled.dtype) if path.exists() else np.empty(0, spilled.dtype)
     low, high = piece.start - piece.bucket * PER_GROUP, piece.stop - piece.bucket * PER_GROUP
-    found = []
+    chunks = []
     for chunk in _chunks(spilled, piece.bucket):
         item_n = items_of(chunk["key"])
-        found.append(chunk[(item_n >= low) & (item_n < high)])
-    return np.concatenate(found)
+        chunks.append(chunk[(item_n >= low) & (item_n < high)])
+    return np.concatenate(chunks)
 
 
 def _chunks(spilled: Spilled, bucket: int) -> Iterator[Records]:
@@ -456,7 +448,7 @@ def _chunks(spilled: Spilled, bucket: int) -> Iterator[Records]:
             yield np.frombuffer(content, spilled.dtype)
 
 
-def _write(file: Any, folder: Path, part: ResolvedItems, found: Sorted) -> None:
+def _write(file: Any, folder: Path, part: ResolvedItems, stored: Sorted) -> None:
     import pyarrow as pa
 
     ballots = part.ballots
@@ -471,9 +463,9 @@ def _write(file: Any, folder: Path, part: ResolvedItems, found: Sorted) -> None:
         with (folder / f"{name}_i").open("ab") as out:
             out.write(value_i.astype(np.int32).tobytes())
     if n_votes:  # items without votes have no row group of their own: they belong to the one that follows
-        found.item_g.append(part.stop)
-        found.vote_g.append(found.vote_g[-1] + n_votes)
-    found.merged += part.resolved.merged
-    found.dropped += part.resolved.dropped
-    found.slices = part.slices
-    found.arrays |= part.arrays.keys() - (set() if part.abstaining else {"abstained"})
+        stored.item_g.append(part.stop)
+        stored.vote_g.append(stored.vote_g[-1] + n_votes)
+    stored.merged += part.resolved.merged
+    stored.dropped += part.resolved.dropped
+    stored.slices = part.slices
+    stored.arrays |= part.arrays.keys() - (set() if part.abstaining else {"abstained"})

@@ -103,12 +103,12 @@ class StoredNames(Sequence[Hashable]):
 
     def take(self, code_p: IntArray) -> list[Hashable]:
         """The names of some codes, which must rise."""
-        found: list[Hashable] = []
+        names_p: list[Hashable] = []
         group_p = np.asarray(code_p) // PER_GROUP
         for group in np.unique(group_p):
             names = self._group(int(group))
-            found += decode(names.take(arrow_view(code_p[group_p == group] - group * PER_GROUP)), self.kind)
-        return found
+            names_p += decode(names.take(arrow_view(code_p[group_p == group] - group * PER_GROUP)), self.kind)
+        return names_p
 
     def _group(self, group: int) -> Any:
         import pyarrow as pa

@@ -30,10 +30,10 @@ def as_votes(votes: Any, **reading: Unpack[Reading]) -> Votes:
     """
     if not isinstance(votes, Votes):
         return read(votes, **reading)
-    told = ReadOptions.of(reading).told()
-    if told:
+    given = ReadOptions.of(reading).told()
+    if given:
         raise ConfigError(
-            f"{next(iter(told))}= says how to read a table, and these votes are read already: tell it to read."
+            f"{next(iter(given))}= says how to read a table, and these votes are read already: tell it to read."
         )
     return votes
 

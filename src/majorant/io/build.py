@@ -158,10 +158,10 @@ def abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
 
     def pairs(mask: Mask) -> csr_array:
         ones = np.ones(int(mask.sum()), dtype=np.int32)
-        found = csr_array((ones, (items.code_n[mask], workers.code_n[mask])), shape=shape)
-        found.sum_duplicates()
-        found.data[:] = 1
-        return found
+        matrix = csr_array((ones, (items.code_n[mask], workers.code_n[mask])), shape=shape)
+        matrix.sum_duplicates()
+        matrix.data[:] = 1
+        return matrix
 
     silent = pairs(~vote_n)
     voters = pairs(vote_n & np.isin(items.code_n, np.unique(items.code_n[~vote_n])))
@@ -332,8 +332,8 @@ def _gold_notes(coverage: Coverage) -> list[Note]:
     return [Note("gold-unused", f"{_n(len(unused), 'gold label')} that no worker used: {shown}.")]
 
 
-def _n(count: int, one: str, many: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def _n(count: int, singular: str, plural: str | None = None) -> str:
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
 def _listed(values: Sequence[Any], n_all: int) -> str:

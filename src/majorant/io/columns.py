@@ -90,12 +90,12 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
     """
     if choice.columns is not None:
         return _by_position(choice, source)
-    found = {role: _by_word(names, role, word, source) for role, word in choice.named.items() if word}
+    roles = {role: _by_word(names, role, word, source) for role, word in choice.named.items() if word}
     for role in ALIASES:
-        if role in found or choice.named.get(role) == "":
+        if role in roles or choice.named.get(role) == "":
             continue
-        free = [p for p in range(len(names)) if p not in found.values()]
-        judged = "worker" in found and bare_word(names[found["worker"]]) in JUDGES
+        free = [p for p in range(len(names)) if p not in roles.values()]
+        judged = "worker" in roles and bare_word(names[roles["worker"]]) in JUDGES
         candidates = _candidates(names, free, role, judged=judged)
         if len(candidates) > 1:
             both = " and ".join(repr(names[p]) for p in candidates)
@@ -105,13 +105,13 @@ def find_roles(names: Sequence[str], choice: Choice, source: str) -> dict[str, i
                 + (f", or {role}=''." if role not in choice.needed else ".")
             )
         if candidates:
-            found[role] = candidates[0]
-    missing = [role for role in choice.needed if role not in found]
-    if missing == ["gold"] and choice.needed == GOLD_ROLES and "label" in found:
-        found["gold"] = found.pop("label")  # a gold file may call its one answer a label
+            roles[role] = candidates[0]
+    missing = [role for role in choice.needed if role not in roles]
+    if missing == ["gold"] and choice.needed == GOLD_ROLES and "label" in roles:
+        roles["gold"] = roles.pop("label")  # a gold file may call its one answer a label
     elif missing:
         _refuse_missing(names, missing, source)
-    return {role: found[role] for role in ALIASES if role in found}
+    return {role: roles[role] for role in ALIASES if role in roles}
 
 
 def _candidates(names: Sequence[str], free: Sequence[int], role: str, *, judged: bool) -> list[int]:

@@ -35,7 +35,7 @@ class Tool(NamedTuple):
     about: str = TEXT
 
 
-def export_text(name: str, found: Iterable[Consensus], tool: Tool) -> str:
+def export_text(name: str, labelled: Iterable[Consensus], tool: Tool) -> str:
     """The content of a file that the tool imports.
 
     >>> print(export_text("prodigy", [Consensus("q1", "yes", .9)], Tool({"q1": {"text": "Hi"}}, ["no", "yes"])), end="")
@@ -44,13 +44,13 @@ def export_text(name: str, found: Iterable[Consensus], tool: Tool) -> str:
     """
     if name not in EXPORTS:
         raise ConfigError(f"export={name!r}: choose one of {', '.join(EXPORTS)}.")
-    return EXPORTS[name]([one for one in found if one.label is not None], tool)
+    return EXPORTS[name]([entry for entry in labelled if entry.label is not None], tool)
 
 
 @naming_faults
 def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, Any]]:
     """What a file says of each item, by the item's text: of an export the fields of its data, of a table nothing."""
-    found: dict[str, dict[str, Any]] = {}
+    fields_of: dict[str, dict[str, Any]] = {}
     with open_rows(source, ReadOptions(item=item)) as every:
         for rows in every:
             own = [p for p, name in enumerate(rows.names) if name.startswith(DATA)]
@@ -60,8 +60,8 @@ def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, 
             for columns in rows.stream([place, *own], 0):
                 for name, *values in zip(*(cell_values(column, rows.kind) for column in columns), strict=True):
                     given = {rows.names[p].removeprefix(DATA): v for p, v in zip(own, values, strict=True)}
-                    found.setdefault(str(name), {key: value for key, value in given.items() if value is not None})
-    return found
+                    fields_of.setdefault(str(name), {key: value for key, value in given.items() if value is not None})
+    return fields_of
 
 
 @naming_faults
@@ -87,44 +87,44 @@ def _records(values: Any) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
-def _label_studio(found: Sequence[Consensus], tool: Tool) -> str:
+def _label_studio(labelled: Sequence[Consensus], tool: Tool) -> str:
     """Tasks with a prediction each; its score is the confidence."""
     tasks = []
-    for one in found:
-        value = {"choices": [str(one.label)]}
+    for entry in labelled:
+        value = {"choices": [str(entry.label)]}
         result = {"from_name": tool.question, "to_name": tool.about, "type": "choices", "value": value}
-        prediction = {"model_version": AGENT, "score": one.confidence, "result": [result]}
-        own = tool.fields.get(str(one.item), {})
-        tasks.append({"id": one.item, "data": {"item": one.item, **own}, "predictions": [prediction]})
+        prediction = {"model_version": AGENT, "score": entry.confidence, "result": [result]}
+        own = tool.fields.get(str(entry.item), {})
+        tasks.append({"id": entry.item, "data": {"item": entry.item, **own}, "predictions": [prediction]})
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 
-def _argilla(found: Sequence[Consensus], tool: Tool) -> str:
+def _argilla(labelled: Sequence[Consensus], tool: Tool) -> str:
     """Records for `dataset.records.from_json`, a suggestion each."""
     records = [
         {
-            "id": str(one.item),
+            "id": str(entry.item),
             "fields": {
-                name: str(value) for name, value in (tool.fields.get(str(one.item)) or {TEXT: one.item}).items()
+                name: str(value) for name, value in (tool.fields.get(str(entry.item)) or {TEXT: entry.item}).items()
             },
             "metadata": {},
-            "suggestions": {tool.question: {"value": one.label, "score": one.confidence, "agent": AGENT}},
+            "suggestions": {tool.question: {"value": entry.label, "score": entry.confidence, "agent": AGENT}},
             "responses": {},
             "vectors": {},
         }
-        for one in found
+        for entry in labelled
     ]
     return json.dumps(records, ensure_ascii=False, indent=1) + "\n"
 
 
-def _prodigy(found: Sequence[Consensus], tool: Tool) -> str:
+def _prodigy(labelled: Sequence[Consensus], tool: Tool) -> str:
     """Tasks of a choice, the label chosen; the confidence is shown with the task."""
     options = [{"id": str(label), "text": str(label)} for label in tool.labels]
     lines = []
-    for one in found:
-        text = (tool.fields.get(str(one.item)) or {}).get(TEXT, str(one.item))
-        meta = {"item": one.item, "confidence": one.confidence}
-        lines.append({"text": text, "options": options, "accept": [str(one.label)], "meta": meta})
+    for entry in labelled:
+        text = (tool.fields.get(str(entry.item)) or {}).get(TEXT, str(entry.item))
+        meta = {"item": entry.item, "confidence": entry.confidence}
+        lines.append({"text": text, "options": options, "accept": [str(entry.label)], "meta": meta})
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 

@@ -136,7 +136,7 @@ class Dialect:
     def reader(self, lines: Iterator[str] | io.TextIOBase | Sequence[str], *, strict: bool) -> Iterator[list[str]]:
         """The records of some lines, blank ones left out, read by Python."""
         doubled = self.escape == self.quote
-        found = csv.reader(
+        records = csv.reader(
             lines,
             delimiter=self.delimiter,
             quotechar=self.quote,
@@ -144,7 +144,7 @@ class Dialect:
             escapechar=None if doubled else self.escape,
             strict=strict,
         )
-        return (record for record in found if record)
+        return (record for record in records if record)
 
 
 def open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001

@@ -110,9 +110,9 @@ class HashTable:
             free = np.flatnonzero(self.slots[slot_a]["code"] < 0)[::-1]
             self.slots[slot_a[free]] = want_a[free]
             seen_a = self.slots[slot_a]
-            found = (seen_a["key"] == want_a["key"]) & (seen_a["check"] == want_a["check"])
-            code_m[active[found]] = seen_a["code"][found]
-            lost = np.flatnonzero(~found)
+            same = (seen_a["key"] == want_a["key"]) & (seen_a["check"] == want_a["check"])
+            code_m[active[same]] = seen_a["code"][same]
+            lost = np.flatnonzero(~same)
             active, want_a = active[lost], want_a[lost]
             slot_a = (slot_a[lost] + 1) & (len(self.slots) - 1)
             slot_m[active] = slot_a
@@ -323,14 +323,14 @@ class Coder:
     def _merge_python(self, pieces: list[Known]) -> Codes:
         known = as_list(self.known)
         codes = {kind_key(value): code for code, value in enumerate(known)}
-        found = []
+        merged = []
         for value in (value for piece in pieces for value in as_list(piece)):
             code = codes.setdefault(kind_key(value), len(known))
             if code == len(known):
                 known.append(value)
-            found.append(code)
+            merged.append(code)
         self.known = known
-        return np.array(found, dtype=np.int32)
+        return np.array(merged, dtype=np.int32)
 
     def finish(self) -> tuple[Codes, Codes, Known]:
         """All codes, one per row; the codes of what was declared; the values."""

@@ -86,19 +86,19 @@ def files_in(name: str, folder: Path) -> list[Path]:
             f"{name} is a Delta, Iceberg or Hudi table: some of its files may be deleted rows. Read it with its own "
             "library and hand the frame over, or export it as Parquet."
         )
-    found = []
+    files = []
     for path in sorted(folder.rglob("*")):
         own = path.relative_to(folder).parts
         if any(part.startswith((".", "_")) for part in own) or not path.is_file():
             continue
         if Path(_ending(path.name)[1]).suffix.lower() in KIND_OF_ENDING:
-            found.append(path)
-    if not found:
+            files.append(path)
+    if not files:
         raise DataError(
             f"{name} is a directory without files of votes ({', '.join(KIND_OF_ENDING)}). Name the files in it, e.g. "
             f"{str(Path(name) / '*.csv')!r}."
         )
-    return found
+    return files
 
 
 def _is_iceberg(folder: Path) -> bool:
@@ -111,12 +111,12 @@ def partitions(path: str) -> dict[str, str | None]:
     >>> partitions("votes/lang=en/day=2026-01-01/part-0.parquet")
     {'lang': 'en', 'day': '2026-01-01'}
     """
-    found = {}
+    values = {}
     for part in Path(path).parts[:-1]:
         if match := re.fullmatch(r"([A-Za-z_]\w*)=(.+)", part):
             value = unquote(match[2])
-            found[match[1]] = None if value == NO_VALUE else value
-    return found
+            values[match[1]] = None if value == NO_VALUE else value
+    return values
 
 
 def with_partitions(rows: RowSource, values: Mapping[str, str | None]) -> RowSource:
@@ -183,23 +183,28 @@ def find_files(
                 "or download the file first."
             )
         return fetch(name, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="majorant-"))))
-    path = _expanded(name)
-    if path.is_dir():
-        return [(str(file), file) for file in files_in(name, path)]
-    if not path.exists() and glob.has_magic(name):
-        matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
-        if not matches:
-            raise DataError(f"{name}: no file matches. Check the folder and the pattern.")
-        found = [(match, Path(match)) for match in matches if not Path(match).is_dir()]
-        if not found:
-            raise DataError(f"{name}: only folders match. Name the files in them, e.g. {str(path / '*.csv')!r}.")
-        return found
+    path = expanded(name)
     if path.exists() and not path.is_file() and not path.is_dir():
         if stat.S_ISCHR(path.stat().st_mode) and not _is_terminal(path):
             raise ConfigError(f"{name} is a device. Name a file or a pipe.")
         with _guarded(name, path) as pipe:  # a named pipe or <(...) can be read only once
             return [(name, _spool(pipe, stack))]
-    return [(name, path)]
+    return [(name if file == path else str(file), file) for file in files_of(name, path)]
+
+
+def files_of(name: str, path: Path) -> list[Path]:
+    """The files that a name stands for: the one at its path, those in a folder, or those that match a pattern."""
+    if path.is_dir():
+        return files_in(name, path)
+    if path.exists() or not glob.has_magic(name):
+        return [path]
+    matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 (absolute ones)
+    files = [match for match in matches if not match.is_dir()]
+    if not matches:
+        raise DataError(f"{name}: no file matches. Check the folder and the pattern.")
+    if not files:
+        raise DataError(f"{name}: only folders match. Name the files in them, e.g. {str(path / '*.csv')!r}.")
+    return files
 
 
 def _spool(stream: IO[bytes], stack: ExitStack) -> Path:
@@ -223,7 +228,7 @@ def _room() -> Iterator[None]:
         ) from None
 
 
-def _expanded(name: str) -> Path:
+def expanded(name: str) -> Path:
     """The path, ~ and ~user replaced; a name that only begins so, such as ~$votes.csv, stays as it is."""
     path = Path(name)
     if not name.startswith("~") or path.exists():
@@ -417,12 +422,12 @@ def _format(name: str, unpacked_name: str, head: bytes, encoding: str, format: s
     if format is not None and format not in KIND_OF_WORD:
         raise ConfigError(f"format={format!r}: choose one of {', '.join(KIND_OF_WORD)}.")
     content = _content(name, head, encoding)
-    said = KIND_OF_WORD.get(format or "", "")
-    expected = said or KIND_OF_ENDING.get(Path(unpacked_name).suffix.lower(), "")
-    if expected and expected != content and not (said == "csv" and content == "json"):
+    named = KIND_OF_WORD.get(format or "", "")
+    expected = named or KIND_OF_ENDING.get(Path(unpacked_name).suffix.lower(), "")
+    if expected and expected != content and not (named == "csv" and content == "json"):
         spelt = {kind.name: kind.spelt for kind in KINDS}
         raise DataError(
-            f"{name} is not {spelt[expected]}, although {f'format={format!r}' if said else 'its name'} says so: it "
+            f"{name} is not {spelt[expected]}, although {f'format={format!r}' if named else 'its name'} says so: it "
             f"looks like {spelt[content]}. Rename it or say format=."
         )
     return expected or content
@@ -470,18 +475,18 @@ def fetch(name: str, folder: Path) -> list[tuple[str, Path]]:
     scheme = name.split("://")[0].casefold()
     if scheme not in STORES:
         raise ConfigError(f"{name}: {scheme}:// is no store that DuckDB reads. Download the file first.")
-    found: list[tuple[str, Path]] = []
+    files: list[tuple[str, Path]] = []
     try:
         with connect_to_store(scheme) as connection:
             blobs = connection.execute(f"SELECT filename, content FROM read_blob({literal(name)}) ORDER BY filename")
             while (row := blobs.fetchone()) is not None:
-                path = folder / f"{len(found):06}-{row[0].rsplit('/', 1)[-1]}"
+                path = folder / f"{len(files):06}-{row[0].rsplit('/', 1)[-1]}"
                 path.write_bytes(row[1])
-                found.append((row[0], path))
+                files.append((row[0], path))
     except duckdb.Error as error:
         raise DataError(
             f"{name} cannot be fetched: {str(error).splitlines()[0]} Check the address and your credentials."
         ) from None
-    if not found:
+    if not files:
         raise DataError(f"{name}: no file matches. Check the bucket and the pattern.")
-    return found
+    return files

@@ -104,19 +104,19 @@ def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
 
 def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
     """The gold labels of the items: matched by value, and by text where the types differ."""
-    found = found_again(file.items, items)
-    unknown = [item for item, at in zip(file.items, found, strict=True) if at is None]
-    if found and len(unknown) == len(found):
+    place_of = found_again(file.items, items)
+    unknown = [item for item, at in zip(file.items, place_of, strict=True) if at is None]
+    if place_of and len(unknown) == len(place_of):
         known = f", e.g. {items[0]!r}" if len(items) else ""
         raise DataError(
-            f"{file.source}: none of its {len(found)} items, e.g. {unknown[0]!r}, is an item of the votes{known}. "
+            f"{file.source}: none of its {len(place_of)} items, e.g. {unknown[0]!r}, is an item of the votes{known}. "
             "Check that both files name items alike, or say which column with item=."
         )
     notes = list(file.notes)
     if unknown:
         shown = ", ".join(repr(value) for value in unknown[:3])
         notes.append(Note("gold-unknown-items", f"{len(unknown)} items of {file.source} have no votes: {shown}."))
-    pairs = zip(found, file.values, strict=True)
+    pairs = zip(place_of, file.values, strict=True)
     return Gold({at: value for at, value in pairs if at is not None}, tuple(notes))
 
 
@@ -144,13 +144,13 @@ def read_labels(source: Any, votes: Votes, *, column: str = "label") -> NDArray[
     """
     most = max(MAX_CLASSES, len(votes.labels))
     how = ReadOptions(gold=column, worker="", label="", max_classes=most, needed=GOLD_ROLES)
-    found = read_gold(source, how, votes.items, what="label")
-    values = match_labels(list(found.value_by_item.values()), votes.labels)
+    gold = read_gold(source, how, votes.items, what="label")
+    values = match_labels(list(gold.value_by_item.values()), votes.labels)
     code_of = {label: code for code, label in enumerate(votes.labels)}
     unknown = [value for value in values if value not in code_of]
     if unknown:
         known = ", ".join(repr(label) for label in votes.labels[:8])
         raise DataError(f"{source}: label {unknown[0]!r} is not a label of the votes ({known}). Write labels alike.")
     code_i = np.full(len(votes.items), -1, dtype=np.int32)
-    code_i[list(found.value_by_item)] = [code_of[value] for value in values]
+    code_i[list(gold.value_by_item)] = [code_of[value] for value in values]
     return code_i

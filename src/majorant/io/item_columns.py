@@ -107,15 +107,15 @@ class ItemText:
         """The text of each item; a source that is gone, or has changed, says nothing."""
         wanted = {str(item) for item in items}
         wanted |= {name.rsplit(JOINED_BY, 1)[0] for name in wanted if JOINED_BY in name}  # the question, without model
-        found: dict[str, str] = {}
+        text_of: dict[str, str] = {}
         try:
             with open_rows(self.source, self.options) as every:
                 for rows in every:
                     for name, text in _texts(rows, self.item, self.column, wanted):
-                        found.setdefault(name, text)
+                        text_of.setdefault(name, text)
         except (MajorantError, OSError):
             return [None] * len(items)
-        return [found.get(str(item)) or found.get(str(item).rsplit(JOINED_BY, 1)[0]) for item in items]
+        return [text_of.get(str(item)) or text_of.get(str(item).rsplit(JOINED_BY, 1)[0]) for item in items]
 
 
 def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText | None:
@@ -148,7 +148,7 @@ def _texts(rows: RowSource, item: str, column: str, wanted: set[str]) -> Iterato
     if place is None or column not in rows.names:
         return
     for columns in rows.stream([place, rows.names.index(column)], 0):
-        names, texts = (cell_values(one, rows.kind) for one in _rows_of(columns, wanted, rows.kind))
+        names, texts = (cell_values(cells, rows.kind) for cells in _rows_of(columns, wanted, rows.kind))
         for name, text in zip(names, texts, strict=True):
             if str(name) in wanted and text not in (None, ""):
                 yield str(name), (text if isinstance(text, str) else json.dumps(text, default=str))[:LONGEST_CELL]

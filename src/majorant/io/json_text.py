@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from majorant.database import batches, connect, literal, path_literal
 from majorant.errors import DataError
@@ -19,6 +19,7 @@ from majorant.io.options import ReadOptions
 from majorant.io.table import Column, RowSource, hashed_columns, wanted
 from majorant.io.values import loads
 
+EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
 LARGEST_OBJECT = 1 << 28
 LAID_OUT = "vote"  # what a row is called that was laid out from a record of another tool
 TAIL_BYTES = 1 << 12
@@ -42,10 +43,10 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> R
         ) from None
     except (OSError, EOFError):
         raise _cut_off(file) from None
-    packing = file.packing if path == file.path else ""
-    shape, threads = _shape(file), how.threads
+    shape = _shape(file)
+    text = _Text(path, file.packing if path == file.path else "", shape, how.threads)
     try:
-        names = _keys(path, packing, shape, threads)
+        names = _keys(text)
     except duckdb.Error as error:
         raise _diagnose(file, shape, str(error)) from None
     if shape == "array" and not _is_closed(file):  # DuckDB takes an array that ends after a whole object
@@ -55,10 +56,9 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> R
     if not names:
         raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
 
-    first = next(_records(file, path, packing, shape, threads))
-    if found := recognise(names, first, file.name):
-        return open_votes(file, found, _records(file, path, packing, shape, threads), how, stack, apart)
-    return _rows(file, path, packing, shape, names, threads)
+    if tool := recognise(names, next(_records(file, text)), file.name):
+        return open_votes(file, tool, _records(file, text), how, stack, apart)
+    return _rows(file, text, names)
 
 
 def open_votes(
@@ -68,28 +68,39 @@ def open_votes(
     path = temporary(stack)
     context = Context(source=file.name, item_prefix=apart[0], worker_suffix=apart[1])
     laid = write_votes(path, records, format, how.choice, context, split=how.several)
-    return _rows(file, path, "", "newline_delimited", laid.names, how.threads, laid.described)
+    return _rows(file, _Text(path, "", "newline_delimited", how.threads), laid.names, laid.described)
 
 
-def _rows(
-    file: File, path: Path, packing: str, shape: str, names: tuple[str, ...], threads: int | None, described: str = ""
-) -> RowSource:
+class _Text(NamedTuple):
+    """Where JSON in UTF-8 lies, how it is packed and laid out, and how many threads read it."""
+
+    path: Path
+    packing: str
+    shape: str
+    threads: int | None
+
+    def scan(self, function: str, *more: str) -> str:
+        """The call of a function of DuckDB that reads it."""
+        settings = {"format": self.shape, "compression": self.packing or "uncompressed"}
+        spelt = [f"{name} = {literal(value)}" for name, value in settings.items()]
+        largest = f"maximum_object_size = {LARGEST_OBJECT}"
+        return f"{function}({', '.join([path_literal(self.path), *spelt, largest, *more])})"
+
+
+def _rows(file: File, text: _Text, names: tuple[str, ...], described: str = "") -> RowSource:
     import duckdb
 
     def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
         try:
-            for batch in batches(_sql(path, packing, shape, [names[p] for p in positions], hashed), threads):
+            for batch in batches(_sql(text, [names[p] for p in positions], hashed), text.threads):
                 yield hashed_columns(batch.columns, len(positions))
         except duckdb.Error as error:
-            raise _diagnose(file, shape, str(error)) from None
+            raise _diagnose(file, text.shape, str(error)) from None
 
-    spelt = described or ("JSON" if shape == "array" else "JSON Lines")
+    spelt = described or ("JSON" if text.shape == "array" else "JSON Lines")
     packed = f", {file.packing}" if file.packing else ""
     unit = LAID_OUT if described else "record"
     return RowSource(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit=unit)
-
-
-EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
 
 
 def _shape(file: File) -> str:
@@ -113,48 +124,30 @@ def _is_closed(file: File) -> bool:
     return tail.replace(b"\0", b"").rstrip().endswith(b"]")  # the zeros of UTF-16
 
 
-def _options(packing: str, shape: str) -> str:
-    return (
-        f"format = {literal(shape)}, compression = {literal(packing or 'uncompressed')}, "
-        f"maximum_object_size = {LARGEST_OBJECT}"
-    )
-
-
-def _keys(path: Path, packing: str, shape: str, threads: int | None) -> tuple[str, ...]:
+def _keys(text: _Text) -> tuple[str, ...]:
     """Every key that occurs, in order of first use: a status may well stand on the failed votes only."""
-    objects = f"read_json_objects({path_literal(path)}, {_options(packing, shape)})"
     sql = f"""SELECT key, min(row * 1000000 + place) AS first FROM (
         SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, row
-        FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS row FROM {objects})
+        FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS row FROM {text.scan("read_json_objects")})
     ) GROUP BY key ORDER BY first"""
-    connection = connect(threads)
-    try:
+    with connect(text.threads) as connection:
         return tuple(key for key, _ in connection.sql(sql).fetchall())
-    finally:
-        connection.close()
 
 
-def _records(file: File, path: Path, packing: str, shape: str, threads: int | None) -> Iterator[dict[str, Any]]:
+def _records(file: File, text: _Text) -> Iterator[dict[str, Any]]:
     """The objects; DuckDB takes a comma after the last value, which Python and the standard do not."""
     try:
-        yield from _objects(path, packing, shape, threads)
+        for batch in batches(f"SELECT json FROM {text.scan('read_json_objects')}", text.threads):
+            yield from map(loads, batch.columns[0].to_pylist())
     except json.JSONDecodeError as error:
-        raise _diagnose(file, shape, f"{error}.") from None
+        raise _diagnose(file, text.shape, f"{error}.") from None
 
 
-def _objects(path: Path, packing: str, shape: str, threads: int | None) -> Iterator[dict[str, Any]]:
-    sql = f"SELECT json FROM read_json_objects({path_literal(path)}, {_options(packing, shape)})"
-    for batch in batches(sql, threads):
-        yield from map(loads, batch.columns[0].to_pylist())
-
-
-def _sql(path: Path, packing: str, shape: str, keys: Sequence[str], hashed: int) -> str:
+def _sql(text: _Text, keys: Sequence[str], hashed: int) -> str:
     columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
     quoted = ['"' + key.replace('"', '""') + '"' for key in keys]
-    return (
-        f"SELECT {wanted(quoted, hashed)} FROM read_json({path_literal(path)}, {_options(packing, shape)}, "
-        f"records = 'true', columns = {{{columns}}})"
-    )
+    scan = text.scan("read_json", "records = 'true'", f"columns = {{{columns}}}")
+    return f"SELECT {wanted(quoted, hashed)} FROM {scan}"
 
 
 def _diagnose(file: File, shape: str, message: str) -> DataError:

@@ -158,8 +158,8 @@ def _positions(wanted: Sequence[Any], values: Iterable[Any]) -> list[int | None]
         text = str(value)
         if text in alike and alike[text] is None:
             alike[text] = at
-    found = (exact[kind_key(value)] for value in wanted)
-    return [alike[str(value)] if at is None else at for at, value in zip(found, wanted, strict=True)]
+    exactly = (exact[kind_key(value)] for value in wanted)
+    return [alike[str(value)] if at is None else at for at, value in zip(exactly, wanted, strict=True)]
 
 
 def found_again(wanted: Sequence[Any], values: Sequence[Any]) -> list[int | None]:
@@ -168,13 +168,13 @@ def found_again(wanted: Sequence[Any], values: Sequence[Any]) -> list[int | None
     >>> found_again(["'=1", "'b"], ["=1", "b"])
     [0, None]
     """
-    found = _positions(wanted, values)
-    before = {n: unguarded(str(value)) for n, value in enumerate(wanted) if found[n] is None}
+    places = _positions(wanted, values)
+    before = {n: unguarded(str(value)) for n, value in enumerate(wanted) if places[n] is None}
     changed = [n for n, text in before.items() if text != str(wanted[n])]
     if changed:
         for n, at in zip(changed, _positions([before[n] for n in changed], values), strict=True):
-            found[n] = at
-    return found
+            places[n] = at
+    return places
 
 
 def match_labels(values: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
@@ -192,11 +192,11 @@ def vote_mask(coded: Coded, label_values: Sequence[Any], no_vote: frozenset[str]
         return vote_n
     status_n = coded.codes["status"]
     values = decode(coded.known["status"], coded.table.kind)
-    said = [voted(value) for value in values]
-    if None in said:
-        code = said.index(None)
+    means_vote = [voted(value) for value in values]
+    if None in means_vote:
+        code = means_vote.index(None)
         raise unclear_status(coded.where(int(np.argmax(status_n == code))), coded.table.columns["status"], values[code])
-    ok_n = np.array([*said, True])[status_n]
+    ok_n = np.array([*means_vote, True])[status_n]
     if ok_n.all():
         return vote_n
     return np.asarray(ok_n if vote_n is None else ok_n & vote_n)

@@ -61,13 +61,13 @@ def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
     """The rows of each file or frame of the source, with all their columns."""
     with ExitStack() as stack:
         if _is_path(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_path, source))):
-            found = find_files(source, stack, how)
-            before = [stamp(path) for _, path in found]
-            files = [identify(name, path, how) for name, path in found]
+            named = find_files(source, stack, how)
+            before = [stamp(path) for _, path in named]
+            files = [identify(name, path, how) for name, path in named]
             apart = _told_apart(files)
-            opened = (_open_file(file, how, stack, one) for file, one in zip(files, apart, strict=True))
+            opened = (_open_file(file, how, stack, log) for file, log in zip(files, apart, strict=True))
             yield [with_partitions(rows, partitions(rows.source) | _file_name(rows, how.choice)) for rows in opened]
-            for (name, path), earlier in zip(found, before, strict=True):
+            for (name, path), earlier in zip(named, before, strict=True):
                 if stamp(path) != earlier:
                     raise DataError(f"{name} changed while it was read. Run again when nothing writes to it any more.")
         else:
@@ -78,10 +78,10 @@ def open_rows(source: Any, how: ReadOptions) -> Iterator[list[RowSource]]:
 def stamp(path: Path) -> tuple[int, int, int] | None:
     """What changes when a file is written to or replaced; None where it is gone, which readers tell themselves."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _file_name(rows: RowSource, choice: Choice) -> dict[str, str | None]:
@@ -163,15 +163,15 @@ def _cvat_images(file: File) -> list[dict[str, Any]]:
     try:
         if file.head.startswith(b"PK"):
             with zipfile.ZipFile(file.path) as archive, archive.open("annotations.xml") as stream:
-                found = list(cvat.images(stream))
+                images = list(cvat.images(stream))
         else:
             with file.open() as stream:
-                found = list(cvat.images(stream))
+                images = list(cvat.images(stream))
     except ParseError as error:
         raise DataError(f"{file.name} is a CVAT export that breaks off ({error}). Export it again.") from None
-    if not found:
+    if not images:
         raise DataError(f"{file.name} is a CVAT export without images. Export the job as CVAT for images.")
-    return found
+    return images
 
 
 def _table(source: Any, every: Sequence[RowSource], how: ReadOptions, *, coded: bool) -> Table:
@@ -209,11 +209,11 @@ def _table(source: Any, every: Sequence[RowSource], how: ReadOptions, *, coded: 
 
 
 def _joined(
-    every: Sequence[RowSource], found: list[Layout], how: ReadOptions
+    every: Sequence[RowSource], layouts_before: list[Layout], how: ReadOptions
 ) -> tuple[list[RowSource], list[Layout], list[Note]]:
     """Items made of a question and the model that answered it, where judges look at several models."""
-    rows_of, layouts, notes = list(every), list(found), []
-    for n, (rows, layout) in enumerate(zip(every, found, strict=True)):
+    rows_of, layouts, notes = list(every), list(layouts_before), []
+    for n, (rows, layout) in enumerate(zip(every, layouts_before, strict=True)):
         if how.choice.needed != VOTE_ROLES or (not rows.named and not how.several):
             continue
         if isinstance(layout, Wide):
@@ -277,12 +277,12 @@ def layout_of(rows: RowSource, how: ReadOptions) -> Layout:
             workers = tuple(map(glob.escape, tool.workers(rows.names)))
     if how.wide or workers is not None:
         return read_wide(rows, choice, workers)
-    found = _by_name(rows, choice)
-    if isinstance(found, dict):
-        return found
+    by_name = _by_name(rows, choice)
+    if isinstance(by_name, dict):
+        return by_name
     wide = detect_wide(rows, choice) if choice.needed == VOTE_ROLES and choice.columns is None else None
     if wide is None:
-        raise found
+        raise by_name
     return wide
 
 
@@ -383,13 +383,13 @@ def preview(source: Any, *, rows: int = SHOWN_ROWS, **reading: Unpack[Reading]) 
 
 def _as_far(names: Sequence[str], choice: Choice) -> dict[str, str]:
     """The roles that can be told, where others cannot."""
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for role in () if choice.columns is not None else VOTE_ROLES:
         alone = {other: "" for other in ALIASES if other != role}
         named = {**alone, **({role: choice.named[role]} if role in choice.named else {})}
         with suppress(MajorantError):
-            found |= {role: names[p] for role, p in find_roles(names, Choice(named=named, needed=()), "").items()}
-    return found
+            roles |= {role: names[p] for role, p in find_roles(names, Choice(named=named, needed=()), "").items()}
+    return roles
 
 
 def _first_rows(rows: RowSource, most: int) -> tuple[tuple[str, ...], ...]:

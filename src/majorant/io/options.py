@@ -104,10 +104,10 @@ def _names_of_codes(codes: str | Mapping[Any, Any] | None) -> dict[str, str] | N
     if not isinstance(codes, str):
         return {str(code).strip(): str(name) for code, name in codes.items()}
     pairs = [part.partition("=") for part in codes.split(",")]
-    found = {code.strip(): name.strip() for code, sign, name in pairs if sign and code.strip() and name.strip()}
-    if len(found) != len(pairs):
+    names = {code.strip(): name.strip() for code, sign, name in pairs if sign and code.strip() and name.strip()}
+    if len(names) != len(pairs):
         raise ConfigError(f"codes= names every code once, as in codes='1=yes,2=no', not {codes!r}.")
-    return found
+    return names
 
 
 def check_policy(repeats: str) -> None:
@@ -215,10 +215,10 @@ class ReadOptions:
         if self.workers is None:
             return None
         given = self.workers.split(",") if isinstance(self.workers, str) else self.workers
-        found = tuple(str(name).strip() for name in given)
-        if not found or "" in found:
+        names = tuple(str(name).strip() for name in given)
+        if not names or "" in names:
             raise ConfigError("workers=: name at least one column, or a pattern such as 'Dr_*'.")
-        return found
+        return names
 
     @property
     def no_vote(self) -> frozenset[str]:
@@ -239,7 +239,7 @@ class ReadOptions:
 
     def told(self) -> dict[str, Any]:
         """What the caller said: the options that are not as ever."""
-        every = ((one.name, one.default) for one in fields(self) if one.name not in OUR_OWN)
+        every = ((option.name, option.default) for option in fields(self) if option.name not in OUR_OWN)
         return {name: value for name, default in every if (value := getattr(self, name)) != default}
 
 
@@ -247,9 +247,11 @@ def reading_signature(first: str) -> Signature:
     """The signature of a function of a source and these options, each with its default, for `help`."""
     hints = Reading.__annotations__
     options = [
-        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name].__forward_arg__)
-        for one in fields(ReadOptions)
-        if one.name in hints
+        Parameter(
+            option.name, Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name].__forward_arg__
+        )
+        for option in fields(ReadOptions)
+        if option.name in hints
     ]
     source = Parameter(first, Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
     return Signature([source, *options], return_annotation="Votes")

@@ -60,8 +60,8 @@ def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
     except MajorantError:  # whoever reads the votes says what is wrong with them
         return None
     orders: dict[tuple[Any, Any], set[bool]] = {}
-    for one in shown:
-        orders.setdefault((one.item, one.worker), set()).add(one.in_order)
+    for verdict in shown:
+        orders.setdefault((verdict.item, verdict.worker), set()).add(verdict.in_order)
     return names[0] if any(len(both) == 2 for both in orders.values()) else None
 
 
@@ -76,11 +76,11 @@ def is_tie(label: Any) -> bool:
 
 def candidates(labels: Sequence[Any]) -> tuple[Any, Any]:
     """The two candidates that verdicts name, ties apart."""
-    found = sort_labels({label for label in labels if not is_tie(label)})
-    if len(found) != 2:
-        shown = ", ".join(repr(label) for label in found[:6])
+    named = sort_labels({label for label in labels if not is_tie(label)})
+    if len(named) != 2:
+        shown = ", ".join(repr(label) for label in named[:6])
         raise DataError(f"verdicts on pairs name two candidates and ties, not {shown}. Say which column with label=.")
-    return found[0], found[1]
+    return named[0], named[1]
 
 
 def _in_order(value: Any, first: Any, second: Any, source: str) -> bool:

@@ -111,14 +111,14 @@ def _roles(rows: RowSource, choice: Choice) -> dict[str, int]:
 
 
 def _matching(rows: RowSource, free: Sequence[int], patterns: Sequence[str]) -> list[int]:
-    found: dict[int, None] = {}
+    positions: dict[int, None] = {}
     for pattern in patterns:
         hits = [p for p in free if fnmatchcase(rows.names[p], pattern)]
         if not hits:
             listed = ", ".join(repr(name) for name in rows.names[:12])
             raise ConfigError(f"{rows.source}: workers={pattern!r} matches no column. Its columns are {listed}.")
-        found.update(dict.fromkeys(hits))
-    return sorted(found)
+        positions.update(dict.fromkeys(hits))
+    return sorted(positions)
 
 
 def _sampled(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
@@ -126,8 +126,8 @@ def _sampled(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
     columns = next(iter(rows.stream(positions, 0)), None)
     if columns is None:
         return [[] for _ in positions]
-    found = (cell_values(column, rows.kind, SAMPLED_ROWS) for column in columns)
-    return [[None if _is_blank(value) else value for value in values] for values in found]
+    sampled = (cell_values(column, rows.kind, SAMPLED_ROWS) for column in columns)
+    return [[None if _is_blank(value) else value for value in values] for values in sampled]
 
 
 def _is_blank(value: Any) -> bool:
@@ -166,9 +166,9 @@ def _repeats(values: Sequence[Any]) -> bool:
 
 
 def _listed(rows: RowSource, odd: Mapping[int, str], most: int = 4) -> str:
-    told = [f"{rows.names[p]!r} {why}" for p, why in list(odd.items())[:most]]
+    shown = [f"{rows.names[p]!r} {why}" for p, why in list(odd.items())[:most]]
     more = f", and {len(odd) - most} more columns do not look like votes" if len(odd) > most else ""
-    return ", ".join(told) + more
+    return ", ".join(shown) + more
 
 
 def _flag(rows: RowSource, left: Sequence[int]) -> str:
@@ -424,7 +424,7 @@ def _join(columns: Sequence[list[Any]], kind: str) -> Any:
     rows = zip(*columns, strict=True)
     joined = [None if None in row else JOINED_BY.join(map(text, row)) for row in rows]
     if kind == "json":
-        joined = [None if one is None else json.dumps(one) for one in joined]
+        joined = [None if name is None else json.dumps(name) for name in joined]
     return pa.array(joined, pa.large_string())
 
 
@@ -456,10 +456,10 @@ def written_list(text: str) -> list[Any] | None:
         return None
     for candidate in (text, text.replace("'", '"')):
         try:
-            found = loads(candidate)
+            value = loads(candidate)
         except ValueError:
             continue
-        return found if isinstance(found, list) else None
+        return value if isinstance(value, list) else None
     return None
 
 
@@ -472,9 +472,9 @@ def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dic
     vocabulary = _vocabulary(rows, roles)
     kept = [role for role in roles if role not in ("label", "gold")]
     names = (*(rows.names[roles[role]] for role in kept), rows.names[roles["label"]], LABEL_SLICE, "gold")
-    found = {role: place for place, role in enumerate([*kept, "label", "slice"])}
+    split_roles = {role: place for place, role in enumerate([*kept, "label", "slice"])}
     if "gold" in roles:
-        found["gold"] = len(names) - 1
+        split_roles["gold"] = len(names) - 1
     order = [roles[role] for role in kept] + [roles["label"]] + ([roles["gold"]] if "gold" in roles else [])
 
     def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
@@ -485,11 +485,11 @@ def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dic
             yield _expanded(dict(zip(kept, cells, strict=False)), chosen, gold, vocabulary, positions)
 
     spelt = f"{rows.format}, {len(vocabulary)} labels each yes or no"
-    return replace(rows, names=names, stream=stream, coded=None, format=spelt, kind="typed", unit="answer"), found
+    return replace(rows, names=names, stream=stream, coded=None, format=spelt, kind="typed", unit="answer"), split_roles
 
 
 def _vocabulary(rows: RowSource, roles: dict[str, int]) -> list[Any]:
-    found: dict[Any, None] = {}
+    labels_seen: dict[Any, None] = {}
     for (column,) in rows.stream([roles["label"]], 0):
         for cell in set(cell_values(column)) if rows.kind != "typed" else cell_values(column):
             labels = labels_in(loads(cell) if rows.kind == "json" and cell is not None else cell) or ()
@@ -497,10 +497,10 @@ def _vocabulary(rows: RowSource, roles: dict[str, int]) -> list[Any]:
                 raise DataError(
                     f"{rows.source}: {str(odd[0])[:60]} among the labels of an item is no label. Give text or numbers."
                 )
-            found.update(dict.fromkeys(labels))
-        if len(found) > MAX_CLASSES:
+            labels_seen.update(dict.fromkeys(labels))
+        if len(labels_seen) > MAX_CLASSES:
             raise DataError(f"{rows.source}: more than {MAX_CLASSES:,} different labels. Say which column with label=.")
-    return sort_labels(found)
+    return sort_labels(labels_seen)
 
 
 def _expanded(

@@ -174,8 +174,8 @@ def numbers_if_all(texts: Sequence[str]) -> dict[str, int | float]:
     >>> numbers_if_all(["1", "01"])
     {}
     """
-    found = {text: _number(text) for text in texts}
-    return {} if None in found.values() else found  # type: ignore[return-value]
+    number_of = {text: _number(text) for text in texts}
+    return {} if None in number_of.values() else number_of  # type: ignore[return-value]
 
 
 def _number(text: str) -> int | float | None:

@@ -160,11 +160,11 @@ def _add_runs(batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: the results of each run of blocks, added up in order."""
     import pyarrow as pa
 
-    found: dict[int, list[tuple[int, bytes]]] = {}
+    parts_of: dict[int, list[tuple[int, bytes]]] = {}
     for batch in batches:
         for run, part, total in zip(*(batch.column(n).to_pylist() for n in ("run", "part", "total")), strict=True):
-            found.setdefault(run, []).append((part, total))
-    for parts in found.values():
+            parts_of.setdefault(run, []).append((part, total))
+    for parts in parts_of.values():
         parts.sort()
         total = pickle.dumps(add_up(pickle.loads(content) for _, content in parts))
         yield pa.record_batch({"part": pa.array([parts[0][0]], pa.int32()), "total": pa.array([total], pa.binary())})
@@ -294,8 +294,8 @@ def _take(sent: Any, places: Places, batches: Iterator[Any]) -> Iterator[Any]:
 def _flat(table: Any, name: str) -> IntArray:
     import pyarrow.compute as pc
 
-    found: IntArray = pc.list_flatten(table.column(name)).to_numpy()
-    return found
+    flat: IntArray = pc.list_flatten(table.column(name)).to_numpy()
+    return flat
 
 
 def label_frame(votes: SparkVotes, fit: Fit, table: PartTable) -> Any:

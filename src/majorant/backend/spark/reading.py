@@ -58,10 +58,10 @@ def _read(spark: Any, files: Sequence[str], options: ReadOptions) -> SparkVotes:
             plain = all(_is_plain(rows, options) for rows in every)
         if not plain:
             return _laid_out(spark, files, options)
-    told = [name for name in ("columns", "encoding", "wide", "workers", "several", "sheet") if getattr(options, name)]
-    if told:
+    unread = [name for name in ("columns", "encoding", "wide", "workers", "several", "sheet") if getattr(options, name)]
+    if unread:
         raise ConfigError(
-            f"{told[0]}= does not go with Spark for files that are not here, or are this large. Write a row per "
+            f"{unread[0]}= does not go with Spark for files that are not here, or are this large. Write a row per "
             "vote as Parquet first."
         )
     source = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
@@ -121,17 +121,17 @@ def _alike(values: list[Any]) -> list[Any]:
     return values if len(kinds) < 2 else [None if value is None else str(value) for value in values]
 
 
-def _kind(files: Sequence[str], told: str | None) -> tuple[str, bool]:
+def _kind(files: Sequence[str], word: str | None) -> tuple[str, bool]:
     """What the files are, by our table of endings or as the caller says, and whether tabs separate their fields."""
     names = [Path(Path(file).stem if Path(file).suffix in UNPACKED_BY_SPARK else file) for file in files]
     endings = {name.suffix.lower() for name in names}
-    kinds = {KIND_OF_ENDING.get(ending) for ending in endings} if told is None else {KIND_OF_WORD.get(told)}
+    kinds = {KIND_OF_ENDING.get(ending) for ending in endings} if word is None else {KIND_OF_WORD.get(word)}
     kind = kinds.pop() if len(kinds) == 1 else None
-    if kind == "json" and told != "jsonl" and ".json" in endings:
+    if kind == "json" and word != "jsonl" and ".json" in endings:
         raise ConfigError("Spark reads JSON lines, one vote a line: format='jsonl'.")
     if kind not in ("csv", "json", "parquet"):
         raise ConfigError(f"{files[0]}: Spark reads CSV, TSV, JSON lines or Parquet. Say which with format=.")
-    return kind, told == "tsv" or (told is None and endings <= set(TABS))
+    return kind, word == "tsv" or (word is None and endings <= set(TABS))
 
 
 def _frame(spark: Any, files: list[str], kind: str, separator: str) -> Any:

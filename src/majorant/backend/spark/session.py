@@ -66,9 +66,9 @@ def require_spark() -> None:
             raise ConfigError(f"Spark needs the Python package {package}, which is not installed: {INSTALL}")
     version = java_version()
     if version is None or version < LEAST_JAVA:
-        found = "none was found" if version is None else f"this is {version}"
+        which = "none was found" if version is None else f"this is {version}"
         raise ConfigError(
-            f"Spark needs Java {LEAST_JAVA} or newer, and {found}. Install it (Debian: apt install "
+            f"Spark needs Java {LEAST_JAVA} or newer, and {which}. Install it (Debian: apt install "
             f"openjdk-{LEAST_JAVA}-jre-headless; macOS: brew install openjdk@{LEAST_JAVA}), or set JAVA_HOME."
         )
 
@@ -80,11 +80,11 @@ def java_version() -> int | None:
     if program is None:
         return None
     try:
-        told = subprocess.run([program, "-version"], capture_output=True, text=True, check=True, timeout=120)
+        answer = subprocess.run([program, "-version"], capture_output=True, text=True, check=True, timeout=120)
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r'version "(?:1\.)?([0-9]+)', told.stderr + told.stdout)
-    return int(found[1]) if found else None
+    matched = re.search(r'version "(?:1\.)?([0-9]+)', answer.stderr + answer.stdout)
+    return int(matched[1]) if matched else None
 
 
 def _settings(master: str, memory: str, log: Path, folder: Path) -> dict[str, str]:
@@ -113,10 +113,10 @@ def _cores(master: str) -> int:
     >>> _cores("local"), _cores("local[3,2]")
     (1, 3)
     """
-    told = re.search(r"\[\s*([0-9]+|\*)", master)
-    if told is None:
+    matched = re.search(r"\[\s*([0-9]+|\*)", master)
+    if matched is None:
         return 1
-    return os.cpu_count() or 1 if told[1] == "*" else int(told[1])
+    return os.cpu_count() or 1 if matched[1] == "*" else int(matched[1])
 
 
 def _start(builder: Any, master: str, settings: dict[str, str]) -> Any:
