@@ -20,7 +20,7 @@ from majorant.answer.labels import changes, label_columns
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit, given_rng
 from majorant.items import draw_items, name_hashes, take_items
-from majorant.kernels import softmax_rows
+from majorant.kernels import row_maxima, softmax_rows
 from majorant.tabular import Tabular
 from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
@@ -154,7 +154,7 @@ def learn_calibration(score_sk: FloatArray, believed_sk: FloatArray) -> tuple[fl
     """The temperature and the epsilon under which what is believed of the items is least surprising."""
 
     # As `tempered`, a row for each class: sums along the short axis would take most of the time.
-    gap_ks, believed_ks = (score_sk - score_sk.max(axis=1, keepdims=True)).T.copy(), believed_sk.T.copy()
+    gap_ks, believed_ks = (score_sk - row_maxima(score_sk)[:, None]).T.copy(), believed_sk.T.copy()
 
     def surprise(x: FloatArray) -> float:
         posterior_ks = np.exp(gap_ks / float(np.exp(x[0])))
@@ -262,7 +262,7 @@ def reliability(votes: Votes, fit: Fit, *, bins: int = BINS) -> Reliability:
     0.0
     """
     voted = np.flatnonzero(votes.votes_i > 0)
-    confidence_v = fit.posterior[voted].max(axis=1) if len(voted) else np.empty(0)
+    confidence_v = row_maxima(fit.posterior[voted]) if len(voted) else np.empty(0)
     bin_v = np.clip(np.ceil(confidence_v * bins).astype(int) - 1, 0, bins - 1)
     gold_v = np.full(len(voted), -1) if votes.gold_i is None else votes.gold_i[voted]
     known = np.flatnonzero(gold_v >= 0)

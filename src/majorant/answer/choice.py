@@ -20,12 +20,12 @@ from majorant.answer.combine import (
     n_gold,
     unsuited,
 )
-from majorant.answer.difference import chances, gold_accuracy, right_share
+from majorant.answer.difference import gold_accuracy, right_share
 from majorant.answer.labels import compare_labels
 from majorant.backend import Backend, as_backend
 from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS, method_named
-from majorant.estimate.fit import NO_LABEL, Fit
+from majorant.estimate.fit import NO_LABEL, Fit, chances
 from majorant.estimate.known_workers import AnchorMap
 from majorant.gold.correction import CorrectedRule, corrected_fit
 from majorant.gold.design import Design
@@ -198,7 +198,7 @@ def expected_accuracy(fit: Fit, truth: Fit) -> Estimate:
     voted = np.flatnonzero(fit.votes_i > 0)
     if not len(voted):
         return Estimate(None, reason=NO_VOTED_ITEM)
-    right_i = (chances(fit.posterior[voted]) * truth.posterior[voted]).sum(axis=1)
+    right_i = np.einsum("ik,ik->i", chances(fit.posterior[voted]), truth.posterior[voted])
     return Estimate(float(right_i.mean()), reason=MODEL_IS_TRUTH)
 
 

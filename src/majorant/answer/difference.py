@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.backend import Backend, of_fit
-from majorant.estimate.fit import TIE_TOLERANCE, Fit
+from majorant.estimate.fit import Fit, chances
 from majorant.estimate.majority import Majority
 from majorant.gold.betting import bounds
 from majorant.items import Keys, name_hashes
+from majorant.kernels import row_maxima
 from majorant.values import Estimate, FloatArray, clopper_pearson
 from majorant.votes import IntArray, Votes
 
@@ -55,16 +56,6 @@ class GoldLead:
     whole: bool  # every item with votes has a gold label: the lead is the truth
 
 
-def chances(posterior_ik: FloatArray) -> FloatArray:
-    """How probably each class becomes an item's label: 1 for the leader, a fair share for tied ones.
-
-    >>> chances(np.array([[.7, .3], [.5, .5]])).tolist()
-    [[1.0, 0.0], [0.5, 0.5]]
-    """
-    best_ik = posterior_ik >= posterior_ik.max(axis=1, keepdims=True, initial=0.0) - TIE_TOLERANCE
-    return np.asarray(best_ik / best_ik.sum(axis=1, keepdims=True))
-
-
 def compare_fits(majority: Fit, fit: Fit) -> Difference:
     """Where a fit and majority vote differ.
 
@@ -77,8 +68,8 @@ def compare_fits(majority: Fit, fit: Fit) -> Difference:
     """
     voted_i = majority.votes_i > 0
     before_ik, after_ik = chances(majority.posterior[voted_i]), chances(fit.posterior[voted_i])
-    apart_i = np.abs(after_ik - before_ik).max(axis=1, initial=0.0)
-    differ_i, tied_i = apart_i > 0, before_ik.max(axis=1, initial=0.0) < 1
+    apart_i = row_maxima(np.abs(after_ik - before_ik))
+    differ_i, tied_i = apart_i > 0, row_maxima(before_ik) < 1
     return Difference(
         items=int(voted_i.sum()),
         differ=int(differ_i.sum()),
@@ -178,7 +169,7 @@ def expected_gain(
     """
     voted_i = majority.votes_i > 0
     before_ik, after_ik = chances(majority.posterior[voted_i]), chances(fit.posterior[voted_i])
-    differ_i = (before_ik != after_ik).any(axis=1)
+    differ_i = row_maxima(np.abs(after_ik - before_ik)) > 0
     if not differ_i.any():
         return None
     lead_dk = after_ik[differ_i] - before_ik[differ_i]

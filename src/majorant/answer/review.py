@@ -20,7 +20,7 @@ from majorant.estimate.fit import NO_LABEL, Fit, leaders
 from majorant.estimate.majority import Majority
 from majorant.estimate.tables import coin_confusions
 from majorant.items import take_items
-from majorant.kernels import shares
+from majorant.kernels import row_maxima, shares
 from majorant.tabular import Tabular
 from majorant.values import FloatArray, lock
 from majorant.votes import IntArray, Votes
@@ -74,7 +74,7 @@ def review(
     `votes` are but the doubtful ones of `n_items` items, `crowd` says how a typical vote falls, (K, K).
     """
     posterior_ik = np.where((fit.votes_i > 0)[:, None], fit.posterior, fit.prior)
-    expert_i = 1 - posterior_ik.max(axis=1)
+    expert_i = 1 - row_maxima(posterior_ik)
     vote_i = vote_gain(posterior_ik, crowd_confusion(votes, fit) if crowd is None else crowd)
     gain_i = expert_i if resource == "expert" else vote_i
     item_p = np.argsort(-gain_i.round(FILE_DIGITS), kind="stable")[:most]
@@ -137,8 +137,8 @@ def vote_gain(posterior: FloatArray, confusion: FloatArray) -> FloatArray:
         part_ik = posterior[start : start + GAINS_AT_ONCE]
         best_i = np.zeros(len(part_ik))
         for l in range(confusion.shape[1]):
-            best_i += (part_ik * confusion[:, l]).max(axis=1)
-        gain_i[start : start + GAINS_AT_ONCE] = best_i - part_ik.max(axis=1)
+            best_i += row_maxima(part_ik * confusion[:, l])
+        gain_i[start : start + GAINS_AT_ONCE] = best_i - row_maxima(part_ik)
     return np.maximum(gain_i, 0.0)
 
 

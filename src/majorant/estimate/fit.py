@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from majorant.errors import ConfigError
 from majorant.io import as_votes
+from majorant.kernels import row_maxima, shares
 from majorant.tabular import Named, Names, Tabular, some_names
 from majorant.values import FloatArray, as_generator, lock
 from majorant.votes import IntArray, Votes, names_of
@@ -199,6 +200,15 @@ class Refits:
 
     def __post_init__(self) -> None:
         lock(self)
+
+
+def chances(score_ik: FloatArray) -> FloatArray:
+    """How probably each class becomes an item's label: 1 for the best, a fair share for tied ones.
+
+    >>> chances(np.array([[.7, .3], [.5, .5]])).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
+    return shares((score_ik >= (row_maxima(score_ik) - TIE_TOLERANCE)[:, None]).astype(float))
 
 
 def leaders(score_ik: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

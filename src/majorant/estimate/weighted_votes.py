@@ -17,7 +17,7 @@ from majorant.blocks import Engine
 from majorant.errors import ConfigError
 from majorant.estimate.base import Iterative, item_rows, linear_posterior, weight_table
 from majorant.estimate.em import Prepared, Progress, Solution, prepare
-from majorant.estimate.fit import TIE_TOLERANCE, Estimator, Fit, fit_of
+from majorant.estimate.fit import Estimator, Fit, chances, fit_of
 from majorant.estimate.tables import coin_confusions
 from majorant.kernels import gather, scatter, shares
 from majorant.values import FloatArray
@@ -161,16 +161,8 @@ def agreements(prepared: Prepared, weight_j: FloatArray) -> FloatArray:
     n_classes = prepared.totals.n_labels
     largest = np.abs(weight_j).max(initial=0.0)
     table = weight_table(weight_j / largest if largest > 0 else weight_j, n_classes)
-    credit_cl = prepared.engine.map_sum(lambda block: scatter(block, winners(gather(block, table))))
+    credit_cl = prepared.engine.map_sum(lambda block: scatter(block, chances(gather(block, table))))
     return np.asarray(np.einsum("jkk->j", credit_cl.reshape(-1, n_classes, n_classes)))
-
-
-def winners(score_ik: FloatArray) -> FloatArray:
-    """1 for the best class of each row, split evenly where several are best."""
-    top_i = score_ik[:, 0].copy()
-    for k in range(1, score_ik.shape[1]):
-        np.maximum(top_i, score_ik[:, k], out=top_i)
-    return shares((score_ik >= (top_i - TIE_TOLERANCE)[:, None]).astype(float))
 
 
 def worker_totals(prepared: Prepared) -> FloatArray:

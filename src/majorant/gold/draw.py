@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
 from majorant.errors import ConfigError, DataError
-from majorant.estimate.fit import TIE_TOLERANCE, Fit
+from majorant.estimate.fit import Fit, chances, leaders
 from majorant.gold.accuracy import AIM, NOTHING, Known, WrittenLabels
 from majorant.gold.close_calls import CloseCalls, close_calls
 from majorant.gold.correction import CORRECTED, CorrectedRule, corrected_fit, learn
@@ -25,6 +25,7 @@ from majorant.gold.question import SKIPPED, UNASKED, Codes, Question
 from majorant.gold.race import Race
 from majorant.io.tasks import ExpertAnswer
 from majorant.items import mix_bits, name_hashes
+from majorant.kernels import row_maxima
 from majorant.tally import counts
 from majorant.values import LEVEL, MAJORITY, TOLERANCE, FloatArray
 from majorant.votes import Votes
@@ -217,7 +218,7 @@ def draw_accuracy(
     rest = voted[~np.isin(voted, seen)]
     item_d = rest[random_order(backend, rest, seed ^ FRESH_SEED)]
     posterior_dk = fit_of_items(backend, fit, item_d).posterior
-    best_rdk = (posterior_dk >= posterior_dk.max(axis=1, keepdims=True) - TIE_TOLERANCE)[None]
+    best_rdk = chances(posterior_dk)[None] > 0
     question = WrittenLabels(
         rule=rule,
         label_d=_broken(best_rdk, _tie_hashes(backend, item_d, seed))[0],
@@ -266,22 +267,22 @@ class _Found(NamedTuple):
 def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _Found:
     posterior_rik = np.stack([part.of(fit).posterior for fit in fits])
     belief_ik = np.clip(np.tensordot(weight_r, posterior_rik, axes=1), 0, 1)
-    best_rik = posterior_rik >= posterior_rik.max(axis=2, keepdims=True) - TIE_TOLERANCE
-    voted_i, tied_i = part.votes.votes_i > 0, (best_rik.sum(axis=2) > 1).any(axis=0)
-    label_ri = best_rik.argmax(axis=2)
+    label_ri, n_best_ri = np.array([leaders(posterior_ik) for posterior_ik in posterior_rik], np.int64).swapaxes(0, 1)
+    voted_i, tied_i = part.votes.votes_i > 0, (n_best_ri > 1).any(axis=0)
     d = np.flatnonzero(voted_i & ~tied_i & (label_ri != label_ri[0]).any(axis=0))
     t = np.flatnonzero(voted_i & tied_i)
-    chance_rvk = best_rik[:, voted_i] / best_rik[:, voted_i].sum(axis=2, keepdims=True)
+    chance_rvk = np.stack([chances(posterior_ik[voted_i]) for posterior_ik in posterior_rik])
+    apart_qrv = np.array([[row_maxima(np.abs(q_vk - r_vk)) for r_vk in chance_rvk] for q_vk in chance_rvk])
     start = part.start
     return _Found(
         n_items=int(voted_i.sum()),
-        apart=int((chance_rvk != chance_rvk[0]).any(axis=(0, 2)).sum()),
-        stake_qr=np.array([[np.abs(q_vk - r_vk).max(axis=1).sum() for r_vk in chance_rvk] for q_vk in chance_rvk]),
+        apart=int((apart_qrv[0] > 0).any(axis=0).sum()),
+        stake_qr=apart_qrv.sum(axis=2),
         item_d=d + start,
         label_rd=label_ri[:, d],
         belief_rd=belief_ik[d, label_ri[:, d]],
         item_t=t + start,
-        best_rtk=best_rik[:, t],
+        best_rtk=np.stack([chances(posterior_ik[t]) > 0 for posterior_ik in posterior_rik]),
         belief_tk=belief_ik[t],
     )
 
