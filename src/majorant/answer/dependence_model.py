@@ -151,7 +151,8 @@ def refit_model(arrays: VoteArrays, case: FittedModel) -> FittedModel:
     """The case fitted to other votes of the same crowd, each worker's matrix from the crowd's on."""
     n_workers = len(arrays.votes.workers)
     votes_jkl = np.tile(arrays.strength_k[:, None] * case.params.crowd_kl, (n_workers, 1, 1))
-    params = case.params._replace(votes_jkl=votes_jkl, total_jk=votes_jkl.sum(axis=2), odds_j=np.zeros(n_workers))
+    total_jk = np.einsum("jkl->jk", votes_jkl)
+    params = case.params._replace(votes_jkl=votes_jkl, total_jk=total_jk, odds_j=np.zeros(n_workers))
     return _converge(arrays, params, case.shape, case.dependence)
 
 
@@ -316,21 +317,20 @@ def _m_step(
     """First-hand votes by worker, class and label, shrunk to the crowd's habit tilted by the worker's odds."""
     _, n_workers, n_classes = arrays.votes.shape
     counts_jkl = by_worker(counts_ck, n_classes)
-    crowd_kl = shares(counts_jkl.sum(axis=0) + 1.0)
+    crowd_kl = shares(np.einsum("jkl->kl", counts_jkl) + 1.0)
     odds_j, spread = (np.zeros(n_workers), FIRST_SPREAD) if old is None else (old.odds_j, old.spread)
     odds_j, spread = _odds(counts_jkl, crowd_kl, odds_j, spread)
     votes_jkl = counts_jkl + tilt(arrays.strength_k[:, None] * crowd_kl, np.exp(odds_j))
-    return ModelParams(
-        votes_jkl, votes_jkl.sum(axis=2), crowd_kl, odds_j, spread, shares(posterior_ik.sum(axis=0) + 1.0)
-    )
+    total_jk, prior_k = np.einsum("jkl->jk", votes_jkl), shares(np.einsum("ik->k", posterior_ik) + 1.0)
+    return ModelParams(votes_jkl, total_jk, crowd_kl, odds_j, spread, prior_k)
 
 
 def _odds(counts_jkl: FloatArray, crowd_kl: FloatArray, odds_j: FloatArray, spread: float) -> tuple[FloatArray, float]:
     """A Newton step of each worker's odds, normal around the crowd's, and the variance that they show."""
     right_k = np.clip(np.diag(crowd_kl), 1e-6, 1 - 1e-6)
-    total_jk = counts_jkl.sum(axis=2)
+    total_jk = np.einsum("jkl->jk", counts_jkl)
     right_jk = 1 / (1 + np.exp(-(np.log(right_k) - np.log1p(-right_k) + odds_j[:, None])))
-    slope_j = np.einsum("jkk->j", counts_jkl) - (total_jk * right_jk).sum(axis=1) - odds_j / spread
-    curve_j = (total_jk * right_jk * (1 - right_jk)).sum(axis=1) + 1 / spread
+    slope_j = np.einsum("jkk->j", counts_jkl) - np.einsum("jk,jk->j", total_jk, right_jk) - odds_j / spread
+    curve_j = np.einsum("jk,jk,jk->j", total_jk, right_jk, 1 - right_jk) + 1 / spread
     odds_j = np.clip(odds_j + np.clip(slope_j / curve_j, -1, 1), -MOST_ODDS, MOST_ODDS)
     return odds_j, float(np.clip((odds_j**2 + 1 / curve_j).mean(), LEAST_SPREAD, FIRST_SPREAD))
