@@ -11,7 +11,7 @@ from typing import Any
 MOST_LISTED = 8
 LONGEST_SHOWN = 40  # of a user's value on the terminal
 MOST_CHANGES = 20  # from label to label, in the words of a figure
-GOOD = ("proved", "supported")
+GOOD_VERDICTS = ("proved", "supported")
 
 # --- numbers and names
 
@@ -255,7 +255,7 @@ NO_ACCURACY = "labels by design tell which rule is right more often, not how oft
 NO_GOLD_LABEL = "no item has a gold label"
 NO_GOLD_LABELS = "no gold labels"
 NO_LABELLED_GOLD = "no labelled item has a gold label"
-NO_GOLD_ITEM = "no gold item"
+NO_GOLD_JUDGED = "no gold item"
 NO_MODEL = "no model was fitted"
 NO_FITTED_MODEL = "no model could be fitted"
 NO_VOTED_ITEM = "no item has a vote"
@@ -1315,7 +1315,7 @@ def panel_or_crowd(n_sets: int, n_items: float, covered: float, *, panel: bool, 
 # --- claims
 
 NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"
-NEGLIGIBLE = 0.0005  # accuracy: less than a tenth of a point
+NEGLIGIBLE_LOSS = 0.0005  # accuracy: less than a tenth of a point
 NEEDS = {"anonymous": "fresh item", "named": "fresh item", "gold": "fresh gold item"}  # which, by themselves, decide
 NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
 SETTLES = (
@@ -1338,12 +1338,12 @@ def anonymous_by_counts(
     allowing = ", allowing for item difficulty" if difficulty else ""
     stamp = f"({finding.verdict}, {level_percent(level)}{allowing})"
     ties = ties_cost(tied_share, finding.tie_loss)
-    if finding.verdict in GOOD:
+    if finding.verdict in GOOD_VERDICTS:
         apart = f", apart from ties {stamp}{ties}" if ties else f" {stamp}"
         return under(conditions, f"Majority vote is as good as any rule that ignores who voted{apart}.")
     if finding.verdict == "refuted":
         gain = f"the best rule that ignores who voted would gain about {loss_points(finding.loss)}"
-        good = f"; apart from ties it is as good as any ({finding.untied})" if finding.untied in GOOD else ""
+        good = f"; apart from ties it is as good as any ({finding.untied})" if finding.untied in GOOD_VERDICTS else ""
         return under(conditions, f"Majority vote is not the best rule for these votes {stamp}: {gain}{ties}{good}.")
     if finding.verdict == "undecided":
         stake = _undecided_stake(finding)
@@ -1499,7 +1499,7 @@ def _without_names(certificate: Any) -> str:
             f"{by_gold}ajority vote is as good as any rule that ignores who voted{apart} {verdict}{_draw_loses(claim)}."
         )
     elif claim.verdict == "refuted":
-        good = f"; apart from ties it is as good as any ({claim.untied})" if claim.untied in GOOD else ""
+        good = f"; apart from ties it is as good as any ({claim.untied})" if claim.untied in GOOD_VERDICTS else ""
         sentence = (
             f"{by_gold}ajority vote is not the best rule for these votes: the best rule that ignores who voted would "
             f"gain {_about_points(claim)} {verdict}{_draw_loses(claim)}{good}."
@@ -1542,7 +1542,7 @@ def _about_points(claim: Any, *, ties: bool = False) -> str:
     loss = claim.tie_loss if ties else claim.loss
     if loss.value is None:
         return "something"
-    if loss.value < NEGLIGIBLE and (loss.high is None or loss.high < NEGLIGIBLE):
+    if loss.value < NEGLIGIBLE_LOSS and (loss.high is None or loss.high < NEGLIGIBLE_LOSS):
         return "less than 0.1 points"
     ends = "" if loss.low is None or loss.high is None else f" [{points(loss.low)}, {points(loss.high)}]"
     return f"about {points(loss.value)} points{ends}"
@@ -1550,7 +1550,7 @@ def _about_points(claim: Any, *, ties: bool = False) -> str:
 
 def _still_at_stake(claim: Any) -> str:
     high = claim.loss.high
-    most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE else "less than 0.1"
+    most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE_LOSS else "less than 0.1"
     stake = f"; {most} points are at stake" if most else ""
     more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} alone would tell"
     return stake + more
@@ -1585,7 +1585,7 @@ def plug_in_sentence(verdict: Any) -> str:
 # --- the questions behind the claim, and the map
 
 ALL_BEST = "The best rule of all, if the model holds"
-BEATEN = "Not the best rule that ignores who voted"
+NOT_BEST = "Not the best rule that ignores who voted"
 BY_GOLD_BEST = "By gold, as good as any rule that ignores who voted"
 BY_GOLD_QUESTION = "Do gold labels alone settle it?"
 IDENTIFIED_QUESTION = "Can the votes tell how good the voters are?"
@@ -1599,7 +1599,7 @@ OUTSIDE_PERHAPS = "Outside at the estimate, but not certain"
 EITHER_GOOD = "proved or supported"
 NAMED_QUESTION = "Is it also as good as any rule that knows who voted?"
 BALANCE_TITLE, ACCURACIES_TITLE = "Class balance against noise", "Accuracy on either class"
-NOISE, ACCURACY_ON = "noise: ", "accuracy on "  # how the names of axes begin
+NOISE_AXIS, ACCURACY_ON = "noise: ", "accuracy on "  # how the names of axes begin
 EVEN_NOISE = "drawn as if every wrong label were equally likely, which the verdict does not assume"
 PANEL_PLACE = "at the mean of the workers' confusion matrices; the verdict takes each worker's own"
 
@@ -1631,8 +1631,8 @@ def balance_axes(label: Any, *, classes: int) -> tuple[str, str]:
     ('share of spam', 'noise: mean of both error rates')
     """
     if classes == 2:
-        return f"share of {label}", f"{NOISE}mean of both error rates"
-    return f"share of {label}, the commonest class", f"{NOISE}share of wrong votes"
+        return f"share of {label}", f"{NOISE_AXIS}mean of both error rates"
+    return f"share of {label}, the commonest class", f"{NOISE_AXIS}share of wrong votes"
 
 
 def map_note(n_votes: int, drawn_for: str, place: str = "") -> str:
@@ -2167,7 +2167,7 @@ def decides_about(kind: str) -> str:
 
 # --- the page of majorant serve
 
-STAGES = {  # what a run does, in its order
+STAGE_WORDS = {  # what a run does, in its order
     "reading": "Reading the file",
     "counting": "Counting votes",
     "testing": "Testing whether majority vote is optimal",
@@ -2177,7 +2177,7 @@ STAGES = {  # what a run does, in its order
     "writing": "Writing the report",
 }
 LOOKING = {"looking": "Looking at the columns"}
-DRAWING = {"reading": STAGES["reading"], "comparing": "Drawing the items to label"}
+DRAWING = {"reading": STAGE_WORDS["reading"], "comparing": "Drawing the items to label"}
 CHECKING, CHECKING_LABELS = "Checking the votes", "Checking with your labels"
 WAITING, STARTING = "Waiting for its turn", "Starting"
 DOWNLOADS = {

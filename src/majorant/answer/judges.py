@@ -17,7 +17,7 @@ from majorant.io.positions import find_position, is_tie, read_shown
 from majorant.tally import counts
 from majorant.values import LEVEL, Estimate, as_level, clopper_pearson, lock
 from majorant.votes import Votes
-from majorant.wording import NO_GOLD_ITEM, too_few_gold
+from majorant.wording import NO_GOLD_JUDGED, too_few_gold
 
 JUDGE_BAR = 0.9
 PANEL = "majority vote"
@@ -165,7 +165,7 @@ def _against(votes: Votes, name: Hashable, item_p: Any, label_p: Any, level: flo
     accuracy = (
         Estimate(right / judged, *clopper_pearson(right, judged, level))
         if judged
-        else Estimate(None, reason=NO_GOLD_ITEM)
+        else Estimate(None, reason=NO_GOLD_JUDGED)
     )
     off = item_p[votes.gold_i[item_p] != label_p][:LISTED]
     return Judge(

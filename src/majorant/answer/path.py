@@ -83,7 +83,7 @@ def _gold(gold: Claim) -> PathStep:
         question=wording.BY_GOLD_QUESTION,
         on="no",
         off="yes",
-        exit=wording.BY_GOLD_BEST if gold.verdict == "proved" else wording.BEATEN,
+        exit=wording.BY_GOLD_BEST if gold.verdict == "proved" else wording.NOT_BEST,
         answer="yes",
         why=gold.why,
     )
@@ -114,7 +114,7 @@ def _inside(claim: Claim) -> PathStep:
         question=wording.INSIDE_QUESTION,
         on="inside",
         off="outside",
-        exit=wording.BEATEN if sure or inside else wording.OUTSIDE_PERHAPS,
+        exit=wording.NOT_BEST if sure or inside else wording.OUTSIDE_PERHAPS,
         answer="outside" if sure or not inside else "inside",
         why="" if margin is None else wording.margin_at_estimate(margin),
     )

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, as_flags, common_options, placed, spreadsheet_option, table_option
+from majorant.cli.options import (
+    Grouped,
+    as_flags,
+    choice_option,
+    common_options,
+    placed,
+    refuse_both,
+    show,
+    spreadsheet_option,
+    table_option,
+)
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, EngineChoice, Job, Source, input_options, memory_options
 
@@ -34,13 +44,7 @@ def export_option(what: str) -> Callable[[Any], Any]:
     show_default=True,
     help="How votes become labels; auto: by the rule that suits them best.",
 )
-@click.option(
-    "--ties",
-    type=click.Choice(["flag", "first", "random", "prior"]),
-    default="flag",
-    show_default=True,
-    help="What becomes of a tie; flag leaves the label empty.",
-)
+@choice_option("--ties", "flag", "first", "random", "prior", help="What becomes of a tie; flag leaves the label empty.")
 @table_option("labels.csv")
 @spreadsheet_option
 @export_option(
@@ -73,8 +77,7 @@ def aggregate(
     from majorant.errors import ConfigError
 
     out = placed(out, "labels.csv")
-    if as_json and out == "-":
-        raise ConfigError("--json and the labels cannot both go to standard output: name a file with --out.")
+    refuse_both(as_json, out, "labels")
     if state is None and polish:
         raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
     if state is not None and engine.flag:
@@ -91,16 +94,12 @@ def aggregate(
     else:
         with at_work(method, quiet=quiet):
             account, labels = _aggregate_more(source, method, ties, write, Path(state), seed, polish=polish)
-    from majorant.report.plain import to_json
     from majorant.report.text import input_lines, labels_lines
 
-    written = [out] if state is None else [out, state]
-    if as_json:
-        kept = {} if state is None else {"state": state}
-        click.echo(to_json({"input": account, "labels": labels, "out": out, **kept}), nl=False)
-    elif not quiet:
-        lines = [*input_lines(account), *labels_lines(labels), *(f"Wrote    {path}" for path in written)]
-        click.echo(as_flags("\n".join(lines)), err=out == "-")
+    kept = {} if state is None else {"state": state}
+    lines = [*input_lines(account), *labels_lines(labels), *(f"Wrote    {path}" for path in (out, *kept.values()))]
+    facts = {"input": account, "labels": labels, "out": out, **kept}
+    show(facts, "" if quiet else as_flags("\n".join(lines)), as_json=as_json, err=out == "-")
 
 
 def _aggregate(
@@ -119,7 +118,8 @@ def _aggregate(
 
         from majorant.answer.labels import count_labels, label_table
         from majorant.pipeline import aggregate
-        from majorant.report.summary import account_summary, labels_summary
+        from majorant.report.plain import to_plain
+        from majorant.report.summary import labels_summary
 
         generator = np.random.default_rng(seed)  # one for all parts of the table: the draws are those of the whole
         with at_work(method, quiet=source.quiet or backend.whole is None):
@@ -131,7 +131,7 @@ def _aggregate(
             from majorant.output import write_files
 
             write_files({Path(out): export_text(export, table, list(fit.label_values), backend.votes, source)})
-        return account_summary(backend.votes.account), labels_summary(fit, count_labels(backend, fit))
+        return to_plain(backend.votes.account), labels_summary(fit, count_labels(backend, fit))
 
 
 def _aggregate_more(
@@ -139,12 +139,13 @@ def _aggregate_more(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes that come in batches, and the state that remembers them."""
     from majorant.answer.labels import label_table, labels_of_fit
-    from majorant.report.summary import account_summary, labels_summary
+    from majorant.report.plain import to_plain
+    from majorant.report.summary import labels_summary
 
     votes = source.read()
     labelled, fit, content = _go_on(votes, method, state, polish=polish)
     write(label_table(labelled, fit, ties=ties, rng=seed), files={state: content})
-    return account_summary(votes.account), labels_summary(fit, labels_of_fit(fit))
+    return to_plain(votes.account), labels_summary(fit, labels_of_fit(fit))
 
 
 def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:
@@ -183,17 +184,16 @@ def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source
     from majorant.io.consensus import Consensus, Tool, control_of, item_fields
     from majorant.io.consensus import export_text as text_of
 
-    file: Any = source.file[0] if len(source.file) == 1 else list(source.file)
     found = [
         Consensus(item, label, None if confidence != confidence else float(confidence))
         for item, label, confidence in zip(table["item"], table["label"], table["confidence"], strict=True)
     ]
     public = source.file[0].startswith(DATASET) or source.file[0] == "-"
-    fields = {} if public else item_fields(file, item=source.options.item)
+    fields = {} if public else item_fields(source.files, item=source.options.item)
     if not fields and getattr(votes, "text", None) is not None:
         texts = votes.text([one.item for one in found])
         fields = {str(one.item): {"text": text} for one, text in zip(found, texts, strict=True) if text is not None}
-    question, about = control_of(file) or (source.options.label or "label", "text")
+    question, about = control_of(source.files) or (source.options.label or "label", "text")
     return text_of(name, found, Tool(fields, labels, question, about))
 
 

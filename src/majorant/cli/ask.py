@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, placed, tolerance_option
+from majorant.cli.options import Grouped, choice_option, common_options, level_option, placed, show, tolerance_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, EngineChoice, Job, Source, engine_options, input_options
 from majorant.errors import ConfigError
@@ -49,12 +49,8 @@ class _NameLists(Grouped):
     help="Which rules to compare, the one in use first; auto: what check would switch to.  [majority auto]",
 )
 @click.option("--race", metavar="[A B C ...]", help="Find the best of several rules, or of the usual four.")
-@click.option(
-    "--question",
-    type=click.Choice(["rules", "close-calls"]),
-    default="rules",
-    show_default=True,
-    help="close-calls: majority vote against rules that see only counts.",
+@choice_option(
+    "--question", "rules", "close-calls", help="close-calls: majority vote against rules that see only counts."
 )
 @click.option(
     "--monotone",
@@ -83,20 +79,13 @@ class _NameLists(Grouped):
     "--items", metavar="FILE", help="A table with the column item and what to show of each, such as its text."
 )
 @tolerance_option
-@click.option(
+@choice_option(
     "--experts",
-    type=click.Choice(["majority", "unanimous"]),
-    default="majority",
-    show_default=True,
+    "majority",
+    "unanimous",
     help="Which label counts where several experts label an item; without one the item counts as skipped.",
 )
-@click.option(
-    "--tool",
-    type=click.Choice(["csv", "label-studio", "argilla", "prodigy"]),
-    default="csv",
-    show_default=True,
-    help="What the file of items is for.",
-)
+@choice_option("--tool", "csv", "label-studio", "argilla", "prodigy", help="What the file of items is for.")
 @click.option("--out", help="Where the items go, a file or a folder; the design goes beside it.  [to_label.csv]")
 @engine_options
 @level_option
@@ -190,7 +179,6 @@ def _labelled(design: str) -> Any:
 
 
 def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) -> None:
-    from majorant.report.plain import to_json
     from majorant.wording import ask_lines
 
     written = []
@@ -200,10 +188,7 @@ def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) ->
     facts = _facts(design, written, source)
     if options["correct"] and options["design"] is None:
         facts["question"] = "learn"
-    if options["as_json"]:
-        click.echo(to_json(facts), nl=False)
-    else:
-        click.echo("\n".join(ask_lines(**facts)))
+    show(facts, "\n".join(ask_lines(**facts)), as_json=options["as_json"])
 
 
 def _refuse_labelled(out: Path) -> None:
@@ -217,7 +202,6 @@ def _refuse_labelled(out: Path) -> None:
 def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
     from majorant.gold.draw import votes_digest
     from majorant.io.tasks import DESIGN_ENDING, TASK_ENDINGS
-    from majorant.report.plain import to_json
     from majorant.wording import more_lines, outcome_sentence
 
     recognised = _labelled(options["design"])
@@ -235,14 +219,8 @@ def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
     if len(longer.items) > before:
         written = longer.write_more(file, before, design=recognised.path, format=options["tool"], columns=columns)
     facts = {**_facts(longer, written, source), "added": len(longer.items) - before}
-    if options["as_json"]:
-        click.echo(to_json(facts), nl=False)
-    else:
-        click.echo(
-            "\n".join(
-                [outcome_sentence(recognised.outcome), *more_lines(facts["added"], facts["files"], facts["votes"])]
-            )
-        )
+    lines = [outcome_sentence(recognised.outcome), *more_lines(facts["added"], facts["files"], facts["votes"])]
+    show(facts, "\n".join(lines), as_json=options["as_json"])
 
 
 def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> dict[str, list[Any]]:

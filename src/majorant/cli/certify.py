@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, claim_option, common_options, level_option
+from majorant.cli.options import Grouped, claim_option, common_options, level_option, share_option, show
 from majorant.cli.progress import at_work
 from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options, say_notes
 from majorant.errors import ConfigError
@@ -25,13 +25,7 @@ EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any oth
 @claim_option
 @click.option("--labels", metavar="FILE", help="Also judge labels you have: a table with the columns item and label.")
 @click.option("--plug-in", metavar="METHOD", help="Instead, take a method's estimate for the truth; without a level.")
-@click.option(
-    "--share",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="With --plug-in: estimate from this random share of the items.",
-)
+@share_option("--share", 1.0, "With --plug-in: estimate from this random share of the items.", min_open=True)
 @memory_options
 @level_option
 @common_options
@@ -82,45 +76,40 @@ def certify(
 
 
 def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
-    from majorant.report.plain import to_json
-    from majorant.report.summary import account_summary, certificate_summary, dependence_summary
+    from majorant.report.plain import to_plain
+    from majorant.report.summary import certificate_summary, dependence_summary
     from majorant.report.text import certificate_text, labels_loss_lines
 
     summary = {
-        "input": account_summary(backend.votes.account),
+        "input": to_plain(backend.votes.account),
         **certificate_summary(certificate),
         "dependence": dependence_summary(certificate.dependence),
     }
     if labels is not None and backend.whole is not None:
         summary["labels"] = _judge_labels(backend.whole, labels, certificate.level)
-    if as_json:
-        click.echo(to_json(summary), nl=False)
-        return
-    click.echo(certificate_text(summary))
-    if labels is not None:
-        click.echo("\n".join(["", *labels_loss_lines(summary["labels"])]))
+    judged = ["", *labels_loss_lines(summary["labels"])] if "labels" in summary else []
+    show(summary, "\n".join([certificate_text(summary), *judged]), as_json=as_json)
 
 
 def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
     from majorant.certify.gold import labels_loss
     from majorant.io.gold import read_labels
     from majorant.pipeline import aggregate
-    from majorant.report.summary import labels_loss_summary
+    from majorant.report.plain import to_plain
 
     found = labels_loss(votes, read_labels(labels, votes), level=level, fit=aggregate(votes, "dawid-skene"))
-    return labels_loss_summary(found, labels)
+    return {"source": labels, **to_plain(found)}
 
 
 def _plug_in(votes: Votes, method: str, share: float, seed: int, *, as_json: bool) -> int:
     from majorant.certify.plug_in import plug_in
     from majorant.pipeline import aggregate
-    from majorant.report.plain import to_json
     from majorant.report.summary import plug_in_summary
     from majorant.report.text import plug_in_text
 
     verdict = plug_in(votes, lambda sample: aggregate(sample, method, rng=seed), share=share, rng=seed)
     summary = plug_in_summary(verdict)
-    click.echo(to_json(summary) if as_json else plug_in_text(summary), nl=not as_json)
+    show(summary, plug_in_text(summary), as_json=as_json)
     return 0 if verdict.optimal else 1
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import click
 
-from majorant.cli.options import common_options
+from majorant.cli.options import common_options, show
 
 
 @click.group()
@@ -20,15 +19,14 @@ def data() -> None:
 def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
     """What there is; read one with `majorant check data:NAME`."""
     from majorant.datasets import REGISTRY
-    from majorant.report.plain import to_json
+    from majorant.report.plain import facts_of
     from majorant.report.text import columns
 
-    if as_json:
-        facts = ("name", "about", "items", "workers", "rows", "repeats", "columns", "licence", "citation")
-        click.echo(to_json({"datasets": [{f: getattr(d, f) for f in facts} for d in REGISTRY.values()]}), nl=False)
-        return
+    names = "name about items workers rows repeats columns licence citation"
     rows = [(d.name, f"{d.items:,}", f"{d.workers:,}", f"{d.rows:,}", d.about) for d in REGISTRY.values()]
-    click.echo("\n".join(columns([("name", "items", "workers", "rows", "about"), *rows], left=(0, 4), indent="")))
+    lines = columns([("name", "items", "workers", "rows", "about"), *rows], left=(0, 4), indent="")
+    facts = {"datasets": [facts_of(dataset, names) for dataset in REGISTRY.values()]}
+    show(facts, "\n".join(lines), as_json=as_json)
 
 
 @data.command("get")
@@ -39,7 +37,6 @@ def get_sets(names: tuple[str, ...], out: str | None, seed: int, as_json: bool, 
     """Fetch data sets, check them, and say where their files are."""
     from majorant.atomic import make_folder, whole_file
     from majorant.datasets import get
-    from majorant.report.plain import to_json
 
     paths = {name: list(get(name)) for name in names}
     if out is not None:
@@ -50,8 +47,5 @@ def get_sets(names: tuple[str, ...], out: str | None, seed: int, as_json: bool, 
                 with whole_file(target) as part:
                     shutil.copyfile(path, part)
                 files[n] = target
-    if as_json:
-        click.echo(to_json({name: [str(path) for path in files] for name, files in paths.items()}), nl=False)
-    elif not quiet:
-        for files in paths.values():
-            click.echo("\n".join(str(Path(path)) for path in files))
+    facts = {name: [str(path) for path in files] for name, files in paths.items()}
+    show(facts, "" if quiet else "\n".join(path for files in facts.values() for path in files), as_json=as_json)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option
+from majorant.cli.options import Grouped, common_options, level_option, share_option, show
 from majorant.cli.source import DATASET, Source, input_options
 
 
 @click.command(cls=Grouped)
 @input_options
-@click.option(
-    "--bar", type=click.FloatRange(0, 1), default=0.9, show_default=True, help="The accuracy that a gate asks for."
-)
+@share_option("--bar", 0.9, "The accuracy that a gate asks for.")
 @click.option(
     "--position",
     metavar="COLUMN",
@@ -28,19 +24,17 @@ def judges(
     """How good each judge is by gold labels, who repeats whom, and whether they are good enough to gate on."""
     from majorant.answer.judges import judges as judge
     from majorant.io.positions import find_position
-    from majorant.report.plain import to_json
     from majorant.report.summary import judge_summary
     from majorant.wording import judge_lines
 
     del seed  # nothing is drawn
-    files: Any = list(source.file) if len(source.file) > 1 else source.file[0]
     told = {name: getattr(source.options, name) for name in ("item", "worker", "label", "gold_file")}
     if position is None and not source.file[0].startswith(DATASET):
-        position = find_position(files, told)
+        position = find_position(source.files, told)
     if position is None:
         found = judge(source.read(), bar=bar, level=level)
     else:
-        found = judge(files, bar=bar, level=level, position=position, **told)
+        found = judge(source.files, bar=bar, level=level, position=position, **told)
     facts = judge_summary(found)
     lines = judge_lines(facts)
-    click.echo(to_json(facts) if as_json else "\n".join(lines[:1] if quiet else lines), nl=not as_json)
+    show(facts, "\n".join(lines[:1] if quiet else lines), as_json=as_json)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from majorant.gold.design import Design
     from majorant.gold.question import Outcome
 
-SKIP, UNDO, QUIT, CANNOT_TELL = "s", "u", "q", "?"
+SKIP, UNDO, QUIT, UNSURE = "s", "u", "q", "?"
 
 
 @click.command(cls=Grouped)
@@ -48,8 +48,8 @@ def label(file: str, design: str | None, go_on: bool) -> None:
         if key == UNDO:
             at = max(at - 1, 0)
             _write(path, rows[at], "")
-        elif key in keys or key in (SKIP, CANNOT_TELL):
-            _write(path, rows[at], keys.get(key, CANNOT_TELL))
+        elif key in keys or key in (SKIP, UNSURE):
+            _write(path, rows[at], keys.get(key, UNSURE))
             at += 1
         else:
             click.echo(f"No class has the key {key!r}.")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from majorant.errors import respell
+from majorant.errors import ConfigError, respell
 from majorant.values import LEVEL, TARGET, TOLERANCE
 
 _READING = "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding"
@@ -118,6 +118,22 @@ def placed(out: str, usual: str) -> str:
     return out
 
 
+def refuse_both(as_json: bool, out: str, what: str) -> None:
+    """Refuse two things on standard output."""
+    if as_json and out == "-":
+        raise ConfigError(f"--json and the {what} cannot both go to standard output: name a file with --out.")
+
+
+def show(facts: dict[str, Any], text: str, *, as_json: bool, err: bool = False) -> None:
+    """Print the facts as JSON, or the text, if there is any."""
+    from majorant.report.plain import to_json
+
+    if as_json:
+        click.echo(to_json(facts), nl=False)
+    elif text:
+        click.echo(text, err=err)
+
+
 def emphasised(text: str, sign: str) -> str:
     """The first line of a text in the colour of the answer, unless NO_COLOR is set; pipes get plain text anyway."""
     import os
@@ -149,28 +165,27 @@ def shown_options(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="The same facts as JSON.")(quiet(command))
 
 
-level_option = click.option(
-    "--level",
-    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
-    default=LEVEL,
-    show_default=True,
-    help="Confidence level of intervals and verdicts.",
-)
-tolerance_option = click.option(
-    "--tolerance",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=TOLERANCE,
-    show_default=True,
-    help="A difference in accuracy that does not matter to you; .01 is one percentage point.",
-)
-target_option = click.option(
-    "--target",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=TARGET,
-    show_default=True,
-    help="The accuracy to buy votes for.",
-)
+def share_option(flag: str, default: float, help: str, **ends: Any) -> Callable[[Command], Command]:
+    """An option that is a share, between 0 and 1 unless `ends` say otherwise."""
+    kind = click.FloatRange(**{"min": 0, "max": 1, **ends})
+    return click.option(flag, type=kind, default=default, show_default=True, help=help)
 
+
+def choice_option(flag: str, *values: str, help: str | None = None) -> Callable[[Command], Command]:
+    """An option that is one of several words, the first unless another is named."""
+    return click.option(flag, type=click.Choice(values), default=values[0], show_default=True, help=help)
+
+
+level_option = share_option(
+    "--level", LEVEL, "Confidence level of intervals and verdicts.", min=0.5, min_open=True, max_open=True
+)
+tolerance_option = share_option(
+    "--tolerance",
+    TOLERANCE,
+    "A difference in accuracy that does not matter to you; .01 is one percentage point.",
+    max_open=True,
+)
+target_option = share_option("--target", TARGET, "The accuracy to buy votes for.", min_open=True)
 claim_option = click.option(
     "--claim",
     type=click.Choice(["anonymous", "named", "gold"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, target_option
+from majorant.cli.options import Grouped, common_options, level_option, show, target_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options, say_notes
 from majorant.values import MAX_VOTES
@@ -33,7 +33,6 @@ def plan(
     votes = source.read()
     from majorant.claims import certify
     from majorant.plan import plan as make_plan
-    from majorant.report.plain import to_json
     from majorant.report.summary import plan_summary
     from majorant.report.text import plan_text
 
@@ -44,4 +43,4 @@ def plan(
             votes, target=target, max_votes=max_votes, price_per_vote=price, level=level, certificate=certificate
         )
     summary = plan_summary(made)
-    click.echo(to_json(summary) if as_json else plan_text(summary), nl=not as_json)
+    show(summary, plan_text(summary), as_json=as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from majorant.cli.options import Grouped, placed, shown_options
+from majorant.cli.options import Grouped, placed, show, shown_options
 
 
 @click.command(cls=Grouped)
@@ -17,7 +17,6 @@ def report(result: str, out: str, as_json: bool, quiet: bool) -> None:
 
     from majorant.output import write_files
     from majorant.report.files import foreign_files, read_summary, render_saved
-    from majorant.report.plain import to_json
     from majorant.wording import mixed_set
 
     out = placed(out, "report.html")
@@ -27,7 +26,4 @@ def report(result: str, out: str, as_json: bool, quiet: bool) -> None:
     write_files({Path(out): page})
     if foreign:
         click.echo(f"majorant: {mixed_set(result, foreign)}", err=True)
-    if as_json:
-        click.echo(to_json(summary), nl=False)
-    elif not quiet:
-        click.echo(f"Wrote    {out}")
+    show(summary, "" if quiet else f"Wrote    {out}", as_json=as_json)

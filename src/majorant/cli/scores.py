@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, placed
+from majorant.cli.options import Grouped, common_options, level_option, placed, show
 from majorant.cli.source import Source, input_options
 
 
@@ -20,20 +20,18 @@ def scores(source: Source, out: str | None, level: float, seed: int, as_json: bo
     from majorant.agreement.scores import score_table
     from majorant.agreement.scores import scores as measure
     from majorant.output import write_files
-    from majorant.report.plain import to_json
-    from majorant.report.summary import account_summary, score_summary
+    from majorant.report.plain import to_plain
+    from majorant.report.summary import score_summary
     from majorant.report.text import input_lines, score_lines
 
     votes = source.read()
     found = measure(votes, rng=seed, level=level)
-    read = account_summary(votes.account)
+    read = to_plain(votes.account)
     read["notes"] = [note for note in read["notes"] if note["kind"] != "order"]  # distances are what this is about
     facts = {"input": read, "scores": score_summary(found)}
     if out is not None:
         out = placed(out, "scores.csv")
         write_files({Path(out): score_table(found)})
-    if as_json:
-        click.echo(to_json(facts), nl=False)
-        return
-    lines = score_lines(facts["scores"]) + ([] if out is None else [f"Wrote    {out}"])
-    click.echo("\n".join(lines if quiet else [*input_lines(facts["input"]), *lines]))
+    read_lines = [] if quiet else input_lines(facts["input"])
+    lines = [*read_lines, *score_lines(facts["scores"]), *([] if out is None else [f"Wrote    {out}"])]
+    show(facts, "\n".join(lines), as_json=as_json)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, common_options, name_list, number_list, number_rows, placed, table_option
+from majorant.cli.options import (
+    Grouped,
+    common_options,
+    name_list,
+    number_list,
+    number_rows,
+    placed,
+    refuse_both,
+    show,
+    table_option,
+)
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -65,16 +74,14 @@ def simulate(out: str, truth: str | None, seed: int, as_json: bool, quiet: bool,
     out = placed(out, "votes.csv")
     if truth is not None and truth in ("-", out):
         raise ConfigError("--truth needs a file of its own, other than where the votes go.")
-    if as_json and out == "-":
-        raise ConfigError("--json and the votes cannot both go to standard output: name a file with --out.")
+    refuse_both(as_json, out, "votes")
     drawn = _draw(seed=seed, **model)
     _write(drawn, out, truth)
     n_items, n_workers, n_classes = drawn.votes.shape
-    if as_json:
-        facts = {"items": n_items, "workers": n_workers, "classes": n_classes, "votes": drawn.votes.n_votes}
-        click.echo(json.dumps(facts | {"seed": seed, "out": out, "truth": truth}, indent=2))
-    elif out != "-" and not quiet:
-        click.echo(f"{out}: {drawn.votes.n_votes:,} votes of {n_workers:,} workers on {n_items:,} items, seed {seed}.")
+    facts = {"items": n_items, "workers": n_workers, "classes": n_classes, "votes": drawn.votes.n_votes}
+    text = f"{out}: {drawn.votes.n_votes:,} votes of {n_workers:,} workers on {n_items:,} items, seed {seed}."
+    written = facts | {"seed": seed, "out": out, "truth": truth}
+    show(written, "" if quiet or out == "-" else text, as_json=as_json)
 
 
 def _draw(

@@ -7,9 +7,10 @@ That is in memory, from sorted files (--memory) or on a cluster (--engine).  A n
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import click
 
-from majorant.cli.options import NONE, as_flags
+from majorant.cli.options import NONE, as_flags, choice_option
 from majorant.cli.progress import at_work, row_counter, stages
 from majorant.errors import ConfigError
 from majorant.threads import THREADS_VARIABLE
@@ -219,24 +220,18 @@ def refuse_together(engine: EngineChoice, **options: Any) -> None:
 
 def memory_options(command: Command) -> Command:
     """Give a command --memory, --work and --resume; it receives where to work as `engine`."""
-    return _with_engine(command, _FILES)
+    return _given(command, _FILES, _with_engine)
 
 
 def engine_options(command: Command) -> Command:
     """The same and --engine and --master."""
-    return _with_engine(command, (*_FILES, *_ENGINE))
+    return _given(command, (*_FILES, *_ENGINE), _with_engine)
 
 
-def _with_engine(command: Command, options: tuple[Callable[[Any], Any], ...]) -> Command:
-    def with_engine(**values: Any) -> Any:
-        chosen = [values.pop(name, None) for name in ("engine", "master", "memory", "work", "resume")]
-        return command(engine=_engine(*chosen), **values)
-
-    with_engine.__name__, with_engine.__doc__ = command.__name__, command.__doc__
-    with_engine.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    for option in reversed(options):
-        with_engine = option(with_engine)
-    return with_engine
+def _with_engine(values: dict[str, Any]) -> dict[str, Any]:
+    """Where to work, in place of the options that say so."""
+    chosen = [values.pop(name, None) for name in ("engine", "master", "memory", "work", "resume")]
+    return {"engine": _engine(*chosen), **values}
 
 
 def _engine(name: str | None, master: str | None, memory: str | None, work: str | None, resume: bool) -> EngineChoice:
@@ -277,12 +272,8 @@ _INPUT_OPTIONS = (
     click.option("--codes", metavar="1=yes,...", help="What codes mean, as statistics packages keep labels."),
     click.option("--allow-network", is_flag=True, help="Fetch s3://, gs:// and https:// addresses through DuckDB."),
     click.option("--sheet", metavar="NAME", help="Of a workbook, the sheet to read."),
-    click.option(
-        "--repeats",
-        type=click.Choice(["error", "first", "last", "each"]),
-        default="error",
-        show_default=True,
-        help="When a worker labels an item twice and differently.",
+    choice_option(
+        "--repeats", "error", "first", "last", "each", help="When a worker labels an item twice and differently."
     ),
     click.option("--empty", metavar="TEXT", multiple=True, help="A label that means no vote, such as NA; repeatable."),
     click.option(
@@ -297,19 +288,30 @@ _INPUT_OPTIONS = (
 
 def input_options(command: Command) -> Command:
     """Give a command FILE and all that says how to read it; it receives them as `source`."""
-
-    def with_source(**values: Any) -> Any:
-        if (threads := values.pop("threads")) is not None:
-            os.environ[THREADS_VARIABLE] = str(threads)  # for all that this command does
-        from majorant.io.options import Reading, ReadOptions
-
-        reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
-        for name in ("gold", "status", "seconds", "text"):
-            reading[name] = "" if reading[name] == NONE else reading[name]
-        return command(source=Source(values.pop("file"), ReadOptions.of(reading), values["quiet"]), **values)
-
-    with_source.__name__, with_source.__doc__ = command.__name__, f"{command.__doc__}\n\n    {ABOUT_FILE}"
-    with_source.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    for option in reversed(_INPUT_OPTIONS):
-        with_source = option(with_source)
+    with_source = _given(command, _INPUT_OPTIONS, _with_source)
+    with_source.__doc__ = f"{command.__doc__}\n\n    {ABOUT_FILE}"
     return with_source
+
+
+def _with_source(values: dict[str, Any]) -> dict[str, Any]:
+    """The source, in place of the options that say how to read it."""
+    if (threads := values.pop("threads")) is not None:
+        os.environ[THREADS_VARIABLE] = str(threads)  # for all that this command does
+    from majorant.io.options import Reading, ReadOptions
+
+    reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
+    for name in ("gold", "status", "seconds", "text"):
+        reading[name] = "" if reading[name] == NONE else reading[name]
+    return {"source": Source(values.pop("file"), ReadOptions.of(reading), values["quiet"]), **values}
+
+
+def _given(command: Command, options: Sequence[Command], taken: Callable[[dict[str, Any]], dict[str, Any]]) -> Command:
+    """Give a command options; it receives what is `taken` from them."""
+
+    @functools.wraps(command)
+    def with_options(**values: Any) -> Any:
+        return command(**taken(values))
+
+    for option in reversed(options):
+        with_options = option(with_options)
+    return with_options

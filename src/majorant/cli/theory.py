@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from majorant.cli.options import Grouped, common_options, name_list, number_list, number_rows
+from majorant.cli.options import Grouped, choice_option, common_options, name_list, number_list, number_rows, show
 from majorant.errors import ConfigError, DataError
 
 MOST_PANELS = 4
@@ -34,9 +34,7 @@ def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list
 @click.option(
     "--votes", metavar="LIST", callback=_vote_counts, default="3,5,7", show_default=True, help="Numbers of votes."
 )
-@click.option(
-    "--ties", type=click.Choice(["exclude", "first", "prior", "random"]), default="exclude", show_default=True
-)
+@choice_option("--ties", "exclude", "first", "prior", "random")
 @click.option("--labels", metavar="LIST", callback=name_list, help="Names of the classes: no,yes")
 @click.option("--map", "picture", metavar="FILE", help="Draw where majority is optimal, as .svg, .png or .pdf.")
 @common_options
@@ -46,13 +44,12 @@ def theory(seed: int, as_json: bool, quiet: bool, picture: str | None, **model: 
     A margin in nats, positive where no rule is better than majority vote on any votes; what majority and the optimal
     rule get right; the handicap in votes with which class 0 starts; and how far the voters' accuracies may differ.
     """
-    from majorant.report.plain import to_json
     from majorant.report.theory import theory_text
 
     summary = _summary(**model)
     if picture is not None:
         _draw(picture, model)
-    click.echo(to_json(summary) if as_json else theory_text(summary), nl=not as_json)
+    show(summary, theory_text(summary), as_json=as_json)
     if picture is not None and not as_json and not quiet:
         click.echo(f"\nWrote    {picture}")
 

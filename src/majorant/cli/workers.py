@@ -10,6 +10,8 @@ from majorant.cli.options import (
     common_options,
     level_option,
     placed,
+    refuse_both,
+    show,
     spreadsheet_option,
     table_option,
 )
@@ -38,17 +40,14 @@ def workers(
     quiet: bool,
 ) -> None:
     """Who is good: accuracy with intervals, agreement, confusion and flags of each worker."""
-    from majorant.errors import ConfigError
-
     out = placed(out, "workers.csv")
-    if as_json and out == "-":
-        raise ConfigError("--json and the table cannot both go to standard output: name a file with --out.")
+    refuse_both(as_json, out, "table")
     with engine.backend(Job(source=source, out=out)) as backend:
         from majorant.answer.workers import worker_table
         from majorant.output import print_table, write_table
         from majorant.pipeline import aggregate, judge_workers
-        from majorant.report.plain import to_json
-        from majorant.report.summary import account_summary, workers_summary
+        from majorant.report.plain import to_plain
+        from majorant.report.summary import workers_summary
         from majorant.report.text import input_lines, workers_lines
 
         with at_work(method, quiet=quiet or backend.whole is None):
@@ -62,9 +61,7 @@ def workers(
         print_table(table)
     else:
         write_table(out, table)
-    account, summary = account_summary(backend.votes.account), workers_summary(backend.votes.workers, found, method)
-    if as_json:
-        click.echo(to_json({"input": account, "workers": summary, "out": out}), nl=False)
-    elif not quiet:
-        lines = [*input_lines(account), *workers_lines(summary), f"Wrote    {out}"]
-        click.echo(as_flags("\n".join(lines)), err=out == "-")
+    account, summary = to_plain(backend.votes.account), workers_summary(backend.votes.workers, found, method)
+    lines = [*input_lines(account), *workers_lines(summary), f"Wrote    {out}"]
+    facts = {"input": account, "workers": summary, "out": out}
+    show(facts, "" if quiet else as_flags("\n".join(lines)), as_json=as_json, err=out == "-")

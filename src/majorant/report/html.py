@@ -38,7 +38,7 @@ MAP_CLASSES = 3  # that sliders can show
 PLANES = ("balance", "accuracies")  # of two classes, in the order of the summary's map
 # What a hostile name must not be able to end or begin, and what older readers take for line ends.
 INERT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-NAMES = (
+NAME_KEYS = (
     "worker",
     "item",
     "label",
@@ -52,7 +52,7 @@ NAMES = (
     "ignored",
     "columns",
 )
-LONGEST_NAME, LONGEST_TEXT = 120, 3000
+CLIPPED_NAME, CLIPPED_TEXT = 120, 3000
 ADDRESS = re.compile(r"\{([\w.]+)(?::([\w ]+))?\}")
 GATE_SIGNS = {True: "✓", False: "✗", None: "?"}
 
@@ -263,7 +263,7 @@ def clip(value: Any, key: str = "") -> Any:
         return {clip(str(name)): clip(one, key if key == "columns" else str(name)) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [clip(one, key) for one in value]
-    most = LONGEST_NAME if key in NAMES else LONGEST_TEXT
+    most = CLIPPED_NAME if key in NAME_KEYS else CLIPPED_TEXT
     if isinstance(value, str) and len(value) > most:
         return value[: most - 1] + "…"
     return value

@@ -12,7 +12,7 @@ from majorant.output import write_files
 from majorant.wording import printable, votes_counted
 
 ACTION_SIGNS = {"keep": "✅", "switch": "🔁", "ask": "❓"}
-SPECIAL = re.compile(r"([\\`*_\[\]<>|~#!])")
+MARKDOWN_SIGNS = re.compile(r"([\\`*_\[\]<>|~#!])")
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file to which every command of a job's step adds its part
 
 
@@ -60,7 +60,7 @@ def inert(text: str) -> str:
     >>> inert("a|b <script> [x](y)")
     'a\\\\|b \\\\<script\\\\> \\\\[x\\\\](y)'
     """
-    return SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
+    return MARKDOWN_SIGNS.sub(r"\\\1", printable(" ".join(text.split())))
 
 
 def _with_code(text: str, command: str) -> str:

@@ -1,9 +1,11 @@
-"""Values as JSON can hold them."""
+"""Results as JSON can hold them: a dataclass by the names of its fields."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,36 @@ import numpy as np
 def to_json(summary: dict[str, Any]) -> str:
     """The summary as JSON, readable and with a line feed at its end."""
     return json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_plain(value: Any) -> Any:
+    """A value of a result: dataclasses by their fields, arrays as lists, infinite numbers as text, NaN as None.
+
+    >>> from majorant.values import Estimate
+    >>> to_plain({"gain": Estimate(.5, -float("inf"), 1.0), "prior": (np.float64(.5), .5)})
+    {'gain': {'value': 0.5, 'low': '-inf', 'high': 1.0, 'reason': ''}, 'prior': [0.5, 0.5]}
+    """
+    if is_dataclass(value):
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: to_plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(one) for one in value]
+    if isinstance(value, np.ndarray):
+        return to_plain(value.tolist())
+    value = plain(value)
+    return finite(number(value)) if isinstance(value, float) else value
+
+
+def facts_of(result: Any, names: str) -> dict[str, Any]:
+    """Fields and properties of a result, in the order of their names; `votes=n_votes` shows one under another name.
+
+    >>> from majorant.values import Estimate
+    >>> facts_of(Estimate(.5), "value why=reason")
+    {'value': 0.5, 'why': ''}
+    """
+    pairs = (name.partition("=")[::2] for name in names.split())
+    return {shown: to_plain(getattr(result, name or shown)) for shown, name in pairs}
 
 
 def number(value: float) -> float | None:

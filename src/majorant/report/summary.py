@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from majorant import __version__, wording
-from majorant.report.plain import finite, number, plain
+from majorant.report.plain import facts_of, number, plain, to_plain
 
 if TYPE_CHECKING:
     from majorant.agreement import Agreement
     from majorant.agreement.scores import Scores
     from majorant.answer.answer import Answer
     from majorant.answer.calibrate import Labels
-    from majorant.answer.choice import Alternative, Decision
     from majorant.answer.judges import Judge, Judges
     from majorant.answer.labels import LabelCounts
     from majorant.answer.map import MapPanel
-    from majorant.answer.path import Path
     from majorant.answer.review import Reviewed
     from majorant.answer.workers import Workers
     from majorant.backend import Backend
     from majorant.certify.certificate import Certificate, Claim, Dependence
-    from majorant.certify.gold import LabelsLoss
     from majorant.certify.plug_in import PlugIn
     from majorant.claims import Counts
     from majorant.estimate.fit import Fit
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
     from majorant.pipeline import Result
     from majorant.plan import Plan
     from majorant.slices import Slice
-    from majorant.votes import Account, IntArray, Votes
+    from majorant.votes import IntArray, Votes
 
 SCHEMA = 3  # rises when a field changes its meaning or goes
 WORKER_NUMBERS = ("accuracy", "low", "high", "chance", "agreement", "weight")
@@ -44,7 +40,7 @@ MOST_SIGNS = 300  # of an item's text
 MOST_LABELS = 6  # of an item to review
 MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
 TIE, OTHERS = "tie", "others"
-MOST_WORKERS = 500  # those with the most votes
+WORKERS_SHOWN = 500  # those with the most votes
 MOST_CONFUSIONS, CONFUSION_CLASSES = 12, 12
 
 
@@ -53,7 +49,6 @@ def result_summary(
 ) -> dict[str, Any]:
     """The facts of a check, and how they were come by; without the map, which only pages and files show."""
     backend, outcome = result.backend, result.outcome
-    moved = {"labels_changed": outcome.changed, "ties_settled": outcome.settled}
     switched = result.answer.rule == result.answer.other
     written = outcome.rule if switched else outcome.majority
     facts: dict[str, Any] = {
@@ -65,7 +60,7 @@ def result_summary(
         "seed": seed,
         "tolerance": result.tolerance,
         "answer": answer_summary(result.answer),
-        "input": account_summary(backend.votes.account),
+        "input": to_plain(backend.votes.account),
         "votes": votes_summary(backend, result.counts),
         "agreement": agreement_summary(result.agreement, backend.votes.workers),
         "certificate": certificate_summary(result.certificate),
@@ -76,22 +71,26 @@ def result_summary(
             "ties_settled": outcome.settled if switched else 0,
         },
         "accuracy": accuracy_summary(result),
-        "decision": {**decision_summary(result.decision), **moved},
+        "decision": {
+            **facts_of(result.decision, "method chosen_by"),
+            **facts_of(outcome, "labels_changed=changed ties_settled=settled"),
+            "alternatives": to_plain(result.decision.alternatives),
+        },
         "flow": flow_summary(outcome.flow_kl, backend.votes.labels),
-        "gold": None if result.gold is None else asdict(result.gold),
+        "gold": to_plain(result.gold),
         "confidence": confidence_summary(result.labels),
         "workers": {
             **workers_summary(backend.votes.workers, result.workers, result.worker_fit.method),
-            "removal": None if result.removal is None else asdict(result.removal),
+            "removal": to_plain(result.removal),
             "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
             "dependence": dependence_summary(result.certification.certificate.dependence),
         },
         "review": review_summary(result.reviewed),
         "plan": None if result.plan is None else plan_summary(result.plan),
         "map": map_summary(result.map if with_map else ()),
-        "path": path_summary(result.path),
+        "path": facts_of(result.path, "steps end outcome"),
         "slices": [slice_summary(one) for one in result.slices],
-        "comparison": [alternative_summary(one) for one in result.comparison],
+        "comparison": to_plain(result.comparison),
     }
     if about := " ".join(note.text for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
         facts["certificate"]["sentence"] = f"{about} {facts['certificate']['sentence']}"
@@ -112,18 +111,6 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
-    }
-
-
-def account_summary(account: Account) -> dict[str, Any]:
-    """What became of the rows of the input."""
-    return {
-        "source": account.source,
-        "format": account.format,
-        "columns": dict(account.columns),
-        "ignored": list(account.ignored),
-        **{name: getattr(account, name) for name in ("rows", "votes", "abstained", "merged", "dropped", "repeats")},
-        "notes": [{"kind": note.kind, "text": note.text} for note in account.notes],
     }
 
 
@@ -151,12 +138,10 @@ def agreement_summary(agreement: Agreement, workers: Sequence[Hashable]) -> dict
     pairs = agreement.pairs
     rows = range(0) if pairs is None else np.argsort(-pairs.items_p, kind="stable")[:PAIRS_SHOWN]
     return {
-        **{name: asdict(getattr(agreement, name)) for name in wording.COEFFICIENTS},
-        "classes": agreement.n_classes,
-        "level": agreement.level,
-        "items": agreement.n_items,
-        "items_with_two_votes": agreement.n_paired,
-        "intervals": agreement.resampling,
+        **facts_of(agreement, " ".join(wording.COEFFICIENTS)),
+        **facts_of(
+            agreement, "classes=n_classes level items=n_items items_with_two_votes=n_paired intervals=resampling"
+        ),
         "n_pairs": None if pairs is None else pairs.n_pairs,
         "pairs": [
             {
@@ -189,32 +174,20 @@ def labels_summary(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
 def answer_summary(answer: Answer) -> dict[str, Any]:
     """The facts of the answer, with its sentences; percentage points throughout, but for the gold labels' own lead."""
     return {
-        **{name: getattr(answer, name) for name in ("action", "rule", "other", "present", "grade", "basis")},
-        "headline": answer.headline,
+        **facts_of(answer, "action rule other present grade basis headline"),
         "gain_sentence": wording.gain_line(answer),
         "labels_sentence": wording.labels_line(answer),
-        "why": answer.why,
-        "next": answer.next,
-        "command": answer.command,
-        "gain": asdict(answer.gain),
-        **{name: getattr(answer, name) for name in ("items", "differ", "stake", "tied", "tie_gain", "tolerance")},
-        "gold": None if answer.gold is None else asdict(answer.gold),
+        **facts_of(answer, "why next command gain items differ stake tied tie_gain tolerance gold"),
         "expert": None if answer.expert is None else {**expert_summary(answer.expert), "command": answer.go_on},
-        "model": None if answer.model is None else asdict(answer.model),
-        "withdrawn": None if answer.withdrawn is None else asdict(answer.withdrawn),
-        "ask": None if answer.ask is None else asdict(answer.ask),
+        **facts_of(answer, "model withdrawn ask"),
     }
 
 
 def expert_summary(outcome: Outcome) -> dict[str, Any]:
     """What labels drawn by design say, with its sentence and what to know about the labels."""
-    names = ("kind", "verdict", "decided", "labels", "skipped", "more", "leader", "below", "tolerance")
+    names = "kind verdict decided labels skipped more leader below tolerance value rules alive right"
     return {
-        **{name: getattr(outcome, name) for name in names},
-        "value": asdict(outcome.value),
-        "rules": list(outcome.rules),
-        "alive": list(outcome.alive),
-        "right": dict(outcome.right),
+        **facts_of(outcome, names),
         "sentence": wording.outcome_sentence(outcome),
         "notes": [*wording.answers_notes(outcome), wording.A_SAMPLE if outcome.uniform else wording.NOT_A_SAMPLE],
     }
@@ -233,7 +206,7 @@ def certificate_summary(certificate: Certificate) -> dict[str, Any]:
             kind: None if claim is None else claim_summary(claim)
             for kind, claim in zip(("anonymous", "named", "gold"), claims, strict=True)
         },
-        "design": None if certificate.design is None else asdict(certificate.design),
+        "design": to_plain(certificate.design),
     }
 
 
@@ -245,27 +218,15 @@ def _not_tested(claims: Iterable[Claim | None]) -> list[str]:
 def claim_summary(claim: Claim) -> dict[str, Any]:
     """The facts of a claim."""
     return {
-        "verdict": claim.verdict,
-        "why": claim.why,
-        "level": claim.level,
+        **facts_of(claim, "verdict why level"),
         "by_votes": [{"votes": n_votes, "verdict": verdict} for n_votes, verdict in sorted(claim.by_votes.items())],
         "without_say": [{"votes": n_votes, "items": share} for n_votes, share in sorted(claim.without_say.items())],
-        "untied": claim.untied,
-        "margin": finite(claim.margin),
-        "handicap": finite(claim.handicap),
+        **facts_of(claim, "untied margin handicap"),
         "whose": wording.whose(claim),
         "loss": loss_facts(claim),
         "tied_share": claim.tied_share,
         "tie_loss": loss_facts(claim, ties=True),
-        "items_certified": claim.items_certified,
-        "evidence": {name: finite(value) for name, value in claim.evidence.items()},
-        "model": claim.model,
-        "gates": [asdict(gate) for gate in claim.gates],
-        "assumptions": list(claim.assumptions),
-        "not_tested": list(claim.not_tested),
-        "conditions": list(claim.conditions),
-        "tested": claim.tested,
-        "breakdown": claim.breakdown,
+        **facts_of(claim, "items_certified evidence model gates assumptions not_tested conditions tested breakdown"),
         "breaks_down": wording.breakdown_text(claim),
         "more_items": claim.more_items,
     }
@@ -274,62 +235,34 @@ def claim_summary(claim: Claim) -> dict[str, Any]:
 def loss_facts(claim: Claim, *, ties: bool = False) -> dict[str, Any]:
     """A loss with its interval, and whose they are."""
     loss = claim.tie_loss if ties else claim.loss
-    return asdict(loss) if loss.value is None else {**asdict(loss), "reason": loss.reason or wording.whose(claim)}
+    return {**to_plain(loss), **({} if loss.value is None else {"reason": loss.reason or wording.whose(claim)})}
 
 
 def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
     """The facts of a plug-in verdict."""
+    names = "votes=n_votes verdict margin handicap majority_accuracy optimal_accuracy gap"
+    rows = [facts_of(one, names) for _, one in sorted(verdict.by_votes.items())]
     return {
         "sentence": wording.plug_in_sentence(verdict),
         "method": verdict.method,
         "level": None,
-        "note": verdict.note,
-        "share": verdict.share,
-        "items": verdict.n_items,
-        "optimal": verdict.optimal,
-        "margin": finite(verdict.margin),
-        "loss": verdict.loss,
-        "prior": verdict.prior.tolist(),
-        "confusion": verdict.confusion.tolist(),
-        "by_votes": [
-            {
-                "votes": n_votes,
-                "items": verdict.items[n_votes],
-                "verdict": one.verdict,
-                "margin": finite(one.margin),
-                "handicap": finite(one.handicap),
-                "majority_accuracy": one.majority_accuracy,
-                "optimal_accuracy": one.optimal_accuracy,
-                "gap": one.gap,
-            }
-            for n_votes, one in sorted(verdict.by_votes.items())
-        ],
+        **facts_of(verdict, "note share items=n_items optimal margin loss prior confusion"),
+        "by_votes": [{"votes": row["votes"], "items": verdict.items[row["votes"]], **row} for row in rows],
     }
 
 
-def labels_loss_summary(found: LabelsLoss, source: str) -> dict[str, Any]:
-    """The facts about labels from elsewhere."""
-    return {"source": source, **asdict(found)}
-
-
-def dependence_summary(found: Dependence | None) -> dict[str, Any] | None:
+def dependence_summary(dependence: Dependence | None) -> dict[str, Any] | None:
     """Which workers of a panel err together, and what the panel is worth."""
-    if found is None:
+    if dependence is None:
         return None
-    names: list[Hashable] = list(dict.fromkeys(name for pair in found.pairs for name in pair.workers))
+    names: list[Hashable] = list(dict.fromkeys(name for pair in dependence.pairs for name in pair.workers))
     return {
-        "gate": asdict(found.gate),
-        "truth": found.truth,
-        "n_eff": asdict(found.n_eff),
-        "redundant": [plain(name) for name in found.redundant],
+        **facts_of(dependence, "gate truth n_eff"),
+        "redundant": [plain(name) for name in dependence.redundant],
         "workers": [plain(name) for name in names],
         "pairs": [
-            {
-                "workers": [plain(name) for name in pair.workers],
-                "correlation": pair.correlation,
-                "p_value": pair.p_value,
-            }
-            for pair in found.pairs
+            {"workers": [plain(name) for name in pair.workers], **facts_of(pair, "correlation p_value")}
+            for pair in dependence.pairs
         ],
     }
 
@@ -352,22 +285,6 @@ def slice_summary(one: Slice) -> dict[str, Any]:
     }
 
 
-def decision_summary(decision: Decision) -> dict[str, Any]:
-    """The facts of a decision."""
-    return {
-        "method": decision.method,
-        "chosen_by": decision.chosen_by,
-        "labels_changed": decision.labels_changed,
-        "ties_settled": decision.ties_settled,
-        "alternatives": [alternative_summary(one) for one in decision.alternatives],
-    }
-
-
-def alternative_summary(one: Alternative) -> dict[str, Any]:
-    """The facts of a method that was used, or could have been."""
-    return asdict(one)
-
-
 def flow_summary(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, Any]:
     """How many items go from each label of majority vote (or a tie) to each of the rule; the commonest one by one."""
     n_classes = len(labels)
@@ -388,8 +305,8 @@ def accuracy_summary(result: Result) -> dict[str, Any]:
     """How often majority vote and the other rule are right, one figure each, and what majority vote may lose."""
     named = result.certificate.named
     return {
-        "majority": asdict(result.accuracy("majority")),
-        "other": asdict(result.accuracy(result.decision.method)),
+        "majority": to_plain(result.accuracy("majority")),
+        "other": to_plain(result.accuracy(result.decision.method)),
         "source": "model" if result.gold is None else "gold",
         "loss_anonymous": loss_facts(result.certificate.anonymous),
         "loss_named": None if named is None else loss_facts(named),
@@ -398,15 +315,11 @@ def accuracy_summary(result: Result) -> dict[str, Any]:
 
 def confidence_summary(labels: Labels) -> dict[str, Any]:
     """How confident the labels are, and how often they are right where the truth is known."""
-    return {
-        "source": labels.source,
-        "temperature": None if labels.calibration is None else labels.calibration.temperature,
-        "slip": None if labels.calibration is None else labels.calibration.epsilon,
-        "echo": labels.dependence,
-        "ece": labels.reliability.ece,
-        "gold_items": labels.reliability.gold_items,
-        "bins": [asdict(one) for one in labels.reliability.bins],
-    }
+    calibration = {"temperature": None, "slip": None}
+    if labels.calibration is not None:
+        calibration = facts_of(labels.calibration, "temperature slip=epsilon")
+    reliability = facts_of(labels.reliability, "ece gold_items bins")
+    return {"source": labels.source, **calibration, "echo": labels.dependence, **reliability}
 
 
 def review_summary(reviewed: Reviewed) -> dict[str, Any]:
@@ -462,7 +375,7 @@ def _cell(value: Any) -> Any:
 def workers_summary(names: Sequence[Hashable], workers: Workers, method: str) -> dict[str, Any]:
     """How many workers stand out and how, and the ones with the most votes."""
     flags = [flag for one in workers.flags for flag in one]
-    busiest = np.argsort(-workers.votes_j, kind="stable")[:MOST_WORKERS]
+    busiest = np.argsort(-workers.votes_j, kind="stable")[:WORKERS_SHOWN]
     return {
         "method": method,
         "level": workers.level,
@@ -496,17 +409,8 @@ def map_summary(panels: Sequence[MapPanel]) -> list[dict[str, Any]]:
     """The planes of the map; lines as two lists."""
     return [
         {
-            "title": panel.title,
-            "x_name": panel.x_name,
-            "y_name": panel.y_name,
-            "point": list(panel.point),
-            "point_margin": finite(panel.point_margin),
-            "note": panel.note,
-            "model": {
-                "prior": list(panel.prior),
-                "confusion": [list(row) for row in panel.confusion],
-                "votes": panel.n_votes,
-            },
+            **facts_of(panel, "title x_name y_name point point_margin note"),
+            "model": facts_of(panel, "prior confusion votes=n_votes"),
             "optimal": _line(panel.optimal),
             "region": None if panel.region is None else _line(panel.region),
         }
@@ -518,75 +422,43 @@ def _line(line: tuple[tuple[float, ...], tuple[float, ...]]) -> dict[str, list[f
     return {"x": list(line[0]), "y": list(line[1])}
 
 
-def path_summary(path: Path) -> dict[str, Any]:
-    """The questions, both answers, the one given, and where it all ends."""
-    return {"steps": [asdict(step) for step in path.steps], "end": path.end, "outcome": path.outcome}
-
-
 def plan_summary(plan: Plan) -> dict[str, Any]:
     """The facts of a plan."""
+    names = "votes_now majority_votes best_votes price_per_vote majority_cost best_cost gold_items more_gold more_items"
     return {
-        "target": plan.target,
-        "advice": plan.advice,
+        **facts_of(plan, "target advice"),
         "sentence": wording.plan_sentence(plan),
-        "votes_now": plan.votes_now,
-        "majority_votes": plan.majority_votes,
-        "best_votes": plan.best_votes,
-        "price_per_vote": plan.price_per_vote,
-        "majority_cost": plan.majority_cost,
-        "best_cost": plan.best_cost,
-        "gold_items": plan.gold_items,
-        "more_gold": plan.more_gold,
-        "more_items": plan.more_items,
-        "prior": plan.prior.tolist(),
-        "confusion": plan.confusion.tolist(),
-        "points": [{"votes": p.n_votes, "majority": p.majority, "best": p.best} for p in plan.points],
-        "crew": [{"worker": plain(s.worker), "majority": s.majority, "best": s.best} for s in plan.crew],
-        "expected_now": plan.expected_now,
-        "observed_now": asdict(plan.observed_now),
+        **facts_of(plan, f"{names} prior confusion"),
+        "points": [facts_of(point, "votes=n_votes majority best") for point in plan.points],
+        "crew": [{"worker": plain(step.worker), **facts_of(step, "majority best")} for step in plan.crew],
+        **facts_of(plan, "expected_now observed_now"),
         "keep": [plain(worker) for worker in plan.keep],
-        "assumptions": list(plan.assumptions),
-        "doubts": list(plan.doubts),
+        **facts_of(plan, "assumptions doubts"),
     }
 
 
-def judge_summary(found: Judges) -> dict[str, Any]:
+def judge_summary(judges: Judges) -> dict[str, Any]:
     """The facts that the lines and --json show."""
     return {
-        "gate": found.gate,
-        "judges": [_judge_facts(one) for one in found.judges],
-        "panel": None if found.panel is None else _judge_facts(found.panel),
-        "repeats": [asdict(one) for one in found.repeats],
-        "positions": [asdict(one) for one in found.positions],
-        "worth": asdict(found.worth),
-        "labels": list(found.labels),
-        "gold": found.n_gold,
-        "bar": found.bar,
-        "level": found.level,
+        "gate": judges.gate,
+        "judges": [_judge_facts(one) for one in judges.judges],
+        "panel": None if judges.panel is None else _judge_facts(judges.panel),
+        **facts_of(judges, "repeats positions worth labels gold=n_gold bar level"),
     }
 
 
-def _judge_facts(one: Judge) -> dict[str, Any]:
+def _judge_facts(judge: Judge) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "right": one.right,
-        "judged": one.judged,
-        "accuracy": one.accuracy.value,
-        "low": one.accuracy.low,
-        "high": one.accuracy.high,
-        "kappa": one.kappa,
-        "confusion": one.confusion_kl.tolist(),
-        "wrong": list(one.wrong),
+        **facts_of(judge, "name right judged"),
+        **facts_of(judge.accuracy, "accuracy=value low high"),
+        **facts_of(judge, "kappa confusion=confusion_kl wrong"),
     }
 
 
-def score_summary(found: Scores) -> dict[str, Any]:
+def score_summary(scores: Scores) -> dict[str, Any]:
     """The facts: each coefficient with its interval or the reason why there is none, each rule's distance from gold."""
     return {
-        **{name: asdict(getattr(found, name)) for name in wording.SCORE_COEFFICIENTS},
-        "distance": {rule: asdict(found.distance[rule]) for rule in found.distance},
-        "nearer": {rule: asdict(one) for rule, one in found.nearer.items()},
-        "closest": found.closest,
-        "about": "ranks" if found.ranked else "scores",
-        "level": found.level,
+        **facts_of(scores, f"{' '.join(wording.SCORE_COEFFICIENTS)} distance nearer closest"),
+        "about": "ranks" if scores.ranked else "scores",
+        "level": scores.level,
     }

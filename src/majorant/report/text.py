@@ -13,7 +13,7 @@ from majorant.wording import interval, level_percent, percent, points, printable
 JUDGE_LOGS = ("Inspect", "promptfoo", "DeepEval", "lm-eval", "Ragas")  # how their formats are described
 MOST_NOTES = 3  # on the input, below an answer
 WIDTH = 116
-LEAD = "         "  # under the title of a line
+INDENT = "         "  # under the title of a line
 
 
 def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
@@ -49,7 +49,7 @@ def _expert(answer: dict[str, Any]) -> list[str]:
     if expert is None:
         return []
     lines = [] if answer["basis"] == "expert labels" else _wrapped("Labels", expert["sentence"])
-    lines += [f"{LEAD}{printable(expert['command'])}"] if expert["command"] else []
+    lines += [f"{INDENT}{printable(expert['command'])}"] if expert["command"] else []
     return [*lines, *(line for note in expert["notes"] for line in _wrapped("Note", note))]
 
 
@@ -75,7 +75,7 @@ def _next(text: str, command: str) -> list[str]:
     lines = _wrapped("Next", text)
     if len(lines) == 1 or not command:
         return lines
-    return [*_wrapped("Next", text.removesuffix(command)), f"{LEAD}{printable(command)}"]
+    return [*_wrapped("Next", text.removesuffix(command)), f"{INDENT}{printable(command)}"]
 
 
 def _written(paths: Sequence[Path]) -> list[str]:
@@ -88,7 +88,7 @@ def _written(paths: Sequence[Path]) -> list[str]:
 
 def _wrapped(title: str, text: str) -> list[str]:
     return textwrap.wrap(
-        f"{title:<8} {printable(text)}", WIDTH, subsequent_indent=LEAD, break_long_words=False, break_on_hyphens=False
+        f"{title:<8} {printable(text)}", WIDTH, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False
     )
 
 
@@ -165,7 +165,7 @@ def input_lines(account: dict[str, Any], *, most_notes: int | None = None) -> li
     """What was read, which column was taken for what, what was left out, and what to know about it."""
     lines = [f"Read     {wording.read_sentence(account)}"]
     if account["columns"]:
-        lines.append(f"{LEAD}{wording.columns_words(account)}")
+        lines.append(f"{INDENT}{wording.columns_words(account)}")
     notes = account["notes"][:most_notes]
     lines += [f"Note     {printable(note['text'])}" for note in notes]
     if left := len(account["notes"]) - len(notes):
@@ -175,7 +175,7 @@ def input_lines(account: dict[str, Any], *, most_notes: int | None = None) -> li
 
 def votes_lines(votes: dict[str, Any]) -> list[str]:
     """How many votes, items, workers and classes there are."""
-    return [f"Votes    {wording.votes_sentence(votes)}", f"{LEAD}{wording.votes_spread(votes)}"]
+    return [f"Votes    {wording.votes_sentence(votes)}", f"{INDENT}{wording.votes_spread(votes)}"]
 
 
 def agreement_lines(agreement: dict[str, Any], *, pairs: bool = False) -> list[str]:
@@ -187,10 +187,10 @@ def agreement_lines(agreement: dict[str, Any], *, pairs: bool = False) -> list[s
             continue  # the same number: two classes have no order
         if one["value"] is None:
             if pairs or name == "percent":
-                lines.append(f"{LEAD}{title:<29}{one['reason']}")
+                lines.append(f"{INDENT}{title:<29}{one['reason']}")
             continue
         form = percent if name == "percent" else "{:.3f}".format
-        lines.append(f"{LEAD}{title:<29}{form(one['value']):>7}  {interval(one, form)}".rstrip())
+        lines.append(f"{INDENT}{title:<29}{form(one['value']):>7}  {interval(one, form)}".rstrip())
     return [*lines, *pair_lines(agreement)] if pairs else lines
 
 
@@ -231,7 +231,7 @@ def workers_lines(workers: dict[str, Any]) -> list[str]:
     ]
     head = ("worker", "votes", "accuracy", f"{level_percent(workers['level'])} interval", "agreement", "stands out")
     first, busiest = wording.workers_judged(workers, len(rows))
-    return [f"Workers  {first}", f"{LEAD}{busiest}", *columns([head, *rows], left=(0, 5))]
+    return [f"Workers  {first}", f"{INDENT}{busiest}", *columns([head, *rows], left=(0, 5))]
 
 
 def certificate_text(summary: dict[str, Any]) -> str:
@@ -254,8 +254,8 @@ def _claim_lines(kind: str, title: str, certificate: dict[str, Any]) -> list[str
     numbers = wording.claim_numbers(kind, claim)
     said_before = claim["why"] in certificate["sentence"]
     lines = [wording.claim_heading(title, claim, certificate["level"])]
-    lines += [] if said_before else [f"{LEAD}{printable(claim['why'])}"]
-    lines += [f"{LEAD}{text}"] if numbers and (text := wording.whose_numbers(claim)) else []
+    lines += [] if said_before else [f"{INDENT}{printable(claim['why'])}"]
+    lines += [f"{INDENT}{text}"] if numbers and (text := wording.whose_numbers(claim)) else []
     facts = [*numbers, *wording.claim_assumptions(claim)]
     return [*lines, *_facts(facts)] if facts else lines
 
@@ -299,7 +299,7 @@ def plan_text(summary: dict[str, Any]) -> str:
 def _plan_doubt(summary: dict[str, Any]) -> list[str]:
     """A warning where gold, or the votes themselves, show that the model promises too much."""
     first, *rest = wording.plan_doubt(summary) or [""]
-    return [f"Note     {first}", *(f"{LEAD}{line}" for line in rest)] if first else []
+    return [f"Note     {first}", *(f"{INDENT}{line}" for line in rest)] if first else []
 
 
 def _plan_points(summary: dict[str, Any]) -> list[str]:
@@ -327,7 +327,7 @@ def score_lines(scores: dict[str, Any]) -> list[str]:
     return [*lines, *([] if scores["closest"] is None else [wording.closest_sentence(scores["closest"])])]
 
 
-def columns(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,), indent: str = LEAD) -> list[str]:
+def columns(rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,), indent: str = INDENT) -> list[str]:
     """Rows of text as aligned columns, those in `left` to the left, the others to the right."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     return [

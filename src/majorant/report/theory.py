@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from majorant import wording
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError
-from majorant.report.plain import finite
+from majorant.report.plain import facts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,23 +51,9 @@ def theory_summary(
 
 
 def _facts(one: Description, labels: Sequence[str] | None, voters: Sequence[str] | None) -> dict[str, Any]:
-    return {
-        "votes": one.n_votes,
-        "verdict": one.verdict,
-        "margin": finite(one.margin),
-        "majority_accuracy": one.majority_accuracy,
-        "optimal_accuracy": one.optimal_accuracy,
-        "gap": one.gap,
-        "handicap": finite(one.handicap),
-        "radius": one.radius,
-        "witness": {
-            "counts": list(one.witness.counts),
-            "ballot": list(one.witness.ballot) if one.witness.ballot is not None else None,
-            "majority": one.witness.majority,
-            "optimal": one.witness.optimal,
-            "words": one.witness.words(labels, voters),
-        },
-    }
+    names = "votes=n_votes verdict margin majority_accuracy optimal_accuracy gap handicap radius"
+    witness = facts_of(one.witness, "counts ballot majority optimal")
+    return {**facts_of(one, names), "witness": {**witness, "words": one.witness.words(labels, voters)}}
 
 
 def theory_text(summary: dict[str, Any]) -> str:

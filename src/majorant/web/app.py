@@ -27,7 +27,7 @@ from majorant.errors import MajorantError
 from majorant.io.values import whole_number
 from majorant.report.figures.canvas import scheme
 from majorant.report.html import MAP_SCRIPT, MAP_STYLE
-from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS, ROLES, in_page_words, troubled_fields
+from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.labelling import give, labelling, undo
 from majorant.web.runs import Kept, Runs, clean_name
 
@@ -346,7 +346,7 @@ def _progress(kept: Kept) -> dict[str, Any]:
     """The stages, those that are done, the present one, and how far that is."""
     told = kept.progress
     stage = told.get("stage", "")
-    names = {"looking": wording.LOOKING, "drawing": wording.DRAWING}.get(kept.state, wording.STAGES)
+    names = {"looking": wording.LOOKING, "drawing": wording.DRAWING}.get(kept.state, wording.STAGE_WORDS)
     keys = list(names)
     at = keys.index(stage) if stage in keys else 0 if stage else -1
     note = wording.progress_note(told.get("done"), told.get("total"), told.get("what") or "")
@@ -389,7 +389,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
         "fields": FIELDS,
         "places": PLACES,
         "no_column": NO_COLUMN,
-        "repeats": REPEATS,
+        "repeats": REPEATS_WORDS,
         "size": wording.size_words(kept.size),
     }
 

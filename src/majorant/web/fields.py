@@ -40,7 +40,7 @@ PLACES = {  # where a field stands, of those that a message may send the user to
     "design": "labelled",
 }
 ON_THE_COMMAND_LINE = ("format", "max_classes", "allow_network", "status", "seconds", "by", "memory", "threads")
-REPEATS = {
+REPEATS_WORDS = {
     "error": "stop and say so",
     "first": "the first counts",
     "last": "the last counts",

@@ -21,12 +21,12 @@ from majorant.values import LEVEL
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 
-AT_ONCE = 2  # jobs
+JOBS_AT_ONCE = 2  # jobs
 SPREAD = 8  # a table in memory takes about so many times its size as a file
-LONGEST_NAME = 120
+LONGEST_FILE_NAME = 120
 BUSY = ("looking", "waiting", "running", "drawing")
-RESULTS = ("report.html", "labels.csv", "workers.csv", "review.csv", "result.json")
-ASKED = (TO_LABEL, DESIGN)
+RESULT_FILES = ("report.html", "labels.csv", "workers.csv", "review.csv", "result.json")
+LABEL_FILES = (TO_LABEL, DESIGN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,8 +66,8 @@ class Kept:
     @property
     def downloads(self) -> dict[str, Path]:
         """The files that can be had by now, by name."""
-        found = {name: self.folder / "results" / name for name in RESULTS if self.facts is not None}
-        found |= {name: self.folder / "ask" / name for name in ASKED if not self.busy}
+        found = {name: self.folder / "results" / name for name in RESULT_FILES if self.facts is not None}
+        found |= {name: self.folder / "ask" / name for name in LABEL_FILES if not self.busy}
         return {name: path for name, path in found.items() if path.is_file()}
 
 
@@ -80,7 +80,7 @@ class Runs:
         self._kept: dict[str, Kept] = {}
         self._closed = False
         self._processes: dict[str, subprocess.Popen[str]] = {}
-        self._pool = ThreadPoolExecutor(AT_ONCE)
+        self._pool = ThreadPoolExecutor(JOBS_AT_ONCE)
         self._number = 0
 
     def all(self) -> list[Kept]:
@@ -322,9 +322,9 @@ def clean_name(name: str) -> str:
     """
     last = re.split(r"[/\\\\]", name)[-1]
     plain = "".join(sign for sign in last if sign.isprintable() and sign not in '<>:"|?*').strip().lstrip(".-~ ")
-    if len(plain) > LONGEST_NAME:
+    if len(plain) > LONGEST_FILE_NAME:
         ending = "".join(Path(plain).suffixes[-2:])[-20:]
-        plain = plain[: LONGEST_NAME - len(ending)] + ending
+        plain = plain[: LONGEST_FILE_NAME - len(ending)] + ending
     return plain or "votes"
 
 

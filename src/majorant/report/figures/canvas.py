@@ -25,7 +25,7 @@ LEFT_OUT = ("metadata", "style")  # a style would style the whole page
 WITH_TEXT = ("text", "tspan")
 REFERENCE = re.compile(r"(?:^|url\()#([^)]+)")
 FONT = re.compile(r"font: ([^;]*?)([\d.]+px)[^;]*")
-NUMBER = re.compile(r"-?\d+\.\d{3,}")
+LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 COLUMNS = 3  # panels side by side in one Figure
 LIGHT = {
     "page": "#f7f7f4",
@@ -221,7 +221,7 @@ def _edit_attributes(root: ElementTree.Element, key: str) -> None:
                 if value in own:
                     edited["id"] = own[value]
             else:
-                shorter = NUMBER.sub(_shorter, FONT.sub(_font, value))
+                shorter = LONG_NUMBER.sub(_shorter, FONT.sub(_font, value))
                 renamed = REFERENCE.sub(lambda found: found[0].replace(found[1], own[found[1]]), shorter)
                 edited[_local(name)] = with_variables(renamed)
         element.attrib = edited

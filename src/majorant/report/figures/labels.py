@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 FLOW_SIZE = (440, 300)
 GAP = 0.04  # between labels, as a share of the height
-LEFT, RIGHT, BAR = 0.26, 0.74, 0.022
+LEFT, RIGHT, BAR_WIDTH = 0.26, 0.74, 0.022
 THINNEST = 0.004
 CONFIDENCE_SIZE = (400, 300)
 
@@ -62,7 +62,7 @@ def _stack(axes: Axes, names: list[Any], sizes: list[int], scale: float, x: floa
         tops.append(y)
         if size:
             height = max(size * scale, THINNEST)
-            axes.bar([x], [height], bottom=y - height, width=BAR, color=LIGHT["ink"])
+            axes.bar([x], [height], bottom=y - height, width=BAR_WIDTH, color=LIGHT["ink"])
             shift = -0.03 if side == "right" else 0.03
             text = f"{clipped(name, 12)}: {size:,}"
             axes.text(x + shift, y - height / 2, text, ha=side, va="center", fontsize=12)
@@ -74,7 +74,7 @@ def _ribbon(axes: Axes, left: float, right: float, height: float, colour: str, c
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    a, b, middle = LEFT + BAR / 2, RIGHT - BAR / 2, (LEFT + RIGHT) / 2
+    a, b, middle = LEFT + BAR_WIDTH / 2, RIGHT - BAR_WIDTH / 2, (LEFT + RIGHT) / 2
     height = max(height, THINNEST if changes else 0)
     points = [
         (a, left), (middle, left), (middle, right), (b, right),

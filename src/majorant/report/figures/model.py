@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from majorant.report.figures.canvas import LIGHT, Panel, clipped
-from majorant.wording import ACCURACY_ON, NOISE, PATH_TITLE, map_words, path_words, percent
+from majorant.wording import ACCURACY_ON, NOISE_AXIS, PATH_TITLE, map_words, path_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def _span(plane: dict[str, Any], axis: str) -> tuple[float, float]:
     """The part of the axis that is of interest: noise from 0 to where majority ends, accuracies from chance to 1."""
     at = 0 if axis == "x" else 1
     seen = [plane["point"][at], *([] if plane["region"] is None else plane["region"][axis])]
-    if plane[f"{axis}_name"].startswith(NOISE):
+    if plane[f"{axis}_name"].startswith(NOISE_AXIS):
         return 0.0, min(1.0, 1.1 * max(*seen, *plane["optimal"]["y"]))
     if plane[f"{axis}_name"].startswith(ACCURACY_ON) and min(seen) > LEAST_ZOOM:
         return 0.4, 1.0
