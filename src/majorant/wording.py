@@ -1,6 +1,7 @@
 """Every sentence, unit and number format that a person reads about an answer, in one place.
 
 The functions take plain facts (numbers, names, flags) and import nothing, so that whoever holds facts can say them.
+Number formats come first, then the parts of a result in the order in which it is made, then where it is shown.
 """
 
 from __future__ import annotations
@@ -176,79 +177,6 @@ def loss_points(loss: Any) -> str:
     return f"{value:.{digits}f} points [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def ties_cost(tied_share: float, tie_loss: Any) -> str:
-    """What a fair draw on ties loses, as the end of a sentence; empty if no votes are tied.
-
-    >>> from majorant.values import Estimate
-    >>> ties_cost(.15, Estimate(.03, .02, .04))
-    '; 15.0 % of the items are tied, and a fair draw on them loses 3.0 points [2.0, 4.0]'
-    """
-    if not tied_share or tie_loss.value is None:
-        return ""
-    return f"; {percent(tied_share)} of the items are tied, and a fair draw on them loses {loss_points(tie_loss)}"
-
-
-def whose(claim: Any) -> str:
-    """Whose a number of a claim is, to be said with it.
-
-    >>> from types import SimpleNamespace
-    >>> whose(SimpleNamespace(model="independent votes", verdict="void", conditions=()))
-    "the model's alone: what it assumes failed a test"
-    >>> whose(SimpleNamespace(model="none", verdict="proved", conditions=()))
-    'by gold'
-    """
-    if claim.model == "none":
-        return "by gold"
-    if claim.verdict == "void":
-        return "the model's alone: what it assumes failed a test"
-    return "the model's alone" + (", on a condition" if claim.conditions else "")
-
-
-def at_level(sentence: str, tested: float, stated: float) -> str:
-    """A sentence whose verdict was tested at one level, stated at another, lower one.
-
-    A headline chooses from two claims, each tested at half of the error: what it says holds at the whole.
-
-    >>> at_level("Majority vote is best (proved, 97.5 %); 97.5 % of the items are tied.", .975, .95)
-    'Majority vote is best (proved, 95 %); 97.5 % of the items are tied.'
-    """
-    for verdict in ("proved", "supported", "refuted", "undecided"):
-        stamp = f"({verdict}, {level_percent(tested)}"
-        sentence = sentence.replace(stamp, f"({verdict}, {level_percent(stated)}")
-    return sentence
-
-
-def breakdown_text(claim: Any) -> str:
-    """Up to which correlation of the votes on an item a verdict stands; empty where the question does not arise.
-
-    >>> from types import SimpleNamespace
-    >>> named = SimpleNamespace(kind="named", verdict="supported", model="named workers", breakdown=None)
-    >>> breakdown_text(named)
-    'not known for confusion matrices per worker: any correlation of the votes on an item may turn the verdict'
-    >>> named.kind, named.model, named.breakdown = "anonymous", "independent votes", .1
-    >>> breakdown_text(named)
-    'the verdict stands up to a correlation of 0.10 between votes on an item, given its class'
-    """
-    if claim.verdict not in ("proved", "supported", "refuted") or claim.kind == "gold":
-        return ""
-    if claim.breakdown is None:
-        what = {"named workers": "confusion matrices per worker", "item difficulty": "items that differ in difficulty"}
-        reason = what.get(claim.model, "more than two classes, or so many counts")
-        return f"not known for {reason}: any correlation of the votes on an item may turn the verdict"
-    if not claim.breakdown:
-        return "with votes on an item that correlate by .05 given its class the verdict would not stand"
-    return f"the verdict stands up to a correlation of {claim.breakdown:.2f} between votes on an item, given its class"
-
-
-def not_tested_sentence(assumptions: Sequence[str]) -> str:
-    """What claims take for granted and nothing here tests; empty where there is nothing.
-
-    >>> not_tested_sentence(["votes are better than guessing"])
-    'Taken for granted by these claims, and not tested: votes are better than guessing.'
-    """
-    return f"Taken for granted by these claims, and not tested: {'; '.join(assumptions)}." if assumptions else ""
-
-
 # --- why a number is missing, or its interval
 
 NO_ACCURACY = "labels by design tell which rule is right more often, not how often each is"
@@ -358,6 +286,989 @@ def resampled_words(number: int, units: int, what: str) -> str:
 def of_sampled_items(drawn: str, n_sampled: int, n_items: int) -> str:
     """That Cohen's kappa was measured on some of the items."""
     return f"{drawn or 'Cohen:'} from a random sample of {n_sampled:,} of {n_items:,} items"
+
+
+# --- what was read and counted
+
+
+def read_sentence(account: Mapping[str, Any]) -> str:
+    """What was read, and how many rows held no vote of their own."""
+    left_out = [
+        f"{account[name]:,} {meaning}"
+        for name, meaning in (
+            ("abstained", "without a label"),
+            ("merged", "exact copies merged"),
+            ("dropped", f"repeats dropped (kept the {account['repeats']})"),
+        )
+        if account[name]
+    ]
+    form = f" ({account['format']})" if account["format"] else ""
+    return f"{printable(account['source'])}{form}: {', '.join([count(account['rows'], 'row'), *left_out])}."
+
+
+def columns_words(account: Mapping[str, Any]) -> str:
+    """Which column was taken for what, and which were not used."""
+    unused = f"; not used: {listed(map(shown, account['ignored']))}" if account["ignored"] else ""
+    return ", ".join(f"{role} = {shown(name)}" for role, name in account["columns"].items()) + unused
+
+
+def more_notes(number: int) -> str:
+    """That there is more to know about the input."""
+    return f"{number} more notes on the input: see result.json."
+
+
+def votes_counted(votes: Mapping[str, Any]) -> str:
+    """How many votes there are, by whom and on what."""
+    return f"{count(votes['votes'], 'vote')} by {count(votes['workers'], 'worker')} on {count(votes['items'], 'item')}"
+
+
+def votes_sentence(votes: Mapping[str, Any]) -> str:
+    """The same, and what the votes are for."""
+    labels = listed(f"{shown(row['label'])} {share_of(row['votes'], votes['votes'])}" for row in votes["label_votes"])
+    return f"{votes_counted(votes)}; votes for: {labels}."
+
+
+def votes_spread(votes: Mapping[str, Any]) -> str:
+    """How many votes items and workers have."""
+    sizes, worker = votes["votes_per_item"], votes["votes_per_worker"]
+    if len(sizes) > MOST_LISTED:
+        spread = f"{sizes[0]['votes']} to {sizes[-1]['votes']}"
+    else:
+        spread = ", ".join(f"{row['votes']} on {count(row['items'], 'item')}" for row in sizes)
+    given = f"{worker['least']:,} to {worker['most']:,}, median {worker['median']:,.0f}"
+    return f"Votes per item: {spread}. Per worker: {given}."
+
+
+def labels_sentence(labels: Mapping[str, Any]) -> str:
+    """How many items got which label."""
+    open_items = [
+        text
+        for number, text in (
+            (labels["tied"], f"{labels['tied']:,} tied and left open"),
+            (labels["without_votes"], f"{labels['without_votes']:,} without votes"),
+        )
+        if number
+    ]
+    by_label = listed(
+        f"{shown(row['label'])} {share_of(row['items'], labels['labelled'])}" for row in labels["by_label"]
+    )
+    rest = ", ".join(open_items) or "no ties"
+    doubt = "" if labels["converged"] else f" Not converged after {labels['steps']:,} steps."
+    return f"by {labels['method']}: {count(labels['labelled'], 'item')} labelled, {rest}: {by_label}.{doubt}"
+
+
+def mixed_set(path: Any, names: Sequence[str]) -> str:
+    """What to know about files of two runs in one folder."""
+    are = "is" if len(names) == 1 else "are"
+    return (
+        f"{one_of(names)} beside {path} {are} not what was written with it: a run was cut short, or the content was "
+        "changed since. Run majorant check again to have one set."
+    )
+
+
+# --- agreement
+
+COEFFICIENTS = {
+    "percent": "pairs of votes that agree",
+    "krippendorff": "Krippendorff's alpha",
+    "krippendorff_ordinal": "  the same, ordinal",
+    "fleiss": "Fleiss' kappa",
+    "cohen": "Cohen's kappa, mean of pairs",
+    "gwet": "Gwet's AC1",
+}
+SCORE_COEFFICIENTS = {
+    "interval_alpha": "Krippendorff's alpha, interval",
+    "icc": "ICC(1), one-way",
+    "icc_agreement": "ICC(A,1), two-way, absolute agreement",
+    "weighted_kappa": "Cohen's kappa, quadratic weights, mean over pairs",
+}
+DISTANCES_HEADING = "Mean distance from gold of each rule:"
+
+
+def agreement_heading(level: float) -> str:
+    """Above the coefficients."""
+    return f"Agreement, with {level_percent(level)} intervals"
+
+
+def agreement_sentence(agreement: Mapping[str, Any]) -> str:
+    """The coefficients that say most, for a reader in a hurry."""
+    if agreement["percent"]["value"] is None:
+        return str(agreement["percent"]["reason"])
+    parts = [f"pairs of votes agree {with_ends(agreement['percent'], percent)}"]
+    for name in ("krippendorff", "gwet"):
+        if agreement[name]["value"] is not None:
+            parts.append(f"{COEFFICIENTS[name]} {with_ends(agreement[name], '{:.3f}'.format)}")
+    return "; ".join(parts) + "."
+
+
+def pairs_heading(n_shown: int, n_pairs: int) -> str:
+    """Above pairs of workers."""
+    return f"Pairs of workers with the most items in common, {n_shown} of {n_pairs:,}"
+
+
+def scores_heading(about: str) -> str:
+    """Above the coefficients of labels with an order."""
+    return f"Agreement by distance, between {about}:"
+
+
+def score(estimate: Mapping[str, Any]) -> str:
+    """A coefficient or a distance with its interval, or why there is none."""
+    if estimate["value"] is None:
+        return f"not known ({estimate['reason']})"
+    ends = "" if estimate["low"] is None else f" ({estimate['low']:.3f} to {estimate['high']:.3f})"
+    return f"{estimate['value']:.3f}{ends}"
+
+
+def nearer_sentence(rule: str, lead: Mapping[str, float]) -> str:
+    """Whether a rule comes nearer to gold scores than majority vote.
+
+    >>> nearer_sentence("median", {"value": .2, "low": .1, "high": .3})
+    '  median: nearer to gold than majority vote by 0.200 (0.100 to 0.300)'
+    >>> nearer_sentence("mean", {"value": .02, "low": -.1, "high": .1})
+    '  mean: not told apart from majority vote (nearer to gold by -0.100 to 0.100)'
+    """
+    low, high = lead["low"], lead["high"]
+    if low <= 0 <= high:
+        return f"  {rule}: not told apart from majority vote (nearer to gold by {low:.3f} to {high:.3f})"
+    where, sign = ("nearer to", 1) if low > 0 else ("farther from", -1)
+    ends = sorted((sign * low, sign * high))
+    return f"  {rule}: {where} gold than majority vote by {abs(lead['value']):.3f} ({ends[0]:.3f} to {ends[1]:.3f})"
+
+
+def closest_sentence(rule: str) -> str:
+    """Which rule comes closest to gold scores."""
+    return f"Closest to gold on these items: {rule}."
+
+
+# --- workers
+
+HARMLESS = "too few votes"  # the flag that says nothing against a worker
+MILLION = 1e6
+
+
+def workers_sentence(workers: Mapping[str, Any]) -> str:
+    """Who stands out, what would change without them, and whether they err together."""
+    flagged = {flag: number for flag, number in workers["flagged"].items() if flag != HARMLESS}
+    text = f"{count(workers['workers'], 'worker')}; stand out: {_flags(flagged)}."
+    if (removal := workers["removal"]) is not None:
+        changed = count(removal["labels_changed"], "label")
+        text += f" Without the {removal['workers']:,} flagged, {changed} would change."
+    return f"{text} {dependence_sentence(workers['dependence'])}".rstrip()
+
+
+def workers_judged(workers: Mapping[str, Any], n_shown: int) -> tuple[str, str]:
+    """Who stands out by which method, and what is shown of the others."""
+    judged = f"{count(workers['workers'], 'worker')} by {workers['method']}; stand out: {_flags(workers['flagged'])}."
+    return judged, f"Those with the most votes, {n_shown} of {workers['workers']:,}:"
+
+
+def _flags(flagged: Mapping[str, int]) -> str:
+    return ", ".join(f"{flag} {number:,}" for flag, number in flagged.items()) or "none"
+
+
+def few_votes_evidence(votes: int, least: int) -> str:
+    """Why a worker is not judged."""
+    return f"{votes} of the {least} that a judgement takes"
+
+
+def accuracy_evidence(accuracy: float, votes: int, chance: float, others: float) -> str:
+    """Why a worker is taken for a guesser, or for worse.
+
+    >>> accuracy_evidence(.52, 1200, .5, .83)
+    'right on 52 % of 1,200 votes; guessing 50 %, the others 83 %'
+    """
+    right = f"right on {percent(accuracy, 0)} of {votes:,} votes"
+    return f"{right}; guessing {percent(chance, 0)}, the others {percent(others, 0)}"
+
+
+def one_label_evidence(label: Any, votes: int, odds: float) -> str:
+    """Why a worker is taken to give one label always.
+
+    >>> one_label_evidence("no", 20, 4e3), one_label_evidence("no", 90, 1e9)[-24:]
+    ("no on all 20 votes; by the crowd's habits 1 in 4,000", 'less than 1 in a million')
+    """
+    rare = f"1 in {odds:,.0f}" if odds < MILLION else "less than 1 in a million"
+    return f"{label} on all {votes:,} votes; by the crowd's habits {rare}"
+
+
+def speed_evidence(share: float, votes: int, others: float, seconds: float) -> str:
+    """Why a worker is taken to click through."""
+    fast = f"{percent(share, 0)} of {votes:,} votes in under a third of the usual time on the item"
+    return f"{fast}, {percent(others, 0)} of the others'; median {seconds:.3g} s"
+
+
+def redundant_evidence(other: Any, agreed: int, items: int, expected: float) -> str:
+    """Why a worker is taken to repeat another."""
+    return (
+        f"same label as {other} on {agreed:,} of {items:,} common items, where {percent(expected, 0)} would be expected"
+    )
+
+
+def dependence_sentence(dependence: Mapping[str, Any] | None) -> str:
+    """The same for a reader in a hurry; empty where nothing is known."""
+    if dependence is None or dependence["gate"]["passed"] is None:
+        return ""
+    if dependence["gate"]["passed"]:
+        return f"No shared errors are seen (p = {dependence['gate']['p_value']:.2g})."
+    parts = [f"They err together or avoid each other's errors (p = {dependence['gate']['p_value']:.2g})"]
+    if dependence["n_eff"]["value"] is not None:
+        parts.append(worth(dependence))
+    if dependence["redundant"]:
+        parts.append(f"mostly repeating a better one: {_names(dependence['redundant'])}")
+    return f"{'; '.join(parts)}."
+
+
+def worth(dependence: Mapping[str, Any]) -> str:
+    """How many independent votes those of an item are worth; empty where that is not known.
+
+    >>> worth({"n_eff": {"value": 3.91, "low": None, "high": None, "reason": "votes alone do not bound it"}})
+    'the votes on an item are worth roughly 3.9 independent ones (votes alone do not bound it)'
+    """
+    n_eff = dependence["n_eff"]
+    if n_eff["value"] is None:
+        return ""
+    rough, ends = "", f" {interval(n_eff, '{:.1f}'.format)}"
+    if n_eff["low"] is None:
+        rough, ends = "roughly ", f" ({n_eff['reason']})"
+    return f"the votes on an item are worth {rough}{n_eff['value']:.1f} independent ones{ends}"
+
+
+def dependence_facts(dependence: Mapping[str, Any], alpha: float) -> tuple[str, list[tuple[str, str]]]:
+    """A question about a panel, and what is known of it, each fact with its name."""
+    facts = [("test", dependence["gate"]["text"])]
+    if dependence["pairs"]:
+        facts.append(("pairs", _clear_pairs(dependence, alpha)))
+    facts.append(("worth", worth(dependence) or dependence["n_eff"]["reason"]))
+    if dependence["redundant"]:
+        facts.append(("redundant", f"{_names(dependence['redundant'])}: mostly repeating a better worker"))
+    return "Do the workers err together?", facts
+
+
+def _clear_pairs(dependence: Mapping[str, Any], alpha: float) -> str:
+    """The pairs that stand out, all pairs considered, the strongest first."""
+    pairs = sorted(dependence["pairs"], key=lambda pair: -abs(pair["correlation"]))
+    clear = [pair for pair in pairs if pair["p_value"] * len(pairs) <= alpha]
+    if not clear:
+        return "none stands out"
+    strongest = listed(f"{_names(pair['workers'], ' and ')} {pair['correlation']:+.2f}" for pair in clear)
+    source = "on gold items" if dependence["truth"] == "gold" else "by votes alone, rough"
+    return f"correlated given the true label ({source}): {strongest}"
+
+
+def _names(names: Iterable[Any], between: str = ", ") -> str:
+    return between.join(map(shown, names))
+
+
+def review_sentence(review: Mapping[str, Any], confidence: Mapping[str, Any]) -> str:
+    """What a look at the most doubtful items would gain, by whom that is expected, and which comes first."""
+    by, items = _by_confidence(confidence), count(review["items"], "most doubtful item")
+    gain = f"{by[0].upper()}{by[1:]}, {_looker(review)} on the {items} would gain {in_points(review['gain'])}"
+    return f"{gain}; the first is {shown(review['rows'][0]['item'])} ({review['rows'][0]['reason']})."
+
+
+def _by_confidence(confidence: Mapping[str, Any]) -> str:
+    """Whose the doubt about labels is."""
+    return "by confidences that gold labels calibrated" if confidence["source"] == "gold" else "by the model alone"
+
+
+def _looker(review: Mapping[str, Any]) -> str:
+    return "an expert" if review["resource"] == "expert" else "one more vote"
+
+
+# --- what is taken for granted, and the tests of it
+
+TWO_CLASSES = "two classes"
+EACH_SIZE_APART = "independent votes, each number of votes apart"
+INDEPENDENT = "votes on an item are independent given its class"
+HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
+ITEMS_APART = "items are independent of each other: no duplicates, no drift from one part of the file to the next"
+DRAWN_ANEW = "every vote comes from a worker drawn anew: all share one confusion matrix, and no items share workers"
+ONE_MATRIX = "all votes come from one confusion matrix"
+OWN_MATRIX = "each worker labels by one confusion matrix, the same on all items"
+GUESSING = "votes are better than guessing"
+MOSTLY_RIGHT = "most labels are given more often where they are true than where another is"
+ANY_SIZE = "the number of votes on an item depends neither on the item nor on the votes seen"
+OPEN_SIZE = "the number of votes on an item does not depend on the votes seen"
+OPEN_WORKERS = "who and how many vote on an item does not depend on the votes"
+MANY_ITEMS = "enough items for the bootstrap, which holds its level only in the limit"
+GOLD_CHOSEN = "gold items are chosen without regard to their truth: at random, or by their votes"
+GOLD_COUNTS = "the claim is about the vote counts that occur in these votes"
+SEARCH_FOUND = "for the e-values: a search over models found the likeliest of each kind"
+PLAN_ASSUMPTIONS = (
+    f"{INDEPENDENT} (hard items and shared errors make votes gain less than shown)",
+    "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
+)
+VOTES_DEPEND = "votes were independent"  # what a plan doubts
+WORKERS_DIFFER = "workers were alike"
+SIZES_DIFFER = "the number of votes did not go with the item"
+WITHOUT_LEVEL = (
+    "The estimate is taken for the truth and votes for independent: no confidence level stands behind this verdict. "
+    "Close to the boundary it is wrong half of the time or more."
+)
+THREE_FIT_ALWAYS = "assumes independent votes, not testable with 3 votes on every item"
+TOO_FEW_TO_TEST = "Whether votes are independent given the class cannot be told from so few items."
+ALL_VOTED_ALIKE = "No item was labelled differently by two workers: whether workers differ cannot be told."
+MATRICES_FIT_ALL = "with so few votes per item, confusion matrices can explain any dependence"
+NEVER_ERR = "on the gold items no two workers ever err"
+
+
+def cannot_test(*, three_votes: bool) -> str:
+    """The condition under which a claim holds where its votes cannot test whether they are independent."""
+    return f"{INDEPENDENT}, which {'3 votes per item' if three_votes else 'so few items or votes'} cannot test"
+
+
+def votes_independent(p_value: float, *, passed: bool) -> str:
+    """Whether vote counts look like independent votes.
+
+    >>> votes_independent(.4, passed=True)
+    'the votes look independent given the class (p = 0.4)'
+    """
+    if passed:
+        return f"the votes look independent given the class (p = {p_value:.2g})"
+    return f"the votes on an item are not independent given its class (p = {p_value:.2g}): hard items or shared errors"
+
+
+def blind_test(correlation: float, power: float) -> str:
+    """A test that has tested nothing."""
+    seen = f"a correlation of {correlation} between votes would be seen in only {percent(power, 0)} of cases"
+    return f"assumes independent votes: with so few items or votes, {seen}"
+
+
+def difficulty_fits(p_value: float, *, passed: bool) -> str:
+    """Whether items that differ in difficulty explain the counts."""
+    return f"a model in which items differ in difficulty {'fits' if passed else 'does not fit'} (p = {p_value:.2g})"
+
+
+def sizes_alike(p_value: float, *, passed: bool) -> str:
+    """Whether the number of votes goes with the item."""
+    return f"items with few and with many votes {'look alike' if passed else 'differ'} (p = {p_value:.2g})"
+
+
+def workers_alike(p_value: float, *, passed: bool) -> str:
+    """Whether workers differ."""
+    seen = "No difference between workers is seen" if passed else "Workers differ"
+    return f"{seen} (p = {p_value:.2g}, votes shuffled among the workers of each item)."
+
+
+def workers_independent(p_value: float, *, passed: bool, n_gold: float | None) -> str:
+    """Whether the workers of a panel err together, by the score test or on so many gold items."""
+    seen = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
+    by = "score test of all pairs given the true label"
+    if n_gold is not None:
+        by = f"Mantel-Haenszel tests of all pairs on {n_gold:,.0f} gold items"
+    return f"{seen} (p = {p_value:.2g}, {by})."
+
+
+def not_tested_since(reason: str) -> str:
+    """A test that there is not."""
+    return f"Independence is not tested: {reason}."
+
+
+def panel_or_crowd(n_sets: int, n_items: float, covered: float, *, panel: bool, few_sets: bool) -> str:
+    """Which workers voted together: `covered` is the share of the items that a panel's sets, `few_sets`, hold."""
+    sets = "1 set of workers" if n_sets == 1 else f"{n_sets} sets of workers"
+    if panel:
+        share = "all" if covered == 1 else f"{100 * covered:.0f} % of the"
+        return f"A panel: {sets} labelled {share} items, so who voted is known item by item."
+    if few_sets:
+        return f"Taken for a crowd: {n_items:,.0f} items are too few to judge {sets} as a panel."
+    return f"A crowd: {n_sets:,} different sets of workers labelled {n_items:,.0f} items."
+
+
+# --- claims
+
+NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"
+NEGLIGIBLE_LOSS = 0.0005  # accuracy: less than a tenth of a point
+NEEDS = {"anonymous": "fresh item", "named": "fresh item", "gold": "fresh gold item"}  # which, by themselves, decide
+NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
+SETTLES = (
+    "some items are hard or workers share errors; enough gold labels, more votes per item or a method that models "
+    "this (EBCC) would settle it"
+)
+NO_VOTES = "There are no votes, so there is nothing to certify."
+ONE_LABEL = "All votes say the same: there is nothing to decide between."
+NO_THREE_VOTES = "No item has three votes: how good votes are cannot be told from agreement."
+TOO_FEW_VOTES = (
+    "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some of the "
+    "items."
+)
+
+
+def ties_cost(tied_share: float, tie_loss: Any) -> str:
+    """What a fair draw on ties loses, as the end of a sentence; empty if no votes are tied.
+
+    >>> from majorant.values import Estimate
+    >>> ties_cost(.15, Estimate(.03, .02, .04))
+    '; 15.0 % of the items are tied, and a fair draw on them loses 3.0 points [2.0, 4.0]'
+    """
+    if not tied_share or tie_loss.value is None:
+        return ""
+    return f"; {percent(tied_share)} of the items are tied, and a fair draw on them loses {loss_points(tie_loss)}"
+
+
+def whose(claim: Any) -> str:
+    """Whose a number of a claim is, to be said with it.
+
+    >>> from types import SimpleNamespace
+    >>> whose(SimpleNamespace(model="independent votes", verdict="void", conditions=()))
+    "the model's alone: what it assumes failed a test"
+    >>> whose(SimpleNamespace(model="none", verdict="proved", conditions=()))
+    'by gold'
+    """
+    if claim.model == "none":
+        return "by gold"
+    if claim.verdict == "void":
+        return "the model's alone: what it assumes failed a test"
+    return "the model's alone" + (", on a condition" if claim.conditions else "")
+
+
+def at_level(sentence: str, tested: float, stated: float) -> str:
+    """A sentence whose verdict was tested at one level, stated at another, lower one.
+
+    A headline chooses from two claims, each tested at half of the error: what it says holds at the whole.
+
+    >>> at_level("Majority vote is best (proved, 97.5 %); 97.5 % of the items are tied.", .975, .95)
+    'Majority vote is best (proved, 95 %); 97.5 % of the items are tied.'
+    """
+    for verdict in ("proved", "supported", "refuted", "undecided"):
+        stamp = f"({verdict}, {level_percent(tested)}"
+        sentence = sentence.replace(stamp, f"({verdict}, {level_percent(stated)}")
+    return sentence
+
+
+def breakdown_text(claim: Any) -> str:
+    """Up to which correlation of the votes on an item a verdict stands; empty where the question does not arise.
+
+    >>> from types import SimpleNamespace
+    >>> named = SimpleNamespace(kind="named", verdict="supported", model="named workers", breakdown=None)
+    >>> breakdown_text(named)
+    'not known for confusion matrices per worker: any correlation of the votes on an item may turn the verdict'
+    >>> named.kind, named.model, named.breakdown = "anonymous", "independent votes", .1
+    >>> breakdown_text(named)
+    'the verdict stands up to a correlation of 0.10 between votes on an item, given its class'
+    """
+    if claim.verdict not in ("proved", "supported", "refuted") or claim.kind == "gold":
+        return ""
+    if claim.breakdown is None:
+        what = {"named workers": "confusion matrices per worker", "item difficulty": "items that differ in difficulty"}
+        reason = what.get(claim.model, "more than two classes, or so many counts")
+        return f"not known for {reason}: any correlation of the votes on an item may turn the verdict"
+    if not claim.breakdown:
+        return "with votes on an item that correlate by .05 given its class the verdict would not stand"
+    return f"the verdict stands up to a correlation of {claim.breakdown:.2f} between votes on an item, given its class"
+
+
+def not_tested_sentence(assumptions: Sequence[str]) -> str:
+    """What claims take for granted and nothing here tests; empty where there is nothing.
+
+    >>> not_tested_sentence(["votes are better than guessing"])
+    'Taken for granted by these claims, and not tested: votes are better than guessing.'
+    """
+    return f"Taken for granted by these claims, and not tested: {'; '.join(assumptions)}." if assumptions else ""
+
+
+def too_many_votes(n_votes: int) -> str:
+    """No number of votes per item can be looked at."""
+    return (
+        f"Every item has {n_votes:,} votes or more, beyond the limit COUNT_CELLS: nothing is certified about so many. "
+        "Give each item a random part of its votes."
+    )
+
+
+def too_few_items(n_items: int, n_classes: int) -> str:
+    """A confusion matrix has more cells than there are items to learn it from."""
+    return (
+        f"{n_items:,} items are too few to tell how {n_classes:,} labels are mistaken for each other, beyond the limit "
+        "RESAMPLED_CLASSES: nothing is certified about rules that ignore who voted. Merge rare labels."
+    )
+
+
+def anonymous_by_counts(
+    finding: Any, level: float, conditions: Sequence[str], tied_share: float, *, difficulty: bool
+) -> str:
+    """The claim about rules that ignore who voted, from vote counts, begun by what it rests on."""
+    allowing = ", allowing for item difficulty" if difficulty else ""
+    stamp = f"({finding.verdict}, {level_percent(level)}{allowing})"
+    ties = ties_cost(tied_share, finding.tie_loss)
+    if finding.verdict in GOOD_VERDICTS:
+        apart = f", apart from ties {stamp}{ties}" if ties else f" {stamp}"
+        return under(conditions, f"Majority vote is as good as any rule that ignores who voted{apart}.")
+    if finding.verdict == "refuted":
+        gain = f"the best rule that ignores who voted would gain about {loss_points(finding.loss)}"
+        good = f"; apart from ties it is as good as any ({finding.untied})" if finding.untied in GOOD_VERDICTS else ""
+        return under(conditions, f"Majority vote is not the best rule for these votes {stamp}: {gain}{ties}{good}.")
+    if finding.verdict == "undecided":
+        stake = _undecided_stake(finding)
+        return under(
+            conditions, f"These items cannot tell whether majority vote is the best rule {stamp}: {stake}{ties}."
+        )
+    return (
+        f"The votes on an item are not independent given its class, so nothing is certified (void): {SETTLES}. "
+        f"{_if_independent(finding)}"
+    )
+
+
+def _if_independent(finding: Any) -> str:
+    """How far the votes are from independent, and what the numbers of a void claim would mean."""
+    best = "would be" if finding.margin > 0 else "would not be"
+    loss = f"with a loss of {loss_points(finding.loss)}" if (finding.loss.high or 0.0) >= NO_LOSS else "with no loss"
+    return (
+        f"Independent votes would look different on {100 * finding.evidence['misplaced_items']:.2g} % of the items. "
+        f"If votes were independent, majority vote {best} the best rule, {loss}."
+    )
+
+
+def _undecided_stake(finding: Any) -> str:
+    high = 100 * (finding.loss.high or 0.0)
+    stake = f"at most {high:{'.1f' if high >= 1 else '.2g'}} points" if high >= 0.01 else "less than 0.01 points"
+    decide = "no number of items in reach would decide"
+    if finding.more_items is not None:
+        decide = f"about {finding.more_items:,} fresh items, judged by themselves, would decide"
+    share = finding.items_certified
+    proved = "" if share is None else f"{percent(share)} of the items are provably decided as the best rule would, "
+    return f"{stake} of accuracy are at stake, {proved}and {decide}"
+
+
+def anonymous_by_bootstrap(verdict: str, level: float, *, untied: str | None = None, ties: str = "") -> str:
+    """The same claim from a bootstrap; `ties` is what they cost, if there are any."""
+    stamp = f"({verdict}, {level_percent(level)})"
+    if verdict == "supported":
+        apart = ", apart from ties" if ties else ""
+        return f"Majority vote is as good as any rule that ignores who voted{apart} {stamp}{ties}."
+    if verdict == "refuted":
+        good = f"; apart from ties it is as good as any ({untied})" if untied == "supported" else ""
+        return f"A rule that only counts votes beats majority vote {stamp}{ties}{good}."
+    return f"Whether majority vote is as good as any rule that ignores who voted cannot be told{ties}."
+
+
+def named_sentence(verdict: str, untied: str, share: float, patterns: int, level: float, ties: str) -> str:
+    """The claim about rules that know who voted; `patterns` are combinations of votes that such a rule decides."""
+    stamp = f"({verdict}, {level_percent(level)})"
+    if verdict == "supported":
+        apart = ", apart from ties" if ties else ""
+        return f"No rule that knows who voted beats majority vote{apart} {stamp}{ties}."
+    if verdict == "refuted":
+        seen = "one combination of votes" if patterns == 1 else f"{patterns:,} combinations of votes"
+        good = f"; apart from ties no rule beats it ({untied})" if untied == "supported" else ""
+        return f"Knowing who voted beats majority vote: it decides {seen} otherwise {stamp}{ties}{good}."
+    return (
+        "Whether knowing who voted beats majority vote cannot be told; for the workers of "
+        f"{percent(share)} of the items majority vote is optimal, apart from ties ({level_percent(level)}, each set of "
+        f"workers by itself){ties}."
+    )
+
+
+def named_refuted(level: float) -> str:
+    """The same, refuted by an e-value."""
+    return f"Knowing who voted beats majority vote (refuted, {level_percent(level)})."
+
+
+def workers_too_thin(votes: float) -> str:
+    """Workers have too few votes to be told apart."""
+    given = "1 vote" if votes == 1 else f"{votes:.0f} votes"
+    return f"Workers cannot be told apart: the worker behind the typical vote gave only {given}."
+
+
+def gold_sentence(verdict: str, apart: str, worst: str, n_open: int, n_cells: int, *, any_tied: bool) -> str:
+    """The claim by gold labels, without its stop; `worst` is the count of votes that speaks most against majority."""
+    if verdict == "proved":
+        untied = "untied " if any_tied else ""
+        return (
+            f"By the gold labels, the majority label is the likeliest one on every {untied}count of votes that occurs"
+        )
+    if verdict == "refuted":
+        good = "; apart from ties it is as good as any (proved)" if apart == "proved" else ""
+        return f"By the gold labels, a rule that ignores who voted beats majority: {worst}{good}"
+    if not n_cells:
+        return "All votes on gold items are tied"
+    return f"The gold labels leave {n_open} of {n_cells} counts of votes open: {worst}"
+
+
+def gold_count(votes: Sequence[tuple[int, Any]], n_gold: int, gold: Sequence[tuple[int, Any]]) -> str:
+    """What gold says of the items with one count of votes; each pair is a number and a label.
+
+    >>> gold_count([(2, "yes"), (1, "no")], 3, [(1, "yes"), (2, "no")])
+    'of 3 gold items with the votes 2 x yes, 1 x no, 1 is yes and 2 are no'
+    """
+    shown = ", ".join(f"{number} x {label}" for number, label in votes)
+    if not n_gold:
+        return f"no gold item has the votes {shown}"
+    found = " and ".join(f"{number:,} {'is' if number == 1 else 'are'} {label}" for number, label in gold)
+    return f"of {count(n_gold, 'gold item')} with the votes {shown}, {found}"
+
+
+def no_gold(*, one_class: bool, any_gold: bool) -> str:
+    """Gold labels that tell nothing."""
+    if one_class:
+        return "All votes name one class: there is nothing to decide."
+    return "No item with a gold label has a vote." if any_gold else "No item has a gold label."
+
+
+def void_sentence(kind: str, why: str) -> str:
+    """A claim that dependent votes leave without force, and what it would have said."""
+    anonymous = kind == "anonymous"
+    what = "any rule that ignores who voted" if anonymous else "a rule that knows who voted"
+    void = f"(void): {SETTLES}" if anonymous else "(void)"
+    if_not = f"If votes were independent: {why[:1].lower()}{why[1:]}"
+    return f"Votes depend on each other, so nothing is certified about {what} {void}. {if_not}"
+
+
+def void_by_test(test: str, why: str) -> str:
+    """A claim that rests on an assumption which a test rejects."""
+    return f"Nothing is certified about rules that ignore who voted (void): {test.rstrip('.')}. {why}"
+
+
+def failed_condition(assumption: str, p_value: float) -> str:
+    """An assumption that a test rejects, as the condition of what is said."""
+    return f"{assumption.split(':')[0]}, which fails a test (p = {p_value:.2g})"
+
+
+def of_a_sample(n_sampled: int, n_items: int) -> str:
+    """That a claim rests on some of the items."""
+    return f"from a random sample of {n_sampled:,} of the {n_items:,} items, which holds enough votes"
+
+
+def certificate_sentence(certificate: Any) -> str:
+    """What a manager reads: is majority as good as a rule can be, and what would knowing who voted gain."""
+    sentences = [_without_names(certificate), _gold_so_far(certificate)]
+    if certificate.named is not None:
+        sentences.append(_with_names(certificate.named, certificate.level))
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _without_names(certificate: Any) -> str:
+    """The claim that decides, gold first: it assumes least."""
+    claim = certificate.standing
+    if claim.verdict in ("void", "unidentified"):
+        return str(claim.why)  # what stands in the way, in one sentence
+    by_gold = "By the gold labels, m" if claim.kind == "gold" else "M"
+    allowing = ", allowing for item difficulty" if claim.model == "item difficulty" else ""
+    level = certificate.level if claim.level is None else claim.level
+    verdict = f"({claim.verdict}, {level_percent(level)}{allowing})"
+    if claim.verdict in ("proved", "supported"):
+        apart = ", apart from ties" if claim.tied_share else ""
+        sentence = (
+            f"{by_gold}ajority vote is as good as any rule that ignores who voted{apart} {verdict}{_draw_loses(claim)}."
+        )
+    elif claim.verdict == "refuted":
+        good = f"; apart from ties it is as good as any ({claim.untied})" if claim.untied in GOOD_VERDICTS else ""
+        sentence = (
+            f"{by_gold}ajority vote is not the best rule for these votes: the best rule that ignores who voted would "
+            f"gain {_about_points(claim)} {verdict}{_draw_loses(claim)}{good}."
+        )
+    else:
+        sentence = (
+            "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted "
+            f"{verdict}{_still_at_stake(claim)}."
+        )
+    return under(claim.conditions, sentence)
+
+
+def _draw_loses(claim: Any) -> str:
+    """What a fair draw on ties loses, if votes are tied."""
+    if not claim.tied_share or claim.tie_loss.value is None:
+        return ""
+    loses = _about_points(claim, ties=True)
+    return f"; {percent(claim.tied_share)} of the items are tied, and a fair draw on them loses {loses}"
+
+
+def _gold_so_far(certificate: Any) -> str:
+    """What gold labels leave open where votes alone say nothing."""
+    gold = certificate.gold
+    if gold is None or gold.verdict != "undecided" or certificate.anonymous.verdict not in ("void", "unidentified"):
+        return ""
+    return f"The gold labels cannot yet tell either{_still_at_stake(gold)}."
+
+
+def _with_names(claim: Any, level: float) -> str:
+    if claim.verdict in ("proved", "supported"):
+        return f"{NAMED}, knowing who voted would not help either ({claim.verdict}, {100 * level:g} %)."
+    if claim.loss.value is None:
+        return ""
+    condition = "If votes were independent" if claim.verdict == "void" else NAMED
+    return f"{condition}, knowing who voted would gain {_about_points(claim)}."
+
+
+def _about_points(claim: Any, *, ties: bool = False) -> str:
+    """About 2.9 points [2.4, 3.4]."""
+    loss = claim.tie_loss if ties else claim.loss
+    if loss.value is None:
+        return "something"
+    if loss.value < NEGLIGIBLE_LOSS and (loss.high is None or loss.high < NEGLIGIBLE_LOSS):
+        return "less than 0.1 points"
+    ends = "" if loss.low is None or loss.high is None else f" [{points(loss.low)}, {points(loss.high)}]"
+    return f"about {points(loss.value)} points{ends}"
+
+
+def _still_at_stake(claim: Any) -> str:
+    high = claim.loss.high
+    most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE_LOSS else "less than 0.1"
+    stake = f"; {most} points are at stake" if most else ""
+    more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} alone would tell"
+    return stake + more
+
+
+def right_sentence(shares: Mapping[str, str], n_gold: int | None) -> str:
+    """How often each rule is right, by gold or, said to be that, by the model.
+
+    >>> right_sentence({"majority": "80.0 %", "ebcc": "82.0 %"}, 50)
+    'By gold (50 items; a tie is a fair draw) majority vote is right on 80.0 %, ebcc on 82.0 % of the items.'
+    """
+    by = "By the model (agreement with what this crowd would say with unlimited votes)"
+    if n_gold is not None:
+        by = f"By gold ({count(n_gold, 'item')}; a tie is a fair draw)"
+    first, *others = shares
+    rest = "".join(f", {rule_words(name)} on {shares[name]}" for name in others)
+    return f"{by} {rule_words(first)} is right on {shares[first]}{rest} of the items."
+
+
+def plug_in_sentence(verdict: Any) -> str:
+    """What a plug-in verdict says; no level stands behind it."""
+    against = [str(n_votes) for n_votes, one in sorted(verdict.by_votes.items()) if one.verdict != "optimal"]
+    answer = "is" if not against else "is not"
+    votes = "1 vote" if against == ["1"] else f"{listed(against)} votes"
+    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {votes}"
+    return (
+        f"At the {verdict.method} estimate majority vote {answer} the best rule that ignores who voted{where} "
+        "(plug-in, no level)."
+    )
+
+
+def first_verdict(why: str) -> str:
+    """What the counts alone say, while the rest of a long run is still to come."""
+    return f"First, from the vote counts: {why} Workers, rules and labels follow."
+
+
+# --- the numbers behind claims, as `majorant certify` shows them
+
+CLAIMS = {
+    "anonymous": "Rules that ignore who voted",
+    "named": "Rules that know who voted",
+    "gold": "By gold labels alone, rules that ignore who voted",
+}
+EVIDENCE = {  # what is shown of it; JSON holds all
+    "e_value": "e-value",
+    "e_value_against": "e-value against",
+    "e_value_against_ties": "e-value against even ties",
+    "likelihood_ratio": "likelihood ratio",
+    "margin low": "lower limit of the margin",
+    "worker sets": "worker sets",
+    "p_optimal": "p-value for optimal",
+    "p_not_optimal": "p-value against",
+    "gold_items": "gold items",
+    "cells": "vote counts",
+    "cells_certified": "vote counts certified",
+}
+MOST_HANDICAP = 1e6  # votes: beyond, votes that hardly tell the classes apart make a number without sense
+ALIKE_TEST = "workers alike"  # the test that says whether workers differ: a finding, with which no claim falls
+
+
+def claim_heading(title: str, claim: Mapping[str, Any], level: float) -> str:
+    """Which claim, its verdict, at which level and by which model."""
+    model = f", {claim['model']}" if claim["model"] not in ("", "none") else ""
+    condition = "" if claim["tested"] else ", on a condition"
+    own = level if claim["level"] is None else claim["level"]
+    return f"{title}: {claim['verdict']}{condition} at {level_percent(own)}{model}"
+
+
+def whose_numbers(claim: Mapping[str, Any]) -> str:
+    """Whose the numbers of a claim are; empty where no model stands behind them."""
+    if claim["verdict"] == "void":
+        return "The numbers below are the model's alone: what they assume failed a test."
+    if claim["model"] == "none":
+        return ""
+    return "The numbers below are the model's: they hold as far as its assumptions do."
+
+
+def claim_numbers(kind: str, claim: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The numbers of a claim, each with its name."""
+    facts = []
+    if claim["by_votes"]:
+        facts.append(("by votes", listed(f"{row['votes']}: {row['verdict']}" for row in claim["by_votes"])))
+    if claim["without_say"]:
+        few = listed(f"{row['votes']} ({percent(row['items'])})" for row in claim["without_say"])
+        facts.append(("no say", f"numbers of votes that less than 1 % of the items hold: {few}"))
+    if claim["margin"] is not None:
+        sensible = claim["handicap"] is not None and abs(float(claim["handicap"])) < MOST_HANDICAP
+        handicap = f"; handicap {float(claim['handicap']):+.2f} votes" if sensible else ""
+        facts.append(("margin", f"{nats(claim['margin'])}{handicap}"))
+    if claim["loss"]["value"] is not None:
+        loss = f"{points(claim['loss']['value'])} points of accuracy {interval(claim['loss'], points)}".rstrip()
+        facts.append(("loss", f"{loss}, {claim['whose']}"))
+    facts += _claim_ties(claim)
+    if claim["breaks_down"]:
+        facts.append(("breaks down", claim["breaks_down"]))
+    if claim["items_certified"] is not None and claim["verdict"] != "void":
+        facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
+    evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]
+    if evidence:
+        facts.append(("evidence", ", ".join(evidence)))
+    if "majority_accuracy" in claim["evidence"]:
+        items = "gold items" if kind == "gold" else "items"
+        right = f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"
+        best = claim["evidence"].get("best_accuracy")
+        facts.append(("majority", right if best is None else f"{right}, the best rule on {percent(float(best))}"))
+    if claim["more_items"]:
+        facts.append(("would decide", f"about {count(claim['more_items'], NEEDS[kind])}, judged by themselves"))
+    return facts
+
+
+def _claim_ties(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How many items are tied, and what a fair draw on them costs."""
+    loss = claim["tie_loss"]
+    if not claim["tied_share"]:
+        return []
+    if loss["value"] is None:
+        return [("ties", f"{percent(claim['tied_share'])} of the items")]
+    untied = f"; apart from them: {claim['untied']}" if claim["untied"] not in (None, claim["verdict"]) else ""
+    gives = f"{in_points(loss['value'])} {interval(loss, points)}".rstrip()
+    cost = f"a fair draw on them gives away {gives}, {claim['whose']}{untied}"
+    return [("ties", f"{percent(claim['tied_share'])} of the items; {cost}")]
+
+
+def _evidence(name: str, value: float | str) -> str:
+    number = float(value)
+    text = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.3g}"
+    return f"{EVIDENCE[name]} {text}"
+
+
+def claim_assumptions(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a claim rests on, and what tests say of it, each with its name."""
+    facts = [
+        ("workers", gate["text"]) if gate["name"] == ALIKE_TEST else ("gate", assumption_sentence(gate))
+        for gate in claim["gates"]
+    ]
+    facts += [("holds if", text) for text in claim["conditions"]]
+    return facts + [("not tested" if text in claim["not_tested"] else "assumes", text) for text in claim["assumptions"]]
+
+
+def assumption_sentence(test: Mapping[str, Any]) -> str:
+    """What a test says of an assumption."""
+    outcome = {True: "passed", False: "FAILED", None: "cannot be tested"}[test["passed"]]
+    silent = test["p_value"] is None or "p = " in test["text"]
+    p_value = "" if silent else f" (p = {test['p_value']:.2g})"
+    return f"{test['name']}: {outcome}{p_value}. {test['text'][:1].upper()}{test['text'][1:]}".rstrip()
+
+
+def breakdown_sentence(kind: str, breaks_down: str) -> str:
+    """Up to which correlation of the votes on an item a claim stands."""
+    rules = {"anonymous": "ignoring who voted", "named": "knowing who voted"}
+    return f"Rules {rules[kind]}: {breaks_down}."
+
+
+def slices_level(level: float) -> str:
+    """At which level each of several claims is made."""
+    return f"each at {percent(level, 2)}, so that all hold together"
+
+
+def methods_heading(source: str) -> str:
+    """Above all methods side by side."""
+    return f"right {'by gold' if source == 'gold' else 'by the model'}; share of labels as majority's"
+
+
+def plug_in_estimate(verdict: Mapping[str, Any]) -> str:
+    """From what a plug-in verdict was computed."""
+    source = f"all {verdict['items']:,} items" if verdict["share"] == 1 else count(verdict["items"], "random item")
+    prior = ", ".join(f"{p:.3f}" for p in verdict["prior"])
+    confusion = " / ".join(", ".join(f"{value:.3f}" for value in row) for row in verdict["confusion"])
+    return f"Estimate from {source}: prior {prior}; confusion {confusion}"
+
+
+def labels_loss_facts(loss: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+    """How labels from elsewhere compare: of how many items, and each number with its name."""
+    numbers: dict[str, tuple[str, Callable[[float], str]]] = {
+        "accuracy": ("right on gold", percent),
+        "over_majority": ("lead over majority", in_points),
+        "loss": ("loss, by gold", in_points),
+        "model_loss": ("loss, by the model", in_points),
+    }
+    facts = []
+    for name, (title, form) in numbers.items():
+        one = loss[name]
+        text = one["reason"]
+        if one["value"] is not None:
+            text = f"{form(one['value'])} {interval(one, form) or f'({text})'}"
+        facts.append((title, text))
+    items = f"{loss['n_items']:,} items with a label and an untied vote"
+    return f"Labels of {printable(loss['source'])}, on {items}", facts
+
+
+# --- the questions behind the claim, and the map
+
+ALL_BEST = "The best rule of all, if the model holds"
+NOT_BEST = "Not the best rule that ignores who voted"
+BY_GOLD_BEST = "By gold, as good as any rule that ignores who voted"
+BY_GOLD_QUESTION = "Do gold labels alone settle it?"
+IDENTIFIED_QUESTION = "Can the votes tell how good the voters are?"
+NOT_IDENTIFIED = "Inconclusive: a third vote on some items, or gold labels, would tell"
+INDEPENDENT_QUESTION = "Are votes on an item independent, given its true label?"
+NOT_TESTABLE = "assumed, cannot be tested"
+GIVEN_DIFFICULTY = "yes, given item difficulty"
+DEPENDENT = "The model fails: errors are shared, or items mislead"
+INSIDE_QUESTION = "Do class balance and noise lie where majority vote is optimal?"
+OUTSIDE_PERHAPS = "Outside at the estimate, but not certain"
+EITHER_GOOD = "proved or supported"
+NAMED_QUESTION = "Is it also as good as any rule that knows who voted?"
+BALANCE_TITLE, ACCURACIES_TITLE = "Class balance against noise", "Accuracy on either class"
+NOISE_AXIS, ACCURACY_ON = "noise: ", "accuracy on "  # how the names of axes begin
+EVEN_NOISE = "drawn as if every wrong label were equally likely, which the verdict does not assume"
+PANEL_PLACE = "at the mean of the workers' confusion matrices; the verdict takes each worker's own"
+
+
+def margin_at_estimate(margin: float) -> str:
+    """How far the estimate lies from where rules differ."""
+    return f"margin {margin:+.2f} nats at the estimate"
+
+
+def certain_question(level: float) -> str:
+    """Whether a verdict is certain."""
+    return f"Is that certain, at {level_percent(level)}?"
+
+
+def takes_more(more_items: int | None) -> str:
+    """What would decide."""
+    return f"Undecided: it takes {f'about {more_items:,} ' if more_items else ''}fresh items"
+
+
+def knowing_gains(*, surely: bool) -> str:
+    """What comes of knowing who voted."""
+    return f"The best rule that ignores who voted; knowing who voted {'gains' if surely else 'may gain'} more"
+
+
+def balance_axes(label: Any, *, classes: int) -> tuple[str, str]:
+    """The names of the axes of class balance and noise.
+
+    >>> balance_axes("spam", classes=2)
+    ('share of spam', 'noise: mean of both error rates')
+    """
+    if classes == 2:
+        return f"share of {label}", f"{NOISE_AXIS}mean of both error rates"
+    return f"share of {label}, the commonest class", f"{NOISE_AXIS}share of wrong votes"
+
+
+def map_note(n_votes: int, drawn_for: str, place: str = "") -> str:
+    """For how many votes a plane of the map is drawn, and for what else."""
+    return "; ".join(filter(None, [f"{n_votes} votes per item", drawn_for, place]))
+
+
+def for_class_shares(share: float) -> str:
+    """What a plane of accuracies is drawn for."""
+    return f"drawn for class shares of {100 * share:.0f} and {100 - 100 * share:.0f} %"
+
+
+def for_error_rates(right_0: float, right_1: float) -> str:
+    """What a plane of noise is drawn for."""
+    return f"drawn for error rates that divide as here, {100 - 100 * right_0:.0f} : {100 - 100 * right_1:.0f}"
+
+
+def map_reason(failed: Sequence[str]) -> str:
+    """Why the map does not hold for these votes.
+
+    >>> map_reason(["independent votes"])
+    'These votes contradict what the map assumes (independent votes): it shows what would hold otherwise.'
+    """
+    which = f" ({one_of(failed)})" if failed else ""
+    return f"These votes contradict what the map assumes{which}: it shows what would hold otherwise."
 
 
 # --- the answer: keep, switch or ask
@@ -824,293 +1735,6 @@ def label_line(number: int, n_items: int, shown: dict[str, str], keys: dict[str,
     return ["", f"{number} of {n_items}", *content, f"  {choices}   [s] cannot tell   [u] undo   [q] quit"]
 
 
-# --- what was read and counted
-
-
-def read_sentence(account: Mapping[str, Any]) -> str:
-    """What was read, and how many rows held no vote of their own."""
-    left_out = [
-        f"{account[name]:,} {meaning}"
-        for name, meaning in (
-            ("abstained", "without a label"),
-            ("merged", "exact copies merged"),
-            ("dropped", f"repeats dropped (kept the {account['repeats']})"),
-        )
-        if account[name]
-    ]
-    form = f" ({account['format']})" if account["format"] else ""
-    return f"{printable(account['source'])}{form}: {', '.join([count(account['rows'], 'row'), *left_out])}."
-
-
-def columns_words(account: Mapping[str, Any]) -> str:
-    """Which column was taken for what, and which were not used."""
-    unused = f"; not used: {listed(map(shown, account['ignored']))}" if account["ignored"] else ""
-    return ", ".join(f"{role} = {shown(name)}" for role, name in account["columns"].items()) + unused
-
-
-def more_notes(number: int) -> str:
-    """That there is more to know about the input."""
-    return f"{number} more notes on the input: see result.json."
-
-
-def votes_counted(votes: Mapping[str, Any]) -> str:
-    """How many votes there are, by whom and on what."""
-    return f"{count(votes['votes'], 'vote')} by {count(votes['workers'], 'worker')} on {count(votes['items'], 'item')}"
-
-
-def votes_sentence(votes: Mapping[str, Any]) -> str:
-    """The same, and what the votes are for."""
-    labels = listed(f"{shown(row['label'])} {share_of(row['votes'], votes['votes'])}" for row in votes["label_votes"])
-    return f"{votes_counted(votes)}; votes for: {labels}."
-
-
-def votes_spread(votes: Mapping[str, Any]) -> str:
-    """How many votes items and workers have."""
-    sizes, worker = votes["votes_per_item"], votes["votes_per_worker"]
-    if len(sizes) > MOST_LISTED:
-        spread = f"{sizes[0]['votes']} to {sizes[-1]['votes']}"
-    else:
-        spread = ", ".join(f"{row['votes']} on {count(row['items'], 'item')}" for row in sizes)
-    given = f"{worker['least']:,} to {worker['most']:,}, median {worker['median']:,.0f}"
-    return f"Votes per item: {spread}. Per worker: {given}."
-
-
-def labels_sentence(labels: Mapping[str, Any]) -> str:
-    """How many items got which label."""
-    open_items = [
-        text
-        for number, text in (
-            (labels["tied"], f"{labels['tied']:,} tied and left open"),
-            (labels["without_votes"], f"{labels['without_votes']:,} without votes"),
-        )
-        if number
-    ]
-    by_label = listed(
-        f"{shown(row['label'])} {share_of(row['items'], labels['labelled'])}" for row in labels["by_label"]
-    )
-    rest = ", ".join(open_items) or "no ties"
-    doubt = "" if labels["converged"] else f" Not converged after {labels['steps']:,} steps."
-    return f"by {labels['method']}: {count(labels['labelled'], 'item')} labelled, {rest}: {by_label}.{doubt}"
-
-
-def mixed_set(path: Any, names: Sequence[str]) -> str:
-    """What to know about files of two runs in one folder."""
-    are = "is" if len(names) == 1 else "are"
-    return (
-        f"{one_of(names)} beside {path} {are} not what was written with it: a run was cut short, or the content was "
-        "changed since. Run majorant check again to have one set."
-    )
-
-
-# --- agreement
-
-COEFFICIENTS = {
-    "percent": "pairs of votes that agree",
-    "krippendorff": "Krippendorff's alpha",
-    "krippendorff_ordinal": "  the same, ordinal",
-    "fleiss": "Fleiss' kappa",
-    "cohen": "Cohen's kappa, mean of pairs",
-    "gwet": "Gwet's AC1",
-}
-SCORE_COEFFICIENTS = {
-    "interval_alpha": "Krippendorff's alpha, interval",
-    "icc": "ICC(1), one-way",
-    "icc_agreement": "ICC(A,1), two-way, absolute agreement",
-    "weighted_kappa": "Cohen's kappa, quadratic weights, mean over pairs",
-}
-DISTANCES_HEADING = "Mean distance from gold of each rule:"
-
-
-def agreement_heading(level: float) -> str:
-    """Above the coefficients."""
-    return f"Agreement, with {level_percent(level)} intervals"
-
-
-def agreement_sentence(agreement: Mapping[str, Any]) -> str:
-    """The coefficients that say most, for a reader in a hurry."""
-    if agreement["percent"]["value"] is None:
-        return str(agreement["percent"]["reason"])
-    parts = [f"pairs of votes agree {with_ends(agreement['percent'], percent)}"]
-    for name in ("krippendorff", "gwet"):
-        if agreement[name]["value"] is not None:
-            parts.append(f"{COEFFICIENTS[name]} {with_ends(agreement[name], '{:.3f}'.format)}")
-    return "; ".join(parts) + "."
-
-
-def pairs_heading(n_shown: int, n_pairs: int) -> str:
-    """Above pairs of workers."""
-    return f"Pairs of workers with the most items in common, {n_shown} of {n_pairs:,}"
-
-
-def scores_heading(about: str) -> str:
-    """Above the coefficients of labels with an order."""
-    return f"Agreement by distance, between {about}:"
-
-
-def score(estimate: Mapping[str, Any]) -> str:
-    """A coefficient or a distance with its interval, or why there is none."""
-    if estimate["value"] is None:
-        return f"not known ({estimate['reason']})"
-    ends = "" if estimate["low"] is None else f" ({estimate['low']:.3f} to {estimate['high']:.3f})"
-    return f"{estimate['value']:.3f}{ends}"
-
-
-def nearer_sentence(rule: str, lead: Mapping[str, float]) -> str:
-    """Whether a rule comes nearer to gold scores than majority vote.
-
-    >>> nearer_sentence("median", {"value": .2, "low": .1, "high": .3})
-    '  median: nearer to gold than majority vote by 0.200 (0.100 to 0.300)'
-    >>> nearer_sentence("mean", {"value": .02, "low": -.1, "high": .1})
-    '  mean: not told apart from majority vote (nearer to gold by -0.100 to 0.100)'
-    """
-    low, high = lead["low"], lead["high"]
-    if low <= 0 <= high:
-        return f"  {rule}: not told apart from majority vote (nearer to gold by {low:.3f} to {high:.3f})"
-    where, sign = ("nearer to", 1) if low > 0 else ("farther from", -1)
-    ends = sorted((sign * low, sign * high))
-    return f"  {rule}: {where} gold than majority vote by {abs(lead['value']):.3f} ({ends[0]:.3f} to {ends[1]:.3f})"
-
-
-def closest_sentence(rule: str) -> str:
-    """Which rule comes closest to gold scores."""
-    return f"Closest to gold on these items: {rule}."
-
-
-# --- workers
-
-HARMLESS = "too few votes"  # the flag that says nothing against a worker
-MILLION = 1e6
-
-
-def workers_sentence(workers: Mapping[str, Any]) -> str:
-    """Who stands out, what would change without them, and whether they err together."""
-    flagged = {flag: number for flag, number in workers["flagged"].items() if flag != HARMLESS}
-    text = f"{count(workers['workers'], 'worker')}; stand out: {_flags(flagged)}."
-    if (removal := workers["removal"]) is not None:
-        changed = count(removal["labels_changed"], "label")
-        text += f" Without the {removal['workers']:,} flagged, {changed} would change."
-    return f"{text} {dependence_sentence(workers['dependence'])}".rstrip()
-
-
-def workers_judged(workers: Mapping[str, Any], n_shown: int) -> tuple[str, str]:
-    """Who stands out by which method, and what is shown of the others."""
-    judged = f"{count(workers['workers'], 'worker')} by {workers['method']}; stand out: {_flags(workers['flagged'])}."
-    return judged, f"Those with the most votes, {n_shown} of {workers['workers']:,}:"
-
-
-def _flags(flagged: Mapping[str, int]) -> str:
-    return ", ".join(f"{flag} {number:,}" for flag, number in flagged.items()) or "none"
-
-
-def few_votes_evidence(votes: int, least: int) -> str:
-    """Why a worker is not judged."""
-    return f"{votes} of the {least} that a judgement takes"
-
-
-def accuracy_evidence(accuracy: float, votes: int, chance: float, others: float) -> str:
-    """Why a worker is taken for a guesser, or for worse.
-
-    >>> accuracy_evidence(.52, 1200, .5, .83)
-    'right on 52 % of 1,200 votes; guessing 50 %, the others 83 %'
-    """
-    right = f"right on {percent(accuracy, 0)} of {votes:,} votes"
-    return f"{right}; guessing {percent(chance, 0)}, the others {percent(others, 0)}"
-
-
-def one_label_evidence(label: Any, votes: int, odds: float) -> str:
-    """Why a worker is taken to give one label always.
-
-    >>> one_label_evidence("no", 20, 4e3), one_label_evidence("no", 90, 1e9)[-24:]
-    ("no on all 20 votes; by the crowd's habits 1 in 4,000", 'less than 1 in a million')
-    """
-    rare = f"1 in {odds:,.0f}" if odds < MILLION else "less than 1 in a million"
-    return f"{label} on all {votes:,} votes; by the crowd's habits {rare}"
-
-
-def speed_evidence(share: float, votes: int, others: float, seconds: float) -> str:
-    """Why a worker is taken to click through."""
-    fast = f"{percent(share, 0)} of {votes:,} votes in under a third of the usual time on the item"
-    return f"{fast}, {percent(others, 0)} of the others'; median {seconds:.3g} s"
-
-
-def redundant_evidence(other: Any, agreed: int, items: int, expected: float) -> str:
-    """Why a worker is taken to repeat another."""
-    return (
-        f"same label as {other} on {agreed:,} of {items:,} common items, where {percent(expected, 0)} would be expected"
-    )
-
-
-def dependence_sentence(dependence: Mapping[str, Any] | None) -> str:
-    """The same for a reader in a hurry; empty where nothing is known."""
-    if dependence is None or dependence["gate"]["passed"] is None:
-        return ""
-    if dependence["gate"]["passed"]:
-        return f"No shared errors are seen (p = {dependence['gate']['p_value']:.2g})."
-    parts = [f"They err together or avoid each other's errors (p = {dependence['gate']['p_value']:.2g})"]
-    if dependence["n_eff"]["value"] is not None:
-        parts.append(worth(dependence))
-    if dependence["redundant"]:
-        parts.append(f"mostly repeating a better one: {_names(dependence['redundant'])}")
-    return f"{'; '.join(parts)}."
-
-
-def worth(dependence: Mapping[str, Any]) -> str:
-    """How many independent votes those of an item are worth; empty where that is not known.
-
-    >>> worth({"n_eff": {"value": 3.91, "low": None, "high": None, "reason": "votes alone do not bound it"}})
-    'the votes on an item are worth roughly 3.9 independent ones (votes alone do not bound it)'
-    """
-    n_eff = dependence["n_eff"]
-    if n_eff["value"] is None:
-        return ""
-    rough, ends = "", f" {interval(n_eff, '{:.1f}'.format)}"
-    if n_eff["low"] is None:
-        rough, ends = "roughly ", f" ({n_eff['reason']})"
-    return f"the votes on an item are worth {rough}{n_eff['value']:.1f} independent ones{ends}"
-
-
-def dependence_facts(dependence: Mapping[str, Any], alpha: float) -> tuple[str, list[tuple[str, str]]]:
-    """A question about a panel, and what is known of it, each fact with its name."""
-    facts = [("test", dependence["gate"]["text"])]
-    if dependence["pairs"]:
-        facts.append(("pairs", _clear_pairs(dependence, alpha)))
-    facts.append(("worth", worth(dependence) or dependence["n_eff"]["reason"]))
-    if dependence["redundant"]:
-        facts.append(("redundant", f"{_names(dependence['redundant'])}: mostly repeating a better worker"))
-    return "Do the workers err together?", facts
-
-
-def _clear_pairs(dependence: Mapping[str, Any], alpha: float) -> str:
-    """The pairs that stand out, all pairs considered, the strongest first."""
-    pairs = sorted(dependence["pairs"], key=lambda pair: -abs(pair["correlation"]))
-    clear = [pair for pair in pairs if pair["p_value"] * len(pairs) <= alpha]
-    if not clear:
-        return "none stands out"
-    strongest = listed(f"{_names(pair['workers'], ' and ')} {pair['correlation']:+.2f}" for pair in clear)
-    source = "on gold items" if dependence["truth"] == "gold" else "by votes alone, rough"
-    return f"correlated given the true label ({source}): {strongest}"
-
-
-def _names(names: Iterable[Any], between: str = ", ") -> str:
-    return between.join(map(shown, names))
-
-
-def review_sentence(review: Mapping[str, Any], confidence: Mapping[str, Any]) -> str:
-    """What a look at the most doubtful items would gain, by whom that is expected, and which comes first."""
-    by, items = _by_confidence(confidence), count(review["items"], "most doubtful item")
-    gain = f"{by[0].upper()}{by[1:]}, {_looker(review)} on the {items} would gain {in_points(review['gain'])}"
-    return f"{gain}; the first is {shown(review['rows'][0]['item'])} ({review['rows'][0]['reason']})."
-
-
-def _by_confidence(confidence: Mapping[str, Any]) -> str:
-    """Whose the doubt about labels is."""
-    return "by confidences that gold labels calibrated" if confidence["source"] == "gold" else "by the model alone"
-
-
-def _looker(review: Mapping[str, Any]) -> str:
-    return "an expert" if review["resource"] == "expert" else "one more vote"
-
-
 # --- judges
 
 
@@ -1194,624 +1818,6 @@ def judge_lines(facts: dict[str, Any]) -> list[str]:
             f"{one['first_twice']}, the second twice on {one['second_twice']}: {verdict}"
         )
     return lines
-
-
-def too_many_votes(n_votes: int) -> str:
-    """No number of votes per item can be looked at."""
-    return (
-        f"Every item has {n_votes:,} votes or more, beyond the limit COUNT_CELLS: nothing is certified about so many. "
-        "Give each item a random part of its votes."
-    )
-
-
-def too_few_items(n_items: int, n_classes: int) -> str:
-    """A confusion matrix has more cells than there are items to learn it from."""
-    return (
-        f"{n_items:,} items are too few to tell how {n_classes:,} labels are mistaken for each other, beyond the limit "
-        "RESAMPLED_CLASSES: nothing is certified about rules that ignore who voted. Merge rare labels."
-    )
-
-
-# --- what is taken for granted, and the tests of it
-
-TWO_CLASSES = "two classes"
-EACH_SIZE_APART = "independent votes, each number of votes apart"
-INDEPENDENT = "votes on an item are independent given its class"
-HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
-ITEMS_APART = "items are independent of each other: no duplicates, no drift from one part of the file to the next"
-DRAWN_ANEW = "every vote comes from a worker drawn anew: all share one confusion matrix, and no items share workers"
-ONE_MATRIX = "all votes come from one confusion matrix"
-OWN_MATRIX = "each worker labels by one confusion matrix, the same on all items"
-GUESSING = "votes are better than guessing"
-MOSTLY_RIGHT = "most labels are given more often where they are true than where another is"
-ANY_SIZE = "the number of votes on an item depends neither on the item nor on the votes seen"
-OPEN_SIZE = "the number of votes on an item does not depend on the votes seen"
-OPEN_WORKERS = "who and how many vote on an item does not depend on the votes"
-MANY_ITEMS = "enough items for the bootstrap, which holds its level only in the limit"
-GOLD_CHOSEN = "gold items are chosen without regard to their truth: at random, or by their votes"
-GOLD_COUNTS = "the claim is about the vote counts that occur in these votes"
-SEARCH_FOUND = "for the e-values: a search over models found the likeliest of each kind"
-PLAN_ASSUMPTIONS = (
-    f"{INDEPENDENT} (hard items and shared errors make votes gain less than shown)",
-    "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
-)
-VOTES_DEPEND = "votes were independent"  # what a plan doubts
-WORKERS_DIFFER = "workers were alike"
-SIZES_DIFFER = "the number of votes did not go with the item"
-WITHOUT_LEVEL = (
-    "The estimate is taken for the truth and votes for independent: no confidence level stands behind this verdict. "
-    "Close to the boundary it is wrong half of the time or more."
-)
-THREE_FIT_ALWAYS = "assumes independent votes, not testable with 3 votes on every item"
-TOO_FEW_TO_TEST = "Whether votes are independent given the class cannot be told from so few items."
-ALL_VOTED_ALIKE = "No item was labelled differently by two workers: whether workers differ cannot be told."
-MATRICES_FIT_ALL = "with so few votes per item, confusion matrices can explain any dependence"
-NEVER_ERR = "on the gold items no two workers ever err"
-
-
-def cannot_test(*, three_votes: bool) -> str:
-    """The condition under which a claim holds where its votes cannot test whether they are independent."""
-    return f"{INDEPENDENT}, which {'3 votes per item' if three_votes else 'so few items or votes'} cannot test"
-
-
-def votes_independent(p_value: float, *, passed: bool) -> str:
-    """Whether vote counts look like independent votes.
-
-    >>> votes_independent(.4, passed=True)
-    'the votes look independent given the class (p = 0.4)'
-    """
-    if passed:
-        return f"the votes look independent given the class (p = {p_value:.2g})"
-    return f"the votes on an item are not independent given its class (p = {p_value:.2g}): hard items or shared errors"
-
-
-def blind_test(correlation: float, power: float) -> str:
-    """A test that has tested nothing."""
-    seen = f"a correlation of {correlation} between votes would be seen in only {percent(power, 0)} of cases"
-    return f"assumes independent votes: with so few items or votes, {seen}"
-
-
-def difficulty_fits(p_value: float, *, passed: bool) -> str:
-    """Whether items that differ in difficulty explain the counts."""
-    return f"a model in which items differ in difficulty {'fits' if passed else 'does not fit'} (p = {p_value:.2g})"
-
-
-def sizes_alike(p_value: float, *, passed: bool) -> str:
-    """Whether the number of votes goes with the item."""
-    return f"items with few and with many votes {'look alike' if passed else 'differ'} (p = {p_value:.2g})"
-
-
-def workers_alike(p_value: float, *, passed: bool) -> str:
-    """Whether workers differ."""
-    seen = "No difference between workers is seen" if passed else "Workers differ"
-    return f"{seen} (p = {p_value:.2g}, votes shuffled among the workers of each item)."
-
-
-def workers_independent(p_value: float, *, passed: bool, n_gold: float | None) -> str:
-    """Whether the workers of a panel err together, by the score test or on so many gold items."""
-    seen = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
-    by = "score test of all pairs given the true label"
-    if n_gold is not None:
-        by = f"Mantel-Haenszel tests of all pairs on {n_gold:,.0f} gold items"
-    return f"{seen} (p = {p_value:.2g}, {by})."
-
-
-def not_tested_since(reason: str) -> str:
-    """A test that there is not."""
-    return f"Independence is not tested: {reason}."
-
-
-def panel_or_crowd(n_sets: int, n_items: float, covered: float, *, panel: bool, few_sets: bool) -> str:
-    """Which workers voted together: `covered` is the share of the items that a panel's sets, `few_sets`, hold."""
-    sets = "1 set of workers" if n_sets == 1 else f"{n_sets} sets of workers"
-    if panel:
-        share = "all" if covered == 1 else f"{100 * covered:.0f} % of the"
-        return f"A panel: {sets} labelled {share} items, so who voted is known item by item."
-    if few_sets:
-        return f"Taken for a crowd: {n_items:,.0f} items are too few to judge {sets} as a panel."
-    return f"A crowd: {n_sets:,} different sets of workers labelled {n_items:,.0f} items."
-
-
-# --- claims
-
-NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"
-NEGLIGIBLE_LOSS = 0.0005  # accuracy: less than a tenth of a point
-NEEDS = {"anonymous": "fresh item", "named": "fresh item", "gold": "fresh gold item"}  # which, by themselves, decide
-NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
-SETTLES = (
-    "some items are hard or workers share errors; enough gold labels, more votes per item or a method that models "
-    "this (EBCC) would settle it"
-)
-NO_VOTES = "There are no votes, so there is nothing to certify."
-ONE_LABEL = "All votes say the same: there is nothing to decide between."
-NO_THREE_VOTES = "No item has three votes: how good votes are cannot be told from agreement."
-TOO_FEW_VOTES = (
-    "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some of the "
-    "items."
-)
-
-
-def anonymous_by_counts(
-    finding: Any, level: float, conditions: Sequence[str], tied_share: float, *, difficulty: bool
-) -> str:
-    """The claim about rules that ignore who voted, from vote counts, begun by what it rests on."""
-    allowing = ", allowing for item difficulty" if difficulty else ""
-    stamp = f"({finding.verdict}, {level_percent(level)}{allowing})"
-    ties = ties_cost(tied_share, finding.tie_loss)
-    if finding.verdict in GOOD_VERDICTS:
-        apart = f", apart from ties {stamp}{ties}" if ties else f" {stamp}"
-        return under(conditions, f"Majority vote is as good as any rule that ignores who voted{apart}.")
-    if finding.verdict == "refuted":
-        gain = f"the best rule that ignores who voted would gain about {loss_points(finding.loss)}"
-        good = f"; apart from ties it is as good as any ({finding.untied})" if finding.untied in GOOD_VERDICTS else ""
-        return under(conditions, f"Majority vote is not the best rule for these votes {stamp}: {gain}{ties}{good}.")
-    if finding.verdict == "undecided":
-        stake = _undecided_stake(finding)
-        return under(
-            conditions, f"These items cannot tell whether majority vote is the best rule {stamp}: {stake}{ties}."
-        )
-    return (
-        f"The votes on an item are not independent given its class, so nothing is certified (void): {SETTLES}. "
-        f"{_if_independent(finding)}"
-    )
-
-
-def _if_independent(finding: Any) -> str:
-    """How far the votes are from independent, and what the numbers of a void claim would mean."""
-    best = "would be" if finding.margin > 0 else "would not be"
-    loss = f"with a loss of {loss_points(finding.loss)}" if (finding.loss.high or 0.0) >= NO_LOSS else "with no loss"
-    return (
-        f"Independent votes would look different on {100 * finding.evidence['misplaced_items']:.2g} % of the items. "
-        f"If votes were independent, majority vote {best} the best rule, {loss}."
-    )
-
-
-def _undecided_stake(finding: Any) -> str:
-    high = 100 * (finding.loss.high or 0.0)
-    stake = f"at most {high:{'.1f' if high >= 1 else '.2g'}} points" if high >= 0.01 else "less than 0.01 points"
-    decide = "no number of items in reach would decide"
-    if finding.more_items is not None:
-        decide = f"about {finding.more_items:,} fresh items, judged by themselves, would decide"
-    share = finding.items_certified
-    proved = "" if share is None else f"{percent(share)} of the items are provably decided as the best rule would, "
-    return f"{stake} of accuracy are at stake, {proved}and {decide}"
-
-
-def anonymous_by_bootstrap(verdict: str, level: float, *, untied: str | None = None, ties: str = "") -> str:
-    """The same claim from a bootstrap; `ties` is what they cost, if there are any."""
-    stamp = f"({verdict}, {level_percent(level)})"
-    if verdict == "supported":
-        apart = ", apart from ties" if ties else ""
-        return f"Majority vote is as good as any rule that ignores who voted{apart} {stamp}{ties}."
-    if verdict == "refuted":
-        good = f"; apart from ties it is as good as any ({untied})" if untied == "supported" else ""
-        return f"A rule that only counts votes beats majority vote {stamp}{ties}{good}."
-    return f"Whether majority vote is as good as any rule that ignores who voted cannot be told{ties}."
-
-
-def named_sentence(verdict: str, untied: str, share: float, patterns: int, level: float, ties: str) -> str:
-    """The claim about rules that know who voted; `patterns` are combinations of votes that such a rule decides."""
-    stamp = f"({verdict}, {level_percent(level)})"
-    if verdict == "supported":
-        apart = ", apart from ties" if ties else ""
-        return f"No rule that knows who voted beats majority vote{apart} {stamp}{ties}."
-    if verdict == "refuted":
-        seen = "one combination of votes" if patterns == 1 else f"{patterns:,} combinations of votes"
-        good = f"; apart from ties no rule beats it ({untied})" if untied == "supported" else ""
-        return f"Knowing who voted beats majority vote: it decides {seen} otherwise {stamp}{ties}{good}."
-    return (
-        "Whether knowing who voted beats majority vote cannot be told; for the workers of "
-        f"{percent(share)} of the items majority vote is optimal, apart from ties ({level_percent(level)}, each set of "
-        f"workers by itself){ties}."
-    )
-
-
-def named_refuted(level: float) -> str:
-    """The same, refuted by an e-value."""
-    return f"Knowing who voted beats majority vote (refuted, {level_percent(level)})."
-
-
-def workers_too_thin(votes: float) -> str:
-    """Workers have too few votes to be told apart."""
-    given = "1 vote" if votes == 1 else f"{votes:.0f} votes"
-    return f"Workers cannot be told apart: the worker behind the typical vote gave only {given}."
-
-
-def gold_sentence(verdict: str, apart: str, worst: str, n_open: int, n_cells: int, *, any_tied: bool) -> str:
-    """The claim by gold labels, without its stop; `worst` is the count of votes that speaks most against majority."""
-    if verdict == "proved":
-        untied = "untied " if any_tied else ""
-        return (
-            f"By the gold labels, the majority label is the likeliest one on every {untied}count of votes that occurs"
-        )
-    if verdict == "refuted":
-        good = "; apart from ties it is as good as any (proved)" if apart == "proved" else ""
-        return f"By the gold labels, a rule that ignores who voted beats majority: {worst}{good}"
-    if not n_cells:
-        return "All votes on gold items are tied"
-    return f"The gold labels leave {n_open} of {n_cells} counts of votes open: {worst}"
-
-
-def gold_count(votes: Sequence[tuple[int, Any]], n_gold: int, gold: Sequence[tuple[int, Any]]) -> str:
-    """What gold says of the items with one count of votes; each pair is a number and a label.
-
-    >>> gold_count([(2, "yes"), (1, "no")], 3, [(1, "yes"), (2, "no")])
-    'of 3 gold items with the votes 2 x yes, 1 x no, 1 is yes and 2 are no'
-    """
-    shown = ", ".join(f"{number} x {label}" for number, label in votes)
-    if not n_gold:
-        return f"no gold item has the votes {shown}"
-    found = " and ".join(f"{number:,} {'is' if number == 1 else 'are'} {label}" for number, label in gold)
-    return f"of {count(n_gold, 'gold item')} with the votes {shown}, {found}"
-
-
-def no_gold(*, one_class: bool, any_gold: bool) -> str:
-    """Gold labels that tell nothing."""
-    if one_class:
-        return "All votes name one class: there is nothing to decide."
-    return "No item with a gold label has a vote." if any_gold else "No item has a gold label."
-
-
-def void_sentence(kind: str, why: str) -> str:
-    """A claim that dependent votes leave without force, and what it would have said."""
-    anonymous = kind == "anonymous"
-    what = "any rule that ignores who voted" if anonymous else "a rule that knows who voted"
-    void = f"(void): {SETTLES}" if anonymous else "(void)"
-    if_not = f"If votes were independent: {why[:1].lower()}{why[1:]}"
-    return f"Votes depend on each other, so nothing is certified about {what} {void}. {if_not}"
-
-
-def void_by_test(test: str, why: str) -> str:
-    """A claim that rests on an assumption which a test rejects."""
-    return f"Nothing is certified about rules that ignore who voted (void): {test.rstrip('.')}. {why}"
-
-
-def failed_condition(assumption: str, p_value: float) -> str:
-    """An assumption that a test rejects, as the condition of what is said."""
-    return f"{assumption.split(':')[0]}, which fails a test (p = {p_value:.2g})"
-
-
-def of_a_sample(n_sampled: int, n_items: int) -> str:
-    """That a claim rests on some of the items."""
-    return f"from a random sample of {n_sampled:,} of the {n_items:,} items, which holds enough votes"
-
-
-def certificate_sentence(certificate: Any) -> str:
-    """What a manager reads: is majority as good as a rule can be, and what would knowing who voted gain."""
-    sentences = [_without_names(certificate), _gold_so_far(certificate)]
-    if certificate.named is not None:
-        sentences.append(_with_names(certificate.named, certificate.level))
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _without_names(certificate: Any) -> str:
-    """The claim that decides, gold first: it assumes least."""
-    claim = certificate.standing
-    if claim.verdict in ("void", "unidentified"):
-        return str(claim.why)  # what stands in the way, in one sentence
-    by_gold = "By the gold labels, m" if claim.kind == "gold" else "M"
-    allowing = ", allowing for item difficulty" if claim.model == "item difficulty" else ""
-    level = certificate.level if claim.level is None else claim.level
-    verdict = f"({claim.verdict}, {level_percent(level)}{allowing})"
-    if claim.verdict in ("proved", "supported"):
-        apart = ", apart from ties" if claim.tied_share else ""
-        sentence = (
-            f"{by_gold}ajority vote is as good as any rule that ignores who voted{apart} {verdict}{_draw_loses(claim)}."
-        )
-    elif claim.verdict == "refuted":
-        good = f"; apart from ties it is as good as any ({claim.untied})" if claim.untied in GOOD_VERDICTS else ""
-        sentence = (
-            f"{by_gold}ajority vote is not the best rule for these votes: the best rule that ignores who voted would "
-            f"gain {_about_points(claim)} {verdict}{_draw_loses(claim)}{good}."
-        )
-    else:
-        sentence = (
-            "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted "
-            f"{verdict}{_still_at_stake(claim)}."
-        )
-    return under(claim.conditions, sentence)
-
-
-def _draw_loses(claim: Any) -> str:
-    """What a fair draw on ties loses, if votes are tied."""
-    if not claim.tied_share or claim.tie_loss.value is None:
-        return ""
-    loses = _about_points(claim, ties=True)
-    return f"; {percent(claim.tied_share)} of the items are tied, and a fair draw on them loses {loses}"
-
-
-def _gold_so_far(certificate: Any) -> str:
-    """What gold labels leave open where votes alone say nothing."""
-    gold = certificate.gold
-    if gold is None or gold.verdict != "undecided" or certificate.anonymous.verdict not in ("void", "unidentified"):
-        return ""
-    return f"The gold labels cannot yet tell either{_still_at_stake(gold)}."
-
-
-def _with_names(claim: Any, level: float) -> str:
-    if claim.verdict in ("proved", "supported"):
-        return f"{NAMED}, knowing who voted would not help either ({claim.verdict}, {100 * level:g} %)."
-    if claim.loss.value is None:
-        return ""
-    condition = "If votes were independent" if claim.verdict == "void" else NAMED
-    return f"{condition}, knowing who voted would gain {_about_points(claim)}."
-
-
-def _about_points(claim: Any, *, ties: bool = False) -> str:
-    """About 2.9 points [2.4, 3.4]."""
-    loss = claim.tie_loss if ties else claim.loss
-    if loss.value is None:
-        return "something"
-    if loss.value < NEGLIGIBLE_LOSS and (loss.high is None or loss.high < NEGLIGIBLE_LOSS):
-        return "less than 0.1 points"
-    ends = "" if loss.low is None or loss.high is None else f" [{points(loss.low)}, {points(loss.high)}]"
-    return f"about {points(loss.value)} points{ends}"
-
-
-def _still_at_stake(claim: Any) -> str:
-    high = claim.loss.high
-    most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE_LOSS else "less than 0.1"
-    stake = f"; {most} points are at stake" if most else ""
-    more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} alone would tell"
-    return stake + more
-
-
-def right_sentence(shares: Mapping[str, str], n_gold: int | None) -> str:
-    """How often each rule is right, by gold or, said to be that, by the model.
-
-    >>> right_sentence({"majority": "80.0 %", "ebcc": "82.0 %"}, 50)
-    'By gold (50 items; a tie is a fair draw) majority vote is right on 80.0 %, ebcc on 82.0 % of the items.'
-    """
-    by = "By the model (agreement with what this crowd would say with unlimited votes)"
-    if n_gold is not None:
-        by = f"By gold ({count(n_gold, 'item')}; a tie is a fair draw)"
-    first, *others = shares
-    rest = "".join(f", {rule_words(name)} on {shares[name]}" for name in others)
-    return f"{by} {rule_words(first)} is right on {shares[first]}{rest} of the items."
-
-
-def plug_in_sentence(verdict: Any) -> str:
-    """What a plug-in verdict says; no level stands behind it."""
-    against = [str(n_votes) for n_votes, one in sorted(verdict.by_votes.items()) if one.verdict != "optimal"]
-    answer = "is" if not against else "is not"
-    votes = "1 vote" if against == ["1"] else f"{listed(against)} votes"
-    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {votes}"
-    return (
-        f"At the {verdict.method} estimate majority vote {answer} the best rule that ignores who voted{where} "
-        "(plug-in, no level)."
-    )
-
-
-# --- the questions behind the claim, and the map
-
-ALL_BEST = "The best rule of all, if the model holds"
-NOT_BEST = "Not the best rule that ignores who voted"
-BY_GOLD_BEST = "By gold, as good as any rule that ignores who voted"
-BY_GOLD_QUESTION = "Do gold labels alone settle it?"
-IDENTIFIED_QUESTION = "Can the votes tell how good the voters are?"
-NOT_IDENTIFIED = "Inconclusive: a third vote on some items, or gold labels, would tell"
-INDEPENDENT_QUESTION = "Are votes on an item independent, given its true label?"
-NOT_TESTABLE = "assumed, cannot be tested"
-GIVEN_DIFFICULTY = "yes, given item difficulty"
-DEPENDENT = "The model fails: errors are shared, or items mislead"
-INSIDE_QUESTION = "Do class balance and noise lie where majority vote is optimal?"
-OUTSIDE_PERHAPS = "Outside at the estimate, but not certain"
-EITHER_GOOD = "proved or supported"
-NAMED_QUESTION = "Is it also as good as any rule that knows who voted?"
-BALANCE_TITLE, ACCURACIES_TITLE = "Class balance against noise", "Accuracy on either class"
-NOISE_AXIS, ACCURACY_ON = "noise: ", "accuracy on "  # how the names of axes begin
-EVEN_NOISE = "drawn as if every wrong label were equally likely, which the verdict does not assume"
-PANEL_PLACE = "at the mean of the workers' confusion matrices; the verdict takes each worker's own"
-
-
-def margin_at_estimate(margin: float) -> str:
-    """How far the estimate lies from where rules differ."""
-    return f"margin {margin:+.2f} nats at the estimate"
-
-
-def certain_question(level: float) -> str:
-    """Whether a verdict is certain."""
-    return f"Is that certain, at {level_percent(level)}?"
-
-
-def takes_more(more_items: int | None) -> str:
-    """What would decide."""
-    return f"Undecided: it takes {f'about {more_items:,} ' if more_items else ''}fresh items"
-
-
-def knowing_gains(*, surely: bool) -> str:
-    """What comes of knowing who voted."""
-    return f"The best rule that ignores who voted; knowing who voted {'gains' if surely else 'may gain'} more"
-
-
-def balance_axes(label: Any, *, classes: int) -> tuple[str, str]:
-    """The names of the axes of class balance and noise.
-
-    >>> balance_axes("spam", classes=2)
-    ('share of spam', 'noise: mean of both error rates')
-    """
-    if classes == 2:
-        return f"share of {label}", f"{NOISE_AXIS}mean of both error rates"
-    return f"share of {label}, the commonest class", f"{NOISE_AXIS}share of wrong votes"
-
-
-def map_note(n_votes: int, drawn_for: str, place: str = "") -> str:
-    """For how many votes a plane of the map is drawn, and for what else."""
-    return "; ".join(filter(None, [f"{n_votes} votes per item", drawn_for, place]))
-
-
-def for_class_shares(share: float) -> str:
-    """What a plane of accuracies is drawn for."""
-    return f"drawn for class shares of {100 * share:.0f} and {100 - 100 * share:.0f} %"
-
-
-def for_error_rates(right_0: float, right_1: float) -> str:
-    """What a plane of noise is drawn for."""
-    return f"drawn for error rates that divide as here, {100 - 100 * right_0:.0f} : {100 - 100 * right_1:.0f}"
-
-
-def map_reason(failed: Sequence[str]) -> str:
-    """Why the map does not hold for these votes.
-
-    >>> map_reason(["independent votes"])
-    'These votes contradict what the map assumes (independent votes): it shows what would hold otherwise.'
-    """
-    which = f" ({one_of(failed)})" if failed else ""
-    return f"These votes contradict what the map assumes{which}: it shows what would hold otherwise."
-
-
-# --- the numbers behind claims, as `majorant certify` shows them
-
-CLAIMS = {
-    "anonymous": "Rules that ignore who voted",
-    "named": "Rules that know who voted",
-    "gold": "By gold labels alone, rules that ignore who voted",
-}
-EVIDENCE = {  # what is shown of it; JSON holds all
-    "e_value": "e-value",
-    "e_value_against": "e-value against",
-    "e_value_against_ties": "e-value against even ties",
-    "likelihood_ratio": "likelihood ratio",
-    "margin low": "lower limit of the margin",
-    "worker sets": "worker sets",
-    "p_optimal": "p-value for optimal",
-    "p_not_optimal": "p-value against",
-    "gold_items": "gold items",
-    "cells": "vote counts",
-    "cells_certified": "vote counts certified",
-}
-MOST_HANDICAP = 1e6  # votes: beyond, votes that hardly tell the classes apart make a number without sense
-ALIKE_TEST = "workers alike"  # the test that says whether workers differ: a finding, with which no claim falls
-
-
-def claim_heading(title: str, claim: Mapping[str, Any], level: float) -> str:
-    """Which claim, its verdict, at which level and by which model."""
-    model = f", {claim['model']}" if claim["model"] not in ("", "none") else ""
-    condition = "" if claim["tested"] else ", on a condition"
-    own = level if claim["level"] is None else claim["level"]
-    return f"{title}: {claim['verdict']}{condition} at {level_percent(own)}{model}"
-
-
-def whose_numbers(claim: Mapping[str, Any]) -> str:
-    """Whose the numbers of a claim are; empty where no model stands behind them."""
-    if claim["verdict"] == "void":
-        return "The numbers below are the model's alone: what they assume failed a test."
-    if claim["model"] == "none":
-        return ""
-    return "The numbers below are the model's: they hold as far as its assumptions do."
-
-
-def claim_numbers(kind: str, claim: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The numbers of a claim, each with its name."""
-    facts = []
-    if claim["by_votes"]:
-        facts.append(("by votes", listed(f"{row['votes']}: {row['verdict']}" for row in claim["by_votes"])))
-    if claim["without_say"]:
-        few = listed(f"{row['votes']} ({percent(row['items'])})" for row in claim["without_say"])
-        facts.append(("no say", f"numbers of votes that less than 1 % of the items hold: {few}"))
-    if claim["margin"] is not None:
-        sensible = claim["handicap"] is not None and abs(float(claim["handicap"])) < MOST_HANDICAP
-        handicap = f"; handicap {float(claim['handicap']):+.2f} votes" if sensible else ""
-        facts.append(("margin", f"{nats(claim['margin'])}{handicap}"))
-    if claim["loss"]["value"] is not None:
-        loss = f"{points(claim['loss']['value'])} points of accuracy {interval(claim['loss'], points)}".rstrip()
-        facts.append(("loss", f"{loss}, {claim['whose']}"))
-    facts += _claim_ties(claim)
-    if claim["breaks_down"]:
-        facts.append(("breaks down", claim["breaks_down"]))
-    if claim["items_certified"] is not None and claim["verdict"] != "void":
-        facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
-    evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]
-    if evidence:
-        facts.append(("evidence", ", ".join(evidence)))
-    if "majority_accuracy" in claim["evidence"]:
-        items = "gold items" if kind == "gold" else "items"
-        right = f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"
-        best = claim["evidence"].get("best_accuracy")
-        facts.append(("majority", right if best is None else f"{right}, the best rule on {percent(float(best))}"))
-    if claim["more_items"]:
-        facts.append(("would decide", f"about {count(claim['more_items'], NEEDS[kind])}, judged by themselves"))
-    return facts
-
-
-def _claim_ties(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How many items are tied, and what a fair draw on them costs."""
-    loss = claim["tie_loss"]
-    if not claim["tied_share"]:
-        return []
-    if loss["value"] is None:
-        return [("ties", f"{percent(claim['tied_share'])} of the items")]
-    untied = f"; apart from them: {claim['untied']}" if claim["untied"] not in (None, claim["verdict"]) else ""
-    gives = f"{in_points(loss['value'])} {interval(loss, points)}".rstrip()
-    cost = f"a fair draw on them gives away {gives}, {claim['whose']}{untied}"
-    return [("ties", f"{percent(claim['tied_share'])} of the items; {cost}")]
-
-
-def _evidence(name: str, value: float | str) -> str:
-    number = float(value)
-    text = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.3g}"
-    return f"{EVIDENCE[name]} {text}"
-
-
-def claim_assumptions(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a claim rests on, and what tests say of it, each with its name."""
-    facts = [
-        ("workers", gate["text"]) if gate["name"] == ALIKE_TEST else ("gate", assumption_sentence(gate))
-        for gate in claim["gates"]
-    ]
-    facts += [("holds if", text) for text in claim["conditions"]]
-    return facts + [("not tested" if text in claim["not_tested"] else "assumes", text) for text in claim["assumptions"]]
-
-
-def assumption_sentence(test: Mapping[str, Any]) -> str:
-    """What a test says of an assumption."""
-    outcome = {True: "passed", False: "FAILED", None: "cannot be tested"}[test["passed"]]
-    silent = test["p_value"] is None or "p = " in test["text"]
-    p_value = "" if silent else f" (p = {test['p_value']:.2g})"
-    return f"{test['name']}: {outcome}{p_value}. {test['text'][:1].upper()}{test['text'][1:]}".rstrip()
-
-
-def breakdown_sentence(kind: str, breaks_down: str) -> str:
-    """Up to which correlation of the votes on an item a claim stands."""
-    rules = {"anonymous": "ignoring who voted", "named": "knowing who voted"}
-    return f"Rules {rules[kind]}: {breaks_down}."
-
-
-def slices_level(level: float) -> str:
-    """At which level each of several claims is made."""
-    return f"each at {percent(level, 2)}, so that all hold together"
-
-
-def methods_heading(source: str) -> str:
-    """Above all methods side by side."""
-    return f"right {'by gold' if source == 'gold' else 'by the model'}; share of labels as majority's"
-
-
-def plug_in_estimate(verdict: Mapping[str, Any]) -> str:
-    """From what a plug-in verdict was computed."""
-    source = f"all {verdict['items']:,} items" if verdict["share"] == 1 else count(verdict["items"], "random item")
-    prior = ", ".join(f"{p:.3f}" for p in verdict["prior"])
-    confusion = " / ".join(", ".join(f"{value:.3f}" for value in row) for row in verdict["confusion"])
-    return f"Estimate from {source}: prior {prior}; confusion {confusion}"
-
-
-def labels_loss_facts(loss: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
-    """How labels from elsewhere compare: of how many items, and each number with its name."""
-    numbers: dict[str, tuple[str, Callable[[float], str]]] = {
-        "accuracy": ("right on gold", percent),
-        "over_majority": ("lead over majority", in_points),
-        "loss": ("loss, by gold", in_points),
-        "model_loss": ("loss, by the model", in_points),
-    }
-    facts = []
-    for name, (title, form) in numbers.items():
-        one = loss[name]
-        text = one["reason"]
-        if one["value"] is not None:
-            text = f"{form(one['value'])} {interval(one, form) or f'({text})'}"
-        facts.append((title, text))
-    items = f"{loss['n_items']:,} items with a label and an untied vote"
-    return f"Labels of {printable(loss['source'])}, on {items}", facts
 
 
 # --- a plan
@@ -2275,8 +2281,3 @@ def asked_of_columns(missing: Sequence[str]) -> str:
     """
     roles = [f"the {role}" for role in missing]
     return f"Which column is {roles[0]}?" if len(roles) == 1 else f"Which columns are {one_of(roles)}?"
-
-
-def first_verdict(why: str) -> str:
-    """What the counts alone say, while the rest of a long run is still to come."""
-    return f"First, from the vote counts: {why} Workers, rules and labels follow."
