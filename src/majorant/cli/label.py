@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from majorant.gold.design import Design
     from majorant.gold.question import Outcome
 
-SKIP, UNDO, QUIT, UNSURE = "s", "u", "q", "?"
+SKIP, UNDO, QUIT, NOT_SURE = "s", "u", "q", "?"
 
 
 @click.command(cls=Grouped)
@@ -48,8 +48,8 @@ def label(file: str, design: str | None, go_on: bool) -> None:
         if key == UNDO:
             at = max(at - 1, 0)
             _write(path, rows[at], "")
-        elif key in keys or key in (SKIP, UNSURE):
-            _write(path, rows[at], keys.get(key, UNSURE))
+        elif key in keys or key in (SKIP, NOT_SURE):
+            _write(path, rows[at], keys.get(key, NOT_SURE))
             at += 1
         else:
             click.echo(f"No class has the key {key!r}.")

@@ -185,9 +185,8 @@ def answer_summary(answer: Answer) -> dict[str, Any]:
 
 def expert_summary(outcome: Outcome) -> dict[str, Any]:
     """What labels drawn by design say, with its sentence and what to know about the labels."""
-    names = "kind verdict decided labels skipped more leader below tolerance value rules alive right"
     return {
-        **facts_of(outcome, names),
+        **facts_of(outcome, "kind verdict decided labels skipped more leader below tolerance value rules alive right"),
         "sentence": wording.outcome_sentence(outcome),
         "notes": [*wording.answers_notes(outcome), wording.A_SAMPLE if outcome.uniform else wording.NOT_A_SAMPLE],
     }
@@ -240,8 +239,10 @@ def loss_facts(claim: Claim, *, ties: bool = False) -> dict[str, Any]:
 
 def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
     """The facts of a plug-in verdict."""
-    names = "votes=n_votes verdict margin handicap majority_accuracy optimal_accuracy gap"
-    rows = [facts_of(one, names) for _, one in sorted(verdict.by_votes.items())]
+    rows = [
+        facts_of(one, "votes=n_votes verdict margin handicap majority_accuracy optimal_accuracy gap")
+        for _, one in sorted(verdict.by_votes.items())
+    ]
     return {
         "sentence": wording.plug_in_sentence(verdict),
         "method": verdict.method,
@@ -424,11 +425,11 @@ def _line(line: tuple[tuple[float, ...], tuple[float, ...]]) -> dict[str, list[f
 
 def plan_summary(plan: Plan) -> dict[str, Any]:
     """The facts of a plan."""
-    names = "votes_now majority_votes best_votes price_per_vote majority_cost best_cost gold_items more_gold more_items"
     return {
         **facts_of(plan, "target advice"),
         "sentence": wording.plan_sentence(plan),
-        **facts_of(plan, f"{names} prior confusion"),
+        **facts_of(plan, "votes_now majority_votes best_votes price_per_vote majority_cost best_cost"),
+        **facts_of(plan, "gold_items more_gold more_items prior confusion"),
         "points": [facts_of(point, "votes=n_votes majority best") for point in plan.points],
         "crew": [{"worker": plain(step.worker), **facts_of(step, "majority best")} for step in plan.crew],
         **facts_of(plan, "expected_now observed_now"),

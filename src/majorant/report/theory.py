@@ -51,9 +51,11 @@ def theory_summary(
 
 
 def _facts(one: Description, labels: Sequence[str] | None, voters: Sequence[str] | None) -> dict[str, Any]:
-    names = "votes=n_votes verdict margin majority_accuracy optimal_accuracy gap handicap radius"
     witness = facts_of(one.witness, "counts ballot majority optimal")
-    return {**facts_of(one, names), "witness": {**witness, "words": one.witness.words(labels, voters)}}
+    return {
+        **facts_of(one, "votes=n_votes verdict margin majority_accuracy optimal_accuracy gap handicap radius"),
+        "witness": {**witness, "words": one.witness.words(labels, voters)},
+    }
 
 
 def theory_text(summary: dict[str, Any]) -> str:
