@@ -1,5 +1,6 @@
 """Settings for every test."""
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -36,6 +37,16 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("left out")
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"{count:>5}  {reason}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without looking for garbage, which takes a quarter of the time: all that is made is kept."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
