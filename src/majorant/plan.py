@@ -89,8 +89,8 @@ class Plan:
 
     def __repr__(self) -> str:
         needed = [("majority vote", self.majority_votes), ("the best rule", self.best_votes)]
-        told = ", ".join(f"{rule} {'never, as far as seen' if n is None else f'with {n:,}'}" for rule, n in needed)
-        return f"Plan for {100 * self.target:g} % right: {self.advice}\nvotes an item: {told}, by the model"
+        shown = ", ".join(f"{rule} {'never, as far as seen' if n is None else f'with {n:,}'}" for rule, n in needed)
+        return f"Plan for {100 * self.target:g} % right: {self.advice}\nvotes an item: {shown}, by the model"
 
     @property
     def majority_cost(self) -> float | None:

@@ -438,11 +438,11 @@ def _ratios(
     """By how many nats the best model beats each null, and the likeliest model in it."""
     starts = np.concatenate([psi_5[None], _starts(psi_5[[0, 1, 4]])[::4]])
     which, begin = np.repeat(np.arange(len(null)), len(starts)), np.tile(np.arange(len(starts)), len(null))
-    psi, found = beta_climb(cells, np.tile(items_c, (len(which), 1)), null.take(which), starts[begin])
-    found_ps = found.reshape(len(null), -1)
-    best_p = found_ps.argmax(axis=1)
+    psi, value_c = beta_climb(cells, np.tile(items_c, (len(which), 1)), null.take(which), starts[begin])
+    value_ps = value_c.reshape(len(null), -1)
+    best_p = value_ps.argmax(axis=1)
     rows = np.arange(len(null))
-    return np.maximum(value - found_ps[rows, best_p], 0), psi.reshape(len(null), -1, BETA_PARAMETERS)[rows, best_p]
+    return np.maximum(value - value_ps[rows, best_p], 0), psi.reshape(len(null), -1, BETA_PARAMETERS)[rows, best_p]
 
 
 def _loss(

@@ -295,20 +295,20 @@ def set_margins(sets: tuple[WorkerSets, ...], fit: Fit, replicates: Replicates, 
     assert fit.confusion is not None
     n_replicates, n_classes = replicates.prior_bk.shape
     margin, certified = [], []
-    for one in sets:
-        tried_sh = one.worker_sh
+    for group in sets:
+        tried_sh = group.worker_sh
         if n_classes > 2:
-            tried_sh = tried_sh[: int(MARGIN_STEPS // (n_replicates * ballot_work(n_classes, one.n_votes)))]
-        missing = len(one.worker_sh) - len(tried_sh)
+            tried_sh = tried_sh[: int(MARGIN_STEPS // (n_replicates * ballot_work(n_classes, group.n_votes)))]
+        missing = len(group.worker_sh) - len(tried_sh)
         margin_s = panel_margins(fit.prior, fit.confusion, tried_sh)
         margin.append(np.append(margin_s, np.full(missing, -np.inf)))
         certified.append(np.append(_certified(tried_sh, replicates, level), np.zeros(missing, dtype=bool)))
     return SetMargins(
-        votes_s=np.concatenate([np.full(len(one.items_s), one.n_votes) for one in sets]),
-        items_s=np.concatenate([one.items_s for one in sets]),
+        votes_s=np.concatenate([np.full(len(group.items_s), group.n_votes) for group in sets]),
+        items_s=np.concatenate([group.items_s for group in sets]),
         margin_s=np.concatenate(margin),
         certified_s=np.concatenate(certified),
-        worker=tuple(worker_h for one in sets for worker_h in one.worker_sh),
+        worker=tuple(worker_h for group in sets for worker_h in group.worker_sh),
     )
 
 
@@ -336,7 +336,7 @@ def _certified_share(votes: Votes, copies_i: FloatArray, margins: SetMargins) ->
     if not margins.certified_s.any():
         return 0.0
     untied = worker_sets(votes, copies_i * (leaders(votes).sum(axis=1) == 1))
-    items = {tuple(worker_h): n for one in untied for worker_h, n in zip(one.worker_sh, one.items_s, strict=True)}
+    items = {tuple(worker_h): n for group in untied for worker_h, n in zip(group.worker_sh, group.items_s, strict=True)}
     certified = (margins.worker[s] for s in np.flatnonzero(margins.certified_s))
     return float(sum(items[tuple(worker_h)] for worker_h in certified) / margins.items_s.sum())
 
@@ -383,8 +383,8 @@ def panel_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> 
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     assert fit.confusion is not None
     point, sets = PanelModels(fit.prior[None], fit.confusion[None]), worker_sets(votes, copies_i)
-    at_fit = [count_cells(one, point, point) for one in sets]
-    again = [count_cells(one, PanelModels(replicates.prior_bk, replicates.confusion), point) for one in sets]
+    at_fit = [count_cells(group, point, point) for group in sets]
+    again = [count_cells(group, PanelModels(replicates.prior_bk, replicates.confusion), point) for group in sets]
     n_items = float(copies_i[votes.votes_i > 0].sum())
     common = [n for n, cells in enumerate(at_fit) if cells.items >= RARE_SHARE * n_items]
     margin_n = np.array([at_fit[n].margin_b[0] for n in common])
@@ -515,11 +515,11 @@ def _certified_counts(
     untied = [~cells.tied_c for cells in at_fit]
     n_tried = sum(int(untied_c.sum()) for untied_c in untied)
     kept = 0.0
-    for one, many, untied_c in zip(at_fit, again, untied, strict=True):
+    for fitted, resampled, untied_c in zip(at_fit, again, untied, strict=True):
         good_c = untied_c
         if not all_of_them:
-            good_c = untied_c & clearly_positive(one.odds_bc[0], many.odds_bc, n_tried, level)
-        kept += one.items * float(one.mass_bc[0, good_c].sum())
+            good_c = untied_c & clearly_positive(fitted.odds_bc[0], resampled.odds_bc, n_tried, level)
+        kept += fitted.items * float(fitted.mass_bc[0, good_c].sum())
     return min(1.0, kept / sum(cells.items for cells in at_fit))  # probabilities add up but for rounding
 
 
@@ -591,15 +591,15 @@ def _refuted_counts(
     """All vote counts seen together: those with one leading label, and tied ones whose labels are not alike."""
     assert fit.confusion is not None
     models, fitted = (replicates.prior_bk, replicates.confusion), (fit.prior[None], fit.confusion[None])
-    top = {n: one.counts_pk == one.counts_pk.max(axis=1, keepdims=True) for n, one in patterns.items()}
+    top = {n: rows.counts_pk == rows.counts_pk.max(axis=1, keepdims=True) for n, rows in patterns.items()}
     n_tried = sum(int(top_pk.sum()) for top_pk in top.values())
     refuted = {}
-    for n, one in patterns.items():
-        score_pk = _scores(one.counts_pk, *fitted)[0]
+    for n, rows in patterns.items():
+        score_pk = _scores(rows.counts_pk, *fitted)[0]
         label_p = np.where(top[n], score_pk, np.inf).argmin(axis=1)  # of tied labels the one that deserves it least
-        odds_p = _count_odds(one.counts_pk, label_p, *fitted)[0]
+        odds_p = _count_odds(rows.counts_pk, label_p, *fitted)[0]
         below = np.flatnonzero(odds_p < 0)
-        odds_bp = _count_odds(one.counts_pk[below], label_p[below], *models)
+        odds_bp = _count_odds(rows.counts_pk[below], label_p[below], *models)
         clear_p = clearly_negative(odds_p[below], odds_bp, n_tried, level)
         refuted[n] = _refuted(clear_p, top[n].sum(axis=1)[below] > 1)
     return refuted

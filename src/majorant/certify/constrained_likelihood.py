@@ -141,8 +141,8 @@ def count_comparisons(n_classes: int, sizes: Iterable[int]) -> Comparisons:
 def ballot_comparisons(n_classes: int, n_workers: int, sets: Sequence[WorkerSets]) -> Comparisons:
     """Named workers, rules that know who voted: a comparison for each close ballot of each set, and rival."""
     rows = []
-    for one in sets:
-        for worker_h in one.worker_sh:
+    for group in sets:
+        for worker_h in group.worker_sh:
             ballot_rf, count_rl = _ballots(n_classes, n_workers, worker_h)
             for ballot_f, n in zip(ballot_rf, count_rl, strict=True):
                 rows += [_Row(c, j, ballot_f[None], np.zeros(1)) for c, j in _close(n)]
@@ -152,10 +152,10 @@ def ballot_comparisons(n_classes: int, n_workers: int, sets: Sequence[WorkerSets
 def panel_comparisons(n_classes: int, n_workers: int, sets: Sequence[WorkerSets]) -> Comparisons:
     """Named workers, rules that ignore who voted: ballots with the same counts are one comparison for each rival."""
     rows = []
-    for one in sets:
-        each = [_ballots(n_classes, n_workers, worker_h) for worker_h in one.worker_sh]
+    for group in sets:
+        each = [_ballots(n_classes, n_workers, worker_h) for worker_h in group.worker_sh]
         ballot_rf, count_rl = (np.concatenate(column) for column in zip(*each, strict=True))
-        log_share_r = np.repeat(np.log(one.items_s / one.items_s.sum()), len(each[0][0]))
+        log_share_r = np.repeat(np.log(group.items_s / group.items_s.sum()), len(each[0][0]))
         for n in np.unique(count_rl, axis=0):
             same = (count_rl == n).all(axis=1)
             rivals = [(c, j) for c in _winner(n) for j in range(n_classes) if j != c]
@@ -179,14 +179,14 @@ def _winner(n: Sequence[int] | IntArray) -> list[int]:
 
 def _close(n: Sequence[int] | IntArray) -> list[tuple[int, int]]:
     """(winner, rival): one vote less for the winner and one more for the rival would be no win."""
-    found = []
+    pairs = []
     for c in _winner(n):
         for j in range(len(n)):
             moved = np.array(n)
             moved[[c, j]] += [-1, 1]
             if j != c and _winner(moved) != [c]:
-                found.append((c, j))
-    return found
+                pairs.append((c, j))
+    return pairs
 
 
 def _comparisons(rows: list[_Row]) -> Comparisons:
@@ -420,8 +420,8 @@ def _leap(old: LogModels, first: LogModels, second: LogModels) -> LogModels:
 
 def likeliest(table: VoteTable, items_bp: FloatArray) -> tuple[LogModels, FloatArray]:
     """The likeliest model found for each data set, and its log-likelihood."""
-    found, value_bs = _peaks(table, items_bp)
-    return _best(found, value_bs)
+    models, value_bs = _peaks(table, items_bp)
+    return _best(models, value_bs)
 
 
 def not_optimal(table: VoteTable, items_bp: FloatArray, comparisons: Comparisons) -> tuple[FloatArray, LogModels]:
@@ -440,10 +440,10 @@ def not_optimal(table: VoteTable, items_bp: FloatArray, comparisons: Comparisons
         _best(*_even(table, items, start, comparisons)),
     ]
     top_b[open_b] = -np.inf
-    for found, value_b in parts:
+    for models, value_b in parts:
         better = value_b > top_b[open_b]
         top_b[open_b[better]] = value_b[better]
-        for whole, part in zip(top, found, strict=True):
+        for whole, part in zip(top, models, strict=True):
             whole[open_b[better]] = part[better]
     return top_b, top
 
@@ -458,10 +458,10 @@ def _best(models: LogModels, value_bs: FloatArray) -> tuple[LogModels, FloatArra
 def _peaks(table: VoteTable, items_bp: FloatArray) -> tuple[LogModels, FloatArray]:
     """Local maxima of each likelihood among all models, (B * S), and their values, (B, S)."""
     others = _random_models(table)
-    starts = [joined([one, others]) for one in _each(_by_shares(table, items_bp))]
+    starts = [joined([start, others]) for start in _each(_by_shares(table, items_bp))]
     n_each = 1 + N_RANDOM
-    found, value_c = climb(table, np.repeat(items_bp, n_each, axis=0), joined(starts))
-    return found, value_c.reshape(-1, n_each)
+    models, value_c = climb(table, np.repeat(items_bp, n_each, axis=0), joined(starts))
+    return models, value_c.reshape(-1, n_each)
 
 
 def _without_a_class(table: VoteTable, items_bp: FloatArray, top: LogModels) -> tuple[LogModels, FloatArray]:
@@ -470,8 +470,8 @@ def _without_a_class(table: VoteTable, items_bp: FloatArray, top: LogModels) -> 
     start = top.take(np.repeat(np.arange(n_sets), n_classes))
     lacking = np.tile(np.eye(n_classes, dtype=bool), (n_sets, 1))
     start = LogModels(np.where(lacking, LOG_ZERO, start.log_prior_bk), start.log_table_bkf)
-    found, value_c = climb(table, np.repeat(items_bp, n_classes, axis=0), start)
-    return found, value_c.reshape(n_sets, n_classes)
+    models, value_c = climb(table, np.repeat(items_bp, n_classes, axis=0), start)
+    return models, value_c.reshape(n_sets, n_classes)
 
 
 def _even(
@@ -479,16 +479,16 @@ def _even(
 ) -> tuple[LogModels, FloatArray]:
     """Climbs where a comparison is even: all for a while, the best KEPT of each data set to the end."""
     n_sets, n_comparisons, others = len(items_bp), len(comparisons), _random_models(table)
-    starts = joined([joined([one, others]) for one in _each(top)])  # for each data set 1 + N_RANDOM
+    starts = joined([joined([start, others]) for start in _each(top)])  # for each data set 1 + N_RANDOM
     set_c, comparison_c, start_c = (axis.ravel() for axis in np.indices((n_sets, n_comparisons, 1 + N_RANDOM)))
     begin = starts.take(set_c * (1 + N_RANDOM) + start_c)
-    found, value_c = climb(table, items_bp[set_c], begin, comparisons.take(comparison_c), max_cycles=SHORT_CLIMB)
-    ranked_bc = np.where(_is_null(found, comparisons), value_c, value_c - 1e9).reshape(n_sets, -1)
+    models, value_c = climb(table, items_bp[set_c], begin, comparisons.take(comparison_c), max_cycles=SHORT_CLIMB)
+    ranked_bc = np.where(_is_null(models, comparisons), value_c, value_c - 1e9).reshape(n_sets, -1)
     kept = min(KEPT, ranked_bc.shape[1])
     pick_bc = np.argpartition(-ranked_bc, kept - 1, axis=1)[:, :kept]
     at = (pick_bc + ranked_bc.shape[1] * np.arange(n_sets)[:, None]).ravel()
-    found, value_c = climb(table, items_bp[set_c[at]], found.take(at), comparisons.take(comparison_c[at]))
-    return found, np.where(_is_null(found, comparisons), value_c, -np.inf).reshape(n_sets, kept)
+    models, value_c = climb(table, items_bp[set_c[at]], models.take(at), comparisons.take(comparison_c[at]))
+    return models, np.where(_is_null(models, comparisons), value_c, -np.inf).reshape(n_sets, kept)
 
 
 def _is_null(models: LogModels, comparisons: Comparisons) -> NDArray[np.bool_]:
@@ -553,7 +553,7 @@ def _climb_constrained(table: VoteTable, items_p: FloatArray, comparisons: Compa
         return point.through(*_odds_slopes(comparisons, point.models))
 
     start_logit = np.clip(np.concatenate([start.log_prior_bk[0], start.log_table_bkf[0].ravel()]), -FARTHEST, 0)
-    found = minimize(
+    optimum = minimize(
         loss,
         start_logit,
         jac=True,
@@ -562,7 +562,7 @@ def _climb_constrained(table: VoteTable, items_p: FloatArray, comparisons: Compa
         constraints=NonlinearConstraint(won, 0, np.inf, jac=won_slope),
         options={"maxiter": SLSQP_STEPS, "ftol": 1e-11},
     )
-    return -float(found.fun) * total if won(found.x).min() >= -SLACK else -np.inf
+    return -float(optimum.fun) * total if won(optimum.x).min() >= -SLACK else -np.inf
 
 
 class _ModelPoint(NamedTuple):

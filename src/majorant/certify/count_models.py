@@ -322,10 +322,10 @@ def ascend(
         step = _step(np.where(fixed, 0, slope), bend, fixed, radius_p[going])
         promise = np.where(fixed, 0, slope * step).sum(axis=1)
         tried = np.clip(point + step, low, high)
-        found = value(tried, going)
-        better = found > value_p[going]
+        value_tried = value(tried, going)
+        better = value_tried > value_p[going]
         won = going[better]
-        point_pu[won], value_p[won] = tried[better], found[better]
+        point_pu[won], value_p[won] = tried[better], value_tried[better]
         radius_p[going] = np.where(better, np.minimum(2 * radius_p[going], WIDEST_RADIUS), radius_p[going] / 4)
         going = going[(promise > LEAST_PROMISE) & (radius_p[going] > LAST_RADIUS)]
         if not len(going):

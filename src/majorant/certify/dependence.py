@@ -93,17 +93,17 @@ def dependence(
     if gold is not None:
         tests = pair_tests(gold, pairs)
         gate = gate or _gold_gate(tests, gold, level)
-        found, n_eff = _pair_results(votes, pairs, tests), worth_by_gold(gold, level)
+        results, n_eff = _pair_results(votes, pairs, tests), worth_by_gold(gold, level)
     elif gate is None:
         return _untested(MATRICES_FIT_ALL)
     else:
         n_votes = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
-        found, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_worth(evidence, n_votes)
-    redundant = _redundant(votes, model, found, level)
+        results, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_worth(evidence, n_votes)
+    redundant = _redundant(votes, model, results, level)
     if gate.passed is False:
         redundant = tuple(dict.fromkeys([*redundant, *_copier(votes, label_ij, copies_i, model)]))
     truth: Literal["gold", "estimated"] = "estimated" if gold is None else "gold"
-    return Dependence(gate=gate, truth=truth, pairs=found, n_eff=n_eff, redundant=redundant)
+    return Dependence(gate=gate, truth=truth, pairs=results, n_eff=n_eff, redundant=redundant)
 
 
 def _pairs(label_ij: IntArray, copies_i: FloatArray) -> Pairs:
@@ -125,7 +125,7 @@ def _evidence(
     """The pairs' scores and their information less what the fitted parameters take up."""
     seen = scores(label_ij, model, pairs)
     n_classes = len(model.prior_k)
-    n_patterns = sum(len(one.items_s) * float(n_classes) ** one.n_votes for one in sets)
+    n_patterns = sum(len(group.items_s) * float(n_classes) ** group.n_votes for group in sets)
     if n_patterns <= MOST_PATTERNS:
         total = _expected_information(sets, model, pairs)
     else:
@@ -143,8 +143,8 @@ def _expected_information(sets: tuple[WorkerSets, ...], model: WorkerModel, pair
     """The information of the model itself: all patterns of all worker sets, each with its probability."""
     n_workers, n_classes, _ = model.confusion_jkl.shape
     parts = []
-    for one in sets:
-        for worker_h, n_items in zip(one.worker_sh, one.items_s, strict=True):
+    for group in sets:
+        for worker_h, n_items in zip(group.worker_sh, group.items_s, strict=True):
             every = scores(every_pattern(np.unique(worker_h), n_workers, n_classes), model, pairs)
             parts.append(n_items * (every.both_rc * every.probability_r[:, None]).T @ every.both_rc)
     return np.asarray(sum(parts))
@@ -199,7 +199,7 @@ def _pair_results(votes: Votes, pairs: Pairs, tests: PairTests) -> tuple[Pair, .
     """The pairs of which something can be told, the most correlated first."""
     from scipy.special import ndtr
 
-    found = [
+    results = [
         Pair(
             workers=(votes.workers[a], votes.workers[b]),
             correlation=float(np.clip(correlation, -1, 1)),
@@ -208,7 +208,7 @@ def _pair_results(votes: Votes, pairs: Pairs, tests: PairTests) -> tuple[Pair, .
         for (a, b), correlation, z in zip(pairs, tests.correlation_q, tests.z_q, strict=True)
         if np.isfinite(z)
     ]
-    return tuple(sorted(found, key=lambda pair: -pair.correlation))
+    return tuple(sorted(results, key=lambda pair: -pair.correlation))
 
 
 def _rough_worth(evidence: _PairScores, n_votes: float) -> Estimate:
@@ -232,10 +232,10 @@ def _redundant(votes: Votes, model: WorkerModel, pairs: tuple[Pair, ...], level:
 
 def _copier(votes: Votes, label_ij: IntArray, copies_i: FloatArray, model: WorkerModel) -> tuple[Hashable, ...]:
     """The weaker worker of the pair in which one clearly copies the other, also where the two are never apart."""
-    found = find_copying(label_ij, copies_i, len(model.prior_k))
-    if found is None or found.share < REDUNDANT or found.lead < CLEAR_LEAD:
+    copying = find_copying(label_ij, copies_i, len(model.prior_k))
+    if copying is None or copying.share < REDUNDANT or copying.lead < CLEAR_LEAD:
         return ()
-    return (votes.workers[min((found.copier, found.source), key=_skill(model).__getitem__)],)
+    return (votes.workers[min((copying.copier, copying.source), key=_skill(model).__getitem__)],)
 
 
 def _skill(model: WorkerModel) -> FloatArray:
@@ -466,8 +466,8 @@ def gold_items(label_ij: IntArray, gold_i: IntArray | None, copies_i: FloatArray
     if gold_i is None:
         return None
     known = np.flatnonzero((gold_i >= 0) & ((label_ij != NO_LABEL).sum(axis=1) >= 2))
-    found = GoldItems(label_ij[known], gold_i[known], copies_i[known], n_classes)
-    return found if found.n_items >= ENOUGH_GOLD else None
+    gold = GoldItems(label_ij[known], gold_i[known], copies_i[known], n_classes)
+    return gold if gold.n_items >= ENOUGH_GOLD else None
 
 
 def pair_tests(gold: GoldItems, pairs: Pairs) -> PairTests:

@@ -73,7 +73,7 @@ def worker_sets(votes: Votes, copies: ArrayLike | None = None) -> tuple[WorkerSe
     _, n_workers, _ = votes.shape
     pair_n = np.sort(votes.item_n * np.int64(n_workers) + votes.worker_n)
     worker_n = (pair_n - votes.item_n * np.int64(n_workers)).astype(np.int32)
-    found = []
+    sets = []
     for n_votes in np.unique(votes.votes_i[votes.votes_i > 0]):
         item = np.flatnonzero(votes.votes_i == n_votes)
         worker_ih = worker_n[votes.offsets_i[item][:, None] + np.arange(n_votes)]
@@ -83,8 +83,8 @@ def worker_sets(votes: Votes, copies: ArrayLike | None = None) -> tuple[WorkerSe
         new_i[1:] = (worker_ih[1:] != worker_ih[:-1]).any(axis=1)
         worker_sh, items_s = worker_ih[new_i], np.add.reduceat(copies_i[item][order_i], np.flatnonzero(new_i))
         order_s = np.argsort(-items_s, kind="stable")
-        found.append(WorkerSets(n_votes=int(n_votes), worker_sh=worker_sh[order_s], items_s=items_s[order_s]))
-    return tuple(found)
+        sets.append(WorkerSets(n_votes=int(n_votes), worker_sh=worker_sh[order_s], items_s=items_s[order_s]))
+    return tuple(sets)
 
 
 def _lexical_order(worker_ih: IntArray, n_workers: int) -> IntArray:

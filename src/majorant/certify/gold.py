@@ -416,12 +416,12 @@ def gold_loss(cells: GoldCells, level: float) -> GoldLoss:
 
 def _loss(cells: GoldCells, enough_c: NDArray[np.bool_], chosen_c: NDArray[np.bool_], tail: float) -> Estimate:
     """Of some of the cells together."""
-    told_c, scant_c = enough_c & chosen_c, ~enough_c & chosen_c & (cells.gold_c > 0)
-    told, share_c = cells.select(told_c), cells.share_c[told_c]
-    low_c, high_c = _cell_bounds(told, tail)
+    telling_c, scant_c = enough_c & chosen_c, ~enough_c & chosen_c & (cells.gold_c > 0)
+    enough, share_c = cells.select(telling_c), cells.share_c[telling_c]
+    low_c, high_c = _cell_bounds(enough, tail)
     unknown = float(cells.share_c[chosen_c & (cells.gold_c == 0)].sum())
     high = float(share_c @ high_c) + _errors_bound(cells.select(scant_c), cells.share_c[scant_c], tail) + unknown
-    excess_c = np.maximum(told.gold_ck.max(axis=1, initial=0) - told.right_c, 0) / np.maximum(told.gold_c, 1)
+    excess_c = np.maximum(enough.gold_ck.max(axis=1, initial=0) - enough.right_c, 0) / np.maximum(enough.gold_c, 1)
     return Estimate(float(share_c @ excess_c), float(share_c @ low_c), min(1.0, high))
 
 

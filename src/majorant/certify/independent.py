@@ -130,10 +130,10 @@ def verdicts_by_size(
 
 def verdict_by_evidence_against(verdicts: Iterable[Verdict], log_against: float, level: float) -> Verdict:
     """The verdict for the data set: proved or supported if it is for every number of votes that counts."""
-    found = set(verdicts)
-    if found <= {"proved"}:
+    kinds = set(verdicts)
+    if kinds <= {"proved"}:
         return "proved"
-    if found <= {"proved", "supported"}:
+    if kinds <= {"proved", "supported"}:
         return "supported"
     return "refuted" if log_against >= -np.log1p(-level) else "undecided"
 
@@ -347,7 +347,7 @@ def weigh(
     even_sbh[..., [h % 2 == 0 for h in sizes]] = (
         gain_sbp[..., 2 * n_wrong :].reshape(SPLITS, n_sets, -1, 2).max(axis=-1)
     )
-    found = HistogramEvidence(
+    evidence = HistogramEvidence(
         theta_b3=theta[:n_sets, 0],
         ratio_bh=np.maximum(best_b1 - null_bp.reshape(n_sets, -1, 2).max(axis=-1), 0),
         ratio_against_b=np.maximum(best_b1[:, 0] - value[:n_sets, 1 + n_wrong : 1 + 2 * n_wrong].min(axis=1), 0),
@@ -358,7 +358,7 @@ def weigh(
         log_ties_b=_log_mean(even_sbh.max(axis=-1)),
         nearest_bp3=theta[:n_sets, 1 : 1 + n_wrong],
     )
-    return found, cut_up
+    return evidence, cut_up
 
 
 def _log_mean(log_e_s: FloatArray) -> FloatArray:

@@ -41,17 +41,17 @@ class PlugIn:
     @property
     def optimal(self) -> bool:
         """Whether majority vote is optimal at the estimate, for every number of votes."""
-        return all(one.verdict == "optimal" for one in self.by_votes.values())
+        return all(description.verdict == "optimal" for description in self.by_votes.values())
 
     @property
     def margin(self) -> float:
         """The smallest margin over the numbers of votes, in nats."""
-        return min(one.margin for one in self.by_votes.values())
+        return min(description.margin for description in self.by_votes.values())
 
     @property
     def loss(self) -> float | None:
         """What majority gives away at the estimate, over the items; None if some number of votes is out of reach."""
-        gaps = {n_votes: one.gap for n_votes, one in self.by_votes.items()}
+        gaps = {n_votes: description.gap for n_votes, description in self.by_votes.items()}
         total = sum(self.items[n_votes] for n_votes in gaps)
         known = [self.items[n_votes] * gap for n_votes, gap in gaps.items() if gap is not None]
         return sum(known) / total if len(known) == len(gaps) else None

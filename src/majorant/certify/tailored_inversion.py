@@ -314,7 +314,7 @@ def prove(
     """
     if not fits(histograms, theta_3, error):
         return Proof(n_votes, n_votes + 1, n_votes + 1)
-    zeros, ones = (_first(one, n_votes, error, near_3) for one, near_3 in _both(histograms, n_votes, nearest_23))
+    zeros, ones = (_first(side, n_votes, error, near_3) for side, near_3 in _both(histograms, n_votes, nearest_23))
     return Proof(n_votes, zeros, ones)
 
 
@@ -328,7 +328,7 @@ def is_proved(
     if lead.min() <= 0 or not fits(histograms, theta_3, error):
         return False
     tasks = _both(histograms, n_votes, nearest_23)[:: 1 if lead[0] <= lead[1] else -1]  # the doubtful side first
-    nulls = [null_side(one, n_votes, narrowest) for one, _ in tasks]
+    nulls = [null_side(side, n_votes, narrowest) for side, _ in tasks]
     if any(some_stands(null, error, near_3) for null, (_, near_3) in zip(nulls, tasks, strict=True)):
         return False
     return all(invert(null, error).rejected for null in nulls)

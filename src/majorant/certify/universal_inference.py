@@ -120,8 +120,8 @@ def _log_against(table: VoteTable, test_sp: FloatArray, comparisons: Comparisons
     for share in TOWARDS_SAFE:
         each = [optimal(table, test_sp[s], comparisons, top.take(np.array([s])), share) for s in range(len(test_sp))]
         best_s = np.maximum(best_s, each)
-        found = np.isfinite(best_s)  # a climb that failed has no voice
-        log_against = _log_mean(np.where(found, value_s - np.where(found, best_s, 0.0), -np.inf))
+        climbed_s = np.isfinite(best_s)  # a climb that failed has no voice
+        log_against = _log_mean(np.where(climbed_s, value_s - np.where(climbed_s, best_s, 0.0), -np.inf))
         if log_against < 0:
             break
     return log_against
@@ -140,16 +140,16 @@ def with_e_values(
     so is a named claim; `copies` as in `named_claim`.  The verdict stays, but for this: where the bootstrap leaves a
     claim undecided, an e-value against it of REFUTING times 1/alpha refutes, at the price of alpha/REFUTING.
     """
-    found = _weight(claim, votes, as_copies(votes, copies), rng) if claim.margin is not None else None
-    if found is None:
+    weight = _weight(claim, votes, as_copies(votes, copies), rng) if claim.margin is not None else None
+    if weight is None:
         return claim
     evidence = {
-        "e_value": float(np.exp(min(found.log_e, LARGEST_LOG))),
-        "likelihood_ratio": found.ratio,
-        "e_value_against": float(np.exp(min(found.log_against, LARGEST_LOG))),
+        "e_value": float(np.exp(min(weight.log_e, LARGEST_LOG))),
+        "likelihood_ratio": weight.ratio,
+        "e_value_against": float(np.exp(min(weight.log_against, LARGEST_LOG))),
     }
     claim = replace(claim, evidence={**claim.evidence, **evidence}, assumptions=(*claim.assumptions, SEARCH_FOUND))
-    overwhelming = found.log_against >= np.log(REFUTING) - np.log1p(-level)
+    overwhelming = weight.log_against >= np.log(REFUTING) - np.log1p(-level)
     return _refuted(claim, level) if overwhelming and claim.verdict == "undecided" else claim
 
 
@@ -199,22 +199,22 @@ def _comparisons(claim: Claim, votes: Votes, copies_i: FloatArray) -> Comparison
         ways = sum((h + 1) ** n_classes for h in sizes)
         return count_comparisons(n_classes, sizes) if ways <= MOST_WAYS else None
     sets = worker_sets(votes, copies_i)
-    sets = _common(sets) if claim.kind == "named" else tuple(one for one in sets if one.n_votes in sizes)
-    if sum(n_classes**one.n_votes * len(one.worker_sh) for one in sets) > MOST_WAYS:
+    sets = _common(sets) if claim.kind == "named" else tuple(group for group in sets if group.n_votes in sizes)
+    if sum(n_classes**group.n_votes * len(group.worker_sh) for group in sets) > MOST_WAYS:
         return None
     return (ballot_comparisons if claim.kind == "named" else panel_comparisons)(n_classes, n_workers, sets)
 
 
 def _common(sets: tuple[WorkerSets, ...]) -> tuple[WorkerSets, ...]:
     """The sets without the rarest, which together hold RARE_SHARE of the items at most."""
-    items_s = np.concatenate([one.items_s for one in sets])
+    items_s = np.concatenate([group.items_s for group in sets])
     order_s = np.argsort(items_s, kind="stable")
     kept_s = np.empty(len(items_s), dtype=bool)
     kept_s[order_s] = np.cumsum(items_s[order_s]) > RARE_SHARE * items_s.sum()
-    parts = np.split(kept_s, np.cumsum([len(one.items_s) for one in sets])[:-1])
+    parts = np.split(kept_s, np.cumsum([len(group.items_s) for group in sets])[:-1])
     return tuple(
-        WorkerSets(n_votes=one.n_votes, worker_sh=one.worker_sh[kept], items_s=one.items_s[kept])
-        for one, kept in zip(sets, parts, strict=True)
+        WorkerSets(n_votes=group.n_votes, worker_sh=group.worker_sh[kept], items_s=group.items_s[kept])
+        for group, kept in zip(sets, parts, strict=True)
         if kept.any()
     )
 
