@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from crowds import coins, votes_of
-from majorant.answer.combine import told_apart
+from majorant.answer.combine import differ_beyond_noise
 
 
 def share(confusion, n=200, prior=None, **sizes):
     """How often workers with these matrices are found to differ."""
     rng = np.random.default_rng(0)
-    return np.mean([told_apart(votes_of(rng, confusion, prior=prior, **sizes)[0]) for _ in range(n)])
+    return np.mean([differ_beyond_noise(votes_of(rng, confusion, prior=prior, **sizes)[0]) for _ in range(n)])
 
 
 @pytest.mark.parametrize(("n_workers", "n_items"), [(5, 60), (30, 60), (200, 300)])
@@ -34,4 +34,4 @@ def test_differences_that_noise_hides_do_not_count():
 
 def test_items_with_one_vote_show_nothing():
     votes, _ = votes_of(np.random.default_rng(0), coins([0.9, 0.6], 2), n_items=50, n_votes=1)
-    assert not told_apart(votes)
+    assert not differ_beyond_noise(votes)

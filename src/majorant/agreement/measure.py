@@ -103,12 +103,12 @@ def agreement_from(
     class_k, no_order = _class_order(sample.labels, sample.labels if order is None and sample.ordered else order)
     n_items = int(patterns.items_p.sum())
     patterns, used_k = _votes_only(patterns, class_k)
-    found, drawn = _from_counts(patterns, [sample.labels[k] for k in used_k], no_order, how)
+    by_counts, drawn = _from_counts(patterns, [sample.labels[k] for k in used_k], no_order, how)
     cohen, pairs, drawn_pairs = _cohen(sample, min_common, how)
     if len(sample.items) < n_items:
         drawn_pairs = of_sampled_items(drawn_pairs, len(sample.items), n_items)
     return Agreement(
-        **found,
+        **by_counts,
         cohen=cohen,
         pairs=pairs,
         n_items=int(patterns.items_p.sum()),

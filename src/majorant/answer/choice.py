@@ -102,7 +102,9 @@ def decide(
     as_level(level)
     seed = seed_of_fits(as_generator(rng))
     combined = None
-    if method == COMBINATION or (method is None and _can_tell(votes)):
+    # It takes two classes, and an item with three votes, to tell who is good.
+    can_tell = len(votes.labels) > 1 and votes.votes_i.max(initial=0) > 2
+    if method == COMBINATION or (method is None and can_tell):
         combined = combination(votes, seed)
     fits = {MAJORITY: majority}
     if combined is not None:
@@ -155,11 +157,6 @@ def seed_of_fits(rng: np.random.Generator) -> int:
     return int(rng.integers(2**32))
 
 
-def _can_tell(votes: Votes) -> bool:
-    """Whether there are two classes, and an item with the three votes that it takes to tell who is good."""
-    return len(votes.labels) > 1 and bool(votes.votes_i.max(initial=0) > 2)
-
-
 def best_by_gold(votes: Votes, fits: Mapping[str, Fit], default: str) -> str:
     """The rule beside majority vote with the best gold accuracy, if it leads the default by two standard errors.
 
@@ -171,11 +168,8 @@ def best_by_gold(votes: Votes, fits: Mapping[str, Fit], default: str) -> str:
     right = {name: right_share(fit.posterior[known], gold_g) for name, fit in fits.items() if name != MAJORITY}
     lead = {name: right_g - right[default] for name, right_g in right.items()}
     best = max(lead, key=lambda name: (lead[name].mean(), name == default))
-    return best if _sure(lead[best]) else default
-
-
-def _sure(lead_g: FloatArray) -> bool:
-    return bool(lead_g.mean() > LEAD_ERRORS * lead_g.std() / np.sqrt(len(lead_g)))
+    error = lead[best].std() / np.sqrt(len(known))
+    return best if lead[best].mean() > LEAD_ERRORS * error else default
 
 
 def alternative(

@@ -137,7 +137,7 @@ def members_for(votes: Votes) -> tuple[str, ...]:
     then turned over only where counts alone show it wrong.
     """
     members = tuple(method for method in COMBINED if not unsuited(method, votes))
-    if len(members) > 1 and not told_apart(votes):
+    if len(members) > 1 and not differ_beyond_noise(votes):
         members = tuple(method for method in members if method in SHRINKING)
     return () if members == (MAJORITY,) else members
 
@@ -196,7 +196,7 @@ def _mean(arrays: list[FloatArray]) -> FloatArray:
     return np.asarray(sum(arrays[1:], start=arrays[0]) / len(arrays))
 
 
-def told_apart(votes: Votes) -> bool:
+def differ_beyond_noise(votes: Votes) -> bool:
     """Whether workers differ in agreeing with others, or giving some label, clearly and by more than noise does.
 
     If workers are alike, an item's votes could as well be passed around among its voters: worker j's total excess over
@@ -207,7 +207,7 @@ def told_apart(votes: Votes) -> bool:
     >>> from majorant.simulate import one_coin_crew, simulate
     >>> alike, _ = simulate([.5, .5], one_coin_crew([.8] * 6), n_items=300, n_votes=4, rng=0)
     >>> unequal, _ = simulate([.5, .5], one_coin_crew([.9, .9, .8, .7, .6, .6]), n_items=300, n_votes=4, rng=0)
-    >>> told_apart(alike), told_apart(unequal)
+    >>> differ_beyond_noise(alike), differ_beyond_noise(unequal)
     (False, True)
     """
     if not (votes.votes_i > 1).any():

@@ -57,7 +57,7 @@ class VoteArrays:
     posterior_ik: FloatArray  # to start from
 
     @cached_property
-    def said_cn(self) -> Any:
+    def matrix_cn(self) -> Any:
         """Which votes each worker gave each label, (workers * labels, votes), sparse."""
         return _one_each(self.column_n, len(self.votes.workers) * len(self.votes.labels)).T
 
@@ -130,7 +130,11 @@ class _EmStep(NamedTuple):
 
 def vote_arrays(votes: Votes, like: VoteArrays | None = None) -> VoteArrays:
     """Prepare votes, at least one on each item; workers are shrunk to the crowd as `hierarchical` does, or `like`."""
-    strength_k, posterior_ik = _start(votes) if like is None else (like.strength_k, np.empty((0, len(votes.labels))))
+    if like is None:
+        fit = Hierarchical(max_iter=FEW_STEPS).fit(votes)
+        strength_k, posterior_ik = np.asarray(fit.learned["strength"]), fit.posterior
+    else:
+        strength_k, posterior_ik = like.strength_k, np.empty((0, len(votes.labels)))
     return VoteArrays(votes, vote_columns(votes), in_memory(votes), strength_k, posterior_ik)
 
 
@@ -140,11 +144,6 @@ def _one_each(column_n: IntArray, n_columns: int) -> Any:
 
     n_votes = len(column_n)
     return csr_array((np.ones(n_votes), column_n, np.arange(n_votes + 1)), shape=(n_votes, n_columns))
-
-
-def _start(votes: Votes) -> tuple[FloatArray, FloatArray]:
-    fit = Hierarchical(max_iter=FEW_STEPS).fit(votes)
-    return np.asarray(fit.learned["strength"]), fit.posterior
 
 
 def refit_model(arrays: VoteArrays, case: FittedModel) -> FittedModel:
@@ -214,7 +213,7 @@ def _first_hand(arrays: VoteArrays, posterior_ik: FloatArray, first_nk: FloatArr
     """Expected first-hand votes by (worker, label) and class."""
     if first_nk is None:
         return arrays.engine.map_sum(lambda block: scatter(block, posterior_ik[block.items]))
-    return np.asarray(arrays.said_cn @ (posterior_ik.take(arrays.votes.item_n, axis=0) * first_nk))
+    return np.asarray(arrays.matrix_cn @ (posterior_ik.take(arrays.votes.item_n, axis=0) * first_nk))
 
 
 def _e_step(arrays: VoteArrays, params: ModelParams, shape: str, dependence: float, seen: _EmStep | None) -> _EmStep:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from majorant import wording
 from majorant.certify.certificate import Certificate, Claim
 
+SAME_VERDICT = {"proved": ("proved", "supported"), "refuted": ("refuted",)}  # of a model, where gold says the first
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathStep:
@@ -44,38 +46,31 @@ def decision_path(certificate: Certificate) -> Path:
     >>> decision_path(Certificate(level=.95, why="", anonymous=claim)).outcome
     'Inconclusive: a third vote on some items, or gold labels, would tell'
     """
-    steps = _steps(certificate)
-    taken = []
-    reached = True
-    for step in steps:
-        taken.append(step if reached else replace(step, answer=None, why=""))
-        reached = reached and step.answer == step.on
-    return Path(tuple(taken), wording.ALL_BEST)
-
-
-def _steps(certificate: Certificate) -> list[PathStep]:
-    claim, gold, level = certificate.anonymous, certificate.gold, certificate.level
-    steps = [_gold(gold)] if gold is not None and _overrules(gold, claim) else []
+    claim, standing = certificate.anonymous, certificate.standing
     identified = claim.verdict != "unidentified"
-    steps.append(
+    seen = claim if identified else replace(claim, margin=None)
+    overruled = standing.kind == "gold" and claim.verdict not in SAME_VERDICT[standing.verdict]
+    steps = [
+        *([_gold(standing)] if overruled else []),  # gold assumes less, so it speaks first where it says otherwise
         PathStep(
             question=wording.IDENTIFIED_QUESTION,
             on="yes",
             off="no",
             exit=wording.NOT_IDENTIFIED,
             answer="yes" if identified else "no",
-            why=claim.why if not identified else "",
-        )
-    )
-    if not identified:
-        claim = replace(claim, margin=None)
-    return [*steps, _independent(claim), _inside(claim), _certain(claim, level), _named(certificate.named)]
-
-
-def _overrules(gold: Claim, claim: Claim) -> bool:
-    """Whether gold settles what the model leaves open or sees otherwise: it assumes less, so it speaks first."""
-    same = {"proved": ("proved", "supported"), "refuted": ("refuted",)}
-    return gold.verdict in same and claim.verdict not in same[gold.verdict]
+            why="" if identified else claim.why,
+        ),
+        _independent(seen),
+        _inside(seen),
+        _certain(seen, certificate.level),
+        _named(certificate.named),
+    ]
+    taken = []
+    reached = True
+    for step in steps:
+        taken.append(step if reached else replace(step, answer=None, why=""))
+        reached = reached and step.answer == step.on
+    return Path(tuple(taken), wording.ALL_BEST)
 
 
 def _gold(gold: Claim) -> PathStep:

@@ -250,7 +250,7 @@ def _known(rule: str, race: Design, answers: Iterable[ExpertAnswer]) -> tuple[Kn
     return known, [race.order[position] for position in answered]
 
 
-class _Found(NamedTuple):
+class _FrozenPart(NamedTuple):
     """What a part of the items holds: those on which rules differ, and those on which a rule is tied."""
 
     n_items: int
@@ -264,7 +264,7 @@ class _Found(NamedTuple):
     belief_tk: FloatArray
 
 
-def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _Found:
+def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _FrozenPart:
     posterior_rik = np.stack([part.of(fit).posterior for fit in fits])
     belief_ik = np.clip(np.tensordot(weight_r, posterior_rik, axes=1), 0, 1)
     label_ri, n_best_ri = np.array([leaders(posterior_ik) for posterior_ik in posterior_rik], np.int64).swapaxes(0, 1)
@@ -274,7 +274,7 @@ def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _Found:
     chance_rvk = np.stack([chances(posterior_ik[voted_i]) for posterior_ik in posterior_rik])
     apart_qrv = np.array([[row_maxima(np.abs(q_vk - r_vk)) for r_vk in chance_rvk] for q_vk in chance_rvk])
     start = part.start
-    return _Found(
+    return _FrozenPart(
         n_items=int(voted_i.sum()),
         apart=int((apart_qrv[0] > 0).any(axis=0).sum()),
         stake_qr=apart_qrv.sum(axis=2),

@@ -17,7 +17,7 @@ from majorant.theory.margin import Witness, label_weights, optimal_class
 from majorant.values import FloatArray
 
 Ballot = NDArray[np.int_]
-Found = tuple[float, Ballot, int]  # log-odds, who said what, majority's class
+WorstBallot = tuple[float, Ballot, int]  # log-odds, who said what, majority's class
 
 
 def crew_margin(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude") -> float:
@@ -56,7 +56,7 @@ def crew_witness(prior: ArrayLike, confusions: ArrayLike, ties: str = "exclude")
     return Witness(counts, c, optimal_class(joint_k, c, margin), float(margin), tuple(ballot_h.tolist()))
 
 
-def _two_class_worst(prior_k: FloatArray, confusion_hkl: FloatArray, ties: str) -> Found | None:
+def _two_class_worst(prior_k: FloatArray, confusion_hkl: FloatArray, ties: str) -> WorstBallot | None:
     """The worst ballot over both classes as winners, and over the tied ballots if the policy counts them."""
     n_voters = len(confusion_hkl)
     minority = (n_voters - 1) // 2
@@ -68,7 +68,9 @@ def _two_class_worst(prior_k: FloatArray, confusion_hkl: FloatArray, ties: str) 
     return min((fill for fill in fills if fill is not None), key=lambda fill: fill[0], default=None)
 
 
-def _two_class_fill(prior_k: FloatArray, confusion_hkl: FloatArray, c: int, fewest: int, most: int) -> Found | None:
+def _two_class_fill(
+    prior_k: FloatArray, confusion_hkl: FloatArray, c: int, fewest: int, most: int
+) -> WorstBallot | None:
     """The ballot, with `fewest` to `most` votes against c, that speaks least for c; None if there is none.
 
     Everyone starts with a vote for c; then those change who take most from c's odds, first those who cannot vote
@@ -94,7 +96,7 @@ def _two_class_fill(prior_k: FloatArray, confusion_hkl: FloatArray, c: int, fewe
     return float(odds), ballot_h, c
 
 
-def _worst(prior_k: FloatArray, confusion_hkl: FloatArray) -> Found | None:
+def _worst(prior_k: FloatArray, confusion_hkl: FloatArray) -> WorstBallot | None:
     """The worst ballot over all pairs of classes, the pairs with the lowest bound first."""
     n_classes = len(prior_k)
     weight_hcjl = label_weights(confusion_hkl)
@@ -103,7 +105,7 @@ def _worst(prior_k: FloatArray, confusion_hkl: FloatArray) -> Found | None:
         bound_cj = log_prior_k[:, None] - log_prior_k + weight_hcjl.min(axis=-1).sum(axis=0)
     bound_cj[:, prior_k == 0] = np.inf
     np.fill_diagonal(bound_cj, np.inf)
-    best: Found | None = None
+    best: WorstBallot | None = None
     for pair in np.argsort(bound_cj, axis=None):
         c, j = divmod(int(pair), n_classes)
         if bound_cj[c, j] >= (best[0] if best else np.inf):
