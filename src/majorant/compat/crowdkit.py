@@ -16,6 +16,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.estimate import dawid_skene, glad, mace, majority, one_coin, spectral_em, two_class, weighted_votes
 from majorant.estimate.fit import Fit
 from majorant.estimate.known_workers import GivenMap
+from majorant.estimate.tables import coin_confusions
 from majorant.io import as_votes
 from majorant.kernels import shares
 from majorant.values import FloatArray
@@ -30,13 +31,13 @@ class _Aggregator:
     labels_: Any
     probas_: Any
 
-    def fit_predict(self, data: Any, *told: Any, **named: Any) -> Any:
+    def fit_predict(self, data: Any, *more: Any, **named: Any) -> Any:
         """Fit, and the label of each task."""
-        return self.fit(data, *told, **named).labels_
+        return self.fit(data, *more, **named).labels_
 
-    def fit_predict_proba(self, data: Any, *told: Any, **named: Any) -> Any:
+    def fit_predict_proba(self, data: Any, *more: Any, **named: Any) -> Any:
         """Fit, and the probability of each label of each task."""
-        return self.fit(data, *told, **named).probas_
+        return self.fit(data, *more, **named).probas_
 
     def fit(self, data: Any) -> Self:
         """Learn from a frame with the columns task, worker and label."""
@@ -265,11 +266,8 @@ class OneCoinDawidSkene(DawidSkene):
         return one_coin.OneCoin(smoothing=0.0, max_iter=self.n_iter, tol=self.tol, accelerate=False).fit(votes)
 
     def _keep(self, votes: Votes, fit: Fit) -> Self:
-        n_classes = len(votes.labels)
         skill_j = np.asarray(fit.skill)
-        wrong_j = (1 - skill_j) / max(n_classes - 1, 1)
-        each_jkl = np.where(np.eye(n_classes, dtype=bool), skill_j[:, None, None], wrong_j[:, None, None])
-        super()._keep(votes, replace(fit, confusion=each_jkl))
+        super()._keep(votes, replace(fit, confusion=coin_confusions(skill_j, len(votes.labels))))
         self.skills_ = _by_worker(votes, skill_j, "skill")
         return self
 
