@@ -24,6 +24,47 @@ FACTOR = 0x9E3779B97F4A7C15  # odd: its powers never vanish modulo 2**64
 NAMES_AT_ONCE = 1 << 16  # names that are looked at together
 
 
+def take_items(votes: Votes, item_p: IntArray) -> Votes:
+    """The votes of the chosen items only, in the order given; workers and labels keep their codes."""
+    if len(item_p) == len(votes.items) and (item_p == np.arange(len(item_p))).all():
+        return votes
+    length_p = votes.votes_i[item_p]
+    offsets_p = np.concatenate([[0], np.cumsum(length_p)])
+    vote_n = np.arange(offsets_p[-1]) + np.repeat(votes.offsets_i[item_p] - offsets_p[:-1], length_p)
+    return Votes(
+        item_n=np.repeat(np.arange(len(item_p), dtype=np.int32), length_p),
+        worker_n=votes.worker_n[vote_n],
+        label_n=votes.label_n[vote_n],
+        offsets_i=offsets_p,
+        items=tuple(map(votes.items.__getitem__, item_p.tolist())),
+        workers=votes.workers,
+        labels=votes.labels,
+        account=votes.account,
+        gold_i=None if votes.gold_i is None else votes.gold_i[item_p],
+        abstained_i=None if votes.abstained_i is None else votes.abstained_i[item_p],
+        seconds_n=None if votes.seconds_n is None else votes.seconds_n[vote_n],
+        slice_i=None if votes.slice_i is None else votes.slice_i[item_p],
+        slices=votes.slices,
+        text=votes.text,
+    )
+
+
+def draw_items(votes: Votes, item: IntArray, most_votes: float, *, rng: np.random.Generator) -> IntArray:
+    """These items or, where they hold more votes than that, as many of them drawn by lot as do not; in order.
+
+    At least one is drawn, however many votes it holds.
+
+    >>> votes = Votes.from_codes([0, 0, 1, 2], [0, 1, 0, 0], [0] * 4, items="abc", workers="wx", labels="n")
+    >>> draw_items(votes, np.arange(3), 3, rng=np.random.default_rng(0)).tolist()
+    [0, 2]
+    """
+    if votes.votes_i[item].sum() <= most_votes:
+        return item
+    item = rng.permutation(item)
+    n_drawn = int(np.searchsorted(np.cumsum(votes.votes_i[item]), most_votes, side="right"))
+    return np.sort(item[: max(1, n_drawn)])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Merged:
     """One item for each distinct set of votes (and gold label), and how many items it stands for."""
@@ -66,47 +107,6 @@ def _sample_repeats(votes: Votes) -> bool:
     """Whether equal votes are common among the first items; if not, there are too many patterns to gain by merging."""
     sample = merge_equal_items(take_items(votes, np.arange(FIRST_ITEMS)), at_most=MOST_DISTINCT)
     return sample is not None
-
-
-def take_items(votes: Votes, item_p: IntArray) -> Votes:
-    """The votes of the chosen items only, in the order given; workers and labels keep their codes."""
-    if len(item_p) == len(votes.items) and (item_p == np.arange(len(item_p))).all():
-        return votes
-    length_p = votes.votes_i[item_p]
-    offsets_p = np.concatenate([[0], np.cumsum(length_p)])
-    vote_n = np.arange(offsets_p[-1]) + np.repeat(votes.offsets_i[item_p] - offsets_p[:-1], length_p)
-    return Votes(
-        item_n=np.repeat(np.arange(len(item_p), dtype=np.int32), length_p),
-        worker_n=votes.worker_n[vote_n],
-        label_n=votes.label_n[vote_n],
-        offsets_i=offsets_p,
-        items=tuple(map(votes.items.__getitem__, item_p.tolist())),
-        workers=votes.workers,
-        labels=votes.labels,
-        account=votes.account,
-        gold_i=None if votes.gold_i is None else votes.gold_i[item_p],
-        abstained_i=None if votes.abstained_i is None else votes.abstained_i[item_p],
-        seconds_n=None if votes.seconds_n is None else votes.seconds_n[vote_n],
-        slice_i=None if votes.slice_i is None else votes.slice_i[item_p],
-        slices=votes.slices,
-        text=votes.text,
-    )
-
-
-def draw_items(votes: Votes, item: IntArray, most_votes: float, *, rng: np.random.Generator) -> IntArray:
-    """These items or, where they hold more votes than that, as many of them drawn by lot as do not; in order.
-
-    At least one is drawn, however many votes it holds.
-
-    >>> votes = Votes.from_codes([0, 0, 1, 2], [0, 1, 0, 0], [0] * 4, items="abc", workers="wx", labels="n")
-    >>> draw_items(votes, np.arange(3), 3, rng=np.random.default_rng(0)).tolist()
-    [0, 2]
-    """
-    if votes.votes_i[item].sum() <= most_votes:
-        return item
-    item = rng.permutation(item)
-    n_drawn = int(np.searchsorted(np.cumsum(votes.votes_i[item]), most_votes, side="right"))
-    return np.sort(item[: max(1, n_drawn)])
 
 
 def _vote_keys(votes: Votes, random_c: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -39,23 +39,6 @@ DECIMALS = 9  # of figures for planning: sums over parts differ in their last di
 CORRECTION_SEED = 0x6C65_6172  # the order is drawn apart from that of the items learned from
 
 
-class Frozen(NamedTuple):
-    """What rules say of the items on which they differ, by the items' codes, which rise; and how many items there are.
-
-    Ties are drawn here, but for what is said before any label: `apart` and `stake_qr` take a tie for a fair draw.  The
-    last two are what a model of the votes expects, for planning: the mean of x and of |x| where q and r differ.
-    """
-
-    n_items: int  # with votes
-    apart: int  # items of which any two rules say different things
-    stake_qr: FloatArray  # by how many items, at most, q and r can be apart
-    item_d: Codes
-    label_rd: Codes
-    differ_qr: Codes
-    lead_qr: FloatArray
-    decisive_qr: FloatArray
-
-
 def draw_rules(
     backend: Backend,
     fits: Mapping[str, Fit],
@@ -91,85 +74,6 @@ def planned_labels(backend: Backend, fits: Mapping[str, Fit], *, seed: int, tole
     order = np.arange(len(frozen.item_d))
     race = _race(fits, frozen, order, favourite=None, tolerance=tolerance, level=level)
     return Planned(race.expected(), race.size)
-
-
-def _race(
-    fits: Mapping[str, Fit], frozen: Frozen, order: Codes, *, favourite: str | None, tolerance: float, level: float
-) -> Race:
-    rules = tuple(fits)
-    return Race(
-        rules=rules,
-        label_rd=frozen.label_rd[:, order],
-        differ_qr=frozen.differ_qr,
-        n_items=frozen.n_items,
-        apart=frozen.apart,
-        stake_qr=frozen.stake_qr,
-        favourite=rules.index(favourite) if favourite is not None else len(rules) - 1,
-        tolerance=tolerance,
-        level=level,
-        lead_qr=frozen.lead_qr,
-        decisive_qr=frozen.decisive_qr,
-    )
-
-
-def freeze(backend: Backend, fits: Mapping[str, Fit], seed: int) -> Frozen:
-    """One label per rule and item, and the items on which any two rules differ."""
-    rules = tuple(rows_alone(fit) for fit in fits.values())
-    parts = list(backend.map(partial(_of_part, rules, belief_weights(fits)), doing="comparing"))
-    if not (n_items := sum(part.n_items for part in parts)):
-        raise DataError("No item has a vote.")
-    item_t = np.concatenate([part.item_t for part in parts])
-    best_rtk = np.concatenate([part.best_rtk for part in parts], axis=1)
-    tied_rt = _broken(best_rtk, _tie_hashes(backend, item_t, seed))
-    apart_t = (tied_rt != tied_rt[0]).any(axis=0)
-    item_d = np.concatenate([*(part.item_d for part in parts), item_t[apart_t]])
-    label_rd = np.concatenate([*(part.label_rd for part in parts), tied_rt[:, apart_t]], axis=1)
-    belief_t = np.concatenate([part.belief_tk for part in parts])[apart_t]
-    tied_belief_rt = belief_t[np.arange(len(belief_t)), tied_rt[:, apart_t]]
-    belief_rd = np.concatenate([*(part.belief_rd for part in parts), tied_belief_rt], axis=1)
-    rising = np.argsort(item_d, kind="stable")
-    item_d, label_rd, belief_rd = item_d[rising], label_rd[:, rising], belief_rd[:, rising]
-    differ_qr = (label_rd[:, None] != label_rd[None]).sum(axis=2)
-    lead_qr, decisive_qr = expected_leads(label_rd, belief_rd)
-    apart, stake_qr = (
-        sum(part.apart for part in parts),
-        np.sum([part.stake_qr for part in parts], axis=0).round(DECIMALS),
-    )
-    return Frozen(n_items, apart, stake_qr, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
-
-
-def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
-    """How much each rule's posterior counts in what is believed of the truth: the mean of the models.
-
-    Shares of votes are no probabilities: majority vote counts only to take its part out of a combination.
-
-    >>> from majorant.votes import Votes
-    >>> votes = Votes.from_codes([0], [0], [1], items="a", workers="w", labels="ny")
-    >>> from majorant.estimate.majority import Majority
-    >>> from dataclasses import replace
-    >>> majority = Majority().fit(votes)
-    >>> combination = replace(majority, learned={"shares": np.array(.25)})
-    >>> belief_weights({"majority": majority, "combination": combination}).round(2).tolist()
-    [-0.33, 1.33]
-    """
-    shares_r = np.array([float(fit.learned.get("shares", 0.0)) for fit in fits.values()])
-    model_r = np.array([rule != MAJORITY for rule in fits], dtype=float)
-    if not model_r.any():
-        return np.full(len(fits), 1 / len(fits))
-    if MAJORITY not in fits:
-        return np.asarray(model_r / model_r.sum())
-    weight_r = model_r / (1 - shares_r)
-    weight_r[[*fits].index(MAJORITY)] = -(model_r * shares_r / (1 - shares_r)).sum()
-    return np.asarray(weight_r / model_r.sum())
-
-
-def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean of x and of |x| on the items where q and r differ, if each label is right as often as is believed."""
-    apart_qrd = label_rd[:, None] != label_rd[None]
-    with np.errstate(invalid="ignore"):
-        lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
-        decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
-    return lead_qr.round(DECIMALS), decisive_qr.round(DECIMALS)
 
 
 def draw_close_calls(
@@ -250,6 +154,96 @@ def _known(rule: str, race: Design, answers: Iterable[ExpertAnswer]) -> tuple[Kn
     return known, [race.order[position] for position in answered]
 
 
+def draw_correction(
+    backend: Backend,
+    present: tuple[str, Fit],
+    members: Mapping[str, Fit],
+    learned_from: tuple[Design, Iterable[ExpertAnswer]],
+    *,
+    seed: int,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+    experts: str = "majority",
+) -> Design:
+    """Learn a correction from labels of items drawn uniformly, freeze it, and draw the items that judge it.
+
+    `present` is the rule in use with its fit, `members` the models to reweight, fitted to votes alone.  `learned_from`
+    must be a design that draws uniformly from all items: that of the accuracy of a rule.
+    """
+    uniform, answers = learned_from
+    if not isinstance(uniform.question, WrittenLabels) or uniform.question.known.n_items:
+        raise ConfigError("A correction is learned from labels of items drawn uniformly: ask with question='correct'.")
+    answer_d = uniform.codes(answers)
+    item_d = _codes(backend, uniform.order)
+    labelled, asked = item_d[answer_d >= 0], item_d[answer_d != UNASKED]
+    if not len(labelled):
+        raise DataError("No item of the design is labelled yet, so there is nothing to learn from.")
+    if len(asked) == backend.votes.shape[0]:
+        raise DataError("Every item taught the correction, so none is left to judge it: learn from fewer labels.")
+    posterior_mnk = np.array([fit_of_items(backend, fit, labelled).posterior for fit in members.values()])
+    correction = learn(posterior_mnk, answer_d[answer_d >= 0])
+    rule, fit = present
+    fits = {rule: fit, CORRECTED: corrected_fit(backend, members, correction)}
+    frozen = freeze(backend, fits, seed)
+    fresh = ~np.isin(frozen.item_d, asked)
+    order = random_order(backend, frozen.item_d[fresh], seed ^ CORRECTION_SEED)
+    race = Race(
+        rules=(rule, CORRECTED),
+        label_rd=frozen.label_rd[:, fresh][:, order],
+        differ_qr=np.array([[0, fresh.sum()], [fresh.sum(), 0]]),
+        n_items=frozen.n_items - len(asked),
+        tolerance=tolerance,
+        level=level,
+        lead_qr=frozen.lead_qr,
+        decisive_qr=frozen.decisive_qr,
+    )
+    question = CorrectedRule(race=race, correction=correction, members=tuple(members))
+    return _design(backend, question, frozen.item_d[fresh][order], seed, experts)
+
+
+class Frozen(NamedTuple):
+    """What rules say of the items on which they differ, by the items' codes, which rise; and how many items there are.
+
+    Ties are drawn here, but for what is said before any label: `apart` and `stake_qr` take a tie for a fair draw.  The
+    last two are what a model of the votes expects, for planning: the mean of x and of |x| where q and r differ.
+    """
+
+    n_items: int  # with votes
+    apart: int  # items of which any two rules say different things
+    stake_qr: FloatArray  # by how many items, at most, q and r can be apart
+    item_d: Codes
+    label_rd: Codes
+    differ_qr: Codes
+    lead_qr: FloatArray
+    decisive_qr: FloatArray
+
+
+def freeze(backend: Backend, fits: Mapping[str, Fit], seed: int) -> Frozen:
+    """One label per rule and item, and the items on which any two rules differ."""
+    rules = tuple(rows_alone(fit) for fit in fits.values())
+    parts = list(backend.map(partial(_of_part, rules, belief_weights(fits)), doing="comparing"))
+    if not (n_items := sum(part.n_items for part in parts)):
+        raise DataError("No item has a vote.")
+    item_t = np.concatenate([part.item_t for part in parts])
+    best_rtk = np.concatenate([part.best_rtk for part in parts], axis=1)
+    tied_rt = _broken(best_rtk, _tie_hashes(backend, item_t, seed))
+    apart_t = (tied_rt != tied_rt[0]).any(axis=0)
+    item_d = np.concatenate([*(part.item_d for part in parts), item_t[apart_t]])
+    label_rd = np.concatenate([*(part.label_rd for part in parts), tied_rt[:, apart_t]], axis=1)
+    belief_t = np.concatenate([part.belief_tk for part in parts])[apart_t]
+    tied_belief_rt = belief_t[np.arange(len(belief_t)), tied_rt[:, apart_t]]
+    belief_rd = np.concatenate([*(part.belief_rd for part in parts), tied_belief_rt], axis=1)
+    rising = np.argsort(item_d, kind="stable")
+    item_d, label_rd, belief_rd = item_d[rising], label_rd[:, rising], belief_rd[:, rising]
+    differ_qr = (label_rd[:, None] != label_rd[None]).sum(axis=2)
+    lead_qr, decisive_qr = expected_leads(label_rd, belief_rd)
+    apart, stake_qr = (
+        sum(part.apart for part in parts),
+        np.sum([part.stake_qr for part in parts], axis=0).round(DECIMALS),
+    )
+    return Frozen(n_items, apart, stake_qr, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
+
+
 class _FrozenPart(NamedTuple):
     """What a part of the items holds: those on which rules differ, and those on which a rule is tied."""
 
@@ -298,6 +292,59 @@ def _tie_hashes(backend: Backend, item_t: Codes, seed: int) -> NDArray[np.uint64
     if len(item_t) > TIES_BY_NAME and backend.whole is None:
         return mix_bits(item_t.astype(np.uint64) ^ mix_bits(np.array([seed ^ TIE_SEED], np.uint64)))
     return name_hashes(item_names(backend, item_t), seed ^ TIE_SEED)
+
+
+def _race(
+    fits: Mapping[str, Fit], frozen: Frozen, order: Codes, *, favourite: str | None, tolerance: float, level: float
+) -> Race:
+    rules = tuple(fits)
+    return Race(
+        rules=rules,
+        label_rd=frozen.label_rd[:, order],
+        differ_qr=frozen.differ_qr,
+        n_items=frozen.n_items,
+        apart=frozen.apart,
+        stake_qr=frozen.stake_qr,
+        favourite=rules.index(favourite) if favourite is not None else len(rules) - 1,
+        tolerance=tolerance,
+        level=level,
+        lead_qr=frozen.lead_qr,
+        decisive_qr=frozen.decisive_qr,
+    )
+
+
+def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
+    """How much each rule's posterior counts in what is believed of the truth: the mean of the models.
+
+    Shares of votes are no probabilities: majority vote counts only to take its part out of a combination.
+
+    >>> from majorant.votes import Votes
+    >>> votes = Votes.from_codes([0], [0], [1], items="a", workers="w", labels="ny")
+    >>> from majorant.estimate.majority import Majority
+    >>> from dataclasses import replace
+    >>> majority = Majority().fit(votes)
+    >>> combination = replace(majority, learned={"shares": np.array(.25)})
+    >>> belief_weights({"majority": majority, "combination": combination}).round(2).tolist()
+    [-0.33, 1.33]
+    """
+    shares_r = np.array([float(fit.learned.get("shares", 0.0)) for fit in fits.values()])
+    model_r = np.array([rule != MAJORITY for rule in fits], dtype=float)
+    if not model_r.any():
+        return np.full(len(fits), 1 / len(fits))
+    if MAJORITY not in fits:
+        return np.asarray(model_r / model_r.sum())
+    weight_r = model_r / (1 - shares_r)
+    weight_r[[*fits].index(MAJORITY)] = -(model_r * shares_r / (1 - shares_r)).sum()
+    return np.asarray(weight_r / model_r.sum())
+
+
+def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of x and of |x| on the items where q and r differ, if each label is right as often as is believed."""
+    apart_qrd = label_rd[:, None] != label_rd[None]
+    with np.errstate(invalid="ignore"):
+        lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
+        decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
+    return lead_qr.round(DECIMALS), decisive_qr.round(DECIMALS)
 
 
 def random_order(backend: Backend, item_d: Codes, seed: int) -> Codes:
@@ -382,50 +429,3 @@ def _item_hashes(votes: Votes, worker_j: NDArray[np.uint64], label_k: NDArray[np
     vote_n = mix_bits(worker_j[votes.worker_n] + mix_bits(label_k[votes.label_n]))
     running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(vote_n, dtype=np.uint64)])
     return np.asarray(running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]])
-
-
-def draw_correction(
-    backend: Backend,
-    present: tuple[str, Fit],
-    members: Mapping[str, Fit],
-    learned_from: tuple[Design, Iterable[ExpertAnswer]],
-    *,
-    seed: int,
-    tolerance: float = TOLERANCE,
-    level: float = LEVEL,
-    experts: str = "majority",
-) -> Design:
-    """Learn a correction from labels of items drawn uniformly, freeze it, and draw the items that judge it.
-
-    `present` is the rule in use with its fit, `members` the models to reweight, fitted to votes alone.  `learned_from`
-    must be a design that draws uniformly from all items: that of the accuracy of a rule.
-    """
-    uniform, answers = learned_from
-    if not isinstance(uniform.question, WrittenLabels) or uniform.question.known.n_items:
-        raise ConfigError("A correction is learned from labels of items drawn uniformly: ask with question='correct'.")
-    answer_d = uniform.codes(answers)
-    item_d = _codes(backend, uniform.order)
-    labelled, asked = item_d[answer_d >= 0], item_d[answer_d != UNASKED]
-    if not len(labelled):
-        raise DataError("No item of the design is labelled yet, so there is nothing to learn from.")
-    if len(asked) == backend.votes.shape[0]:
-        raise DataError("Every item taught the correction, so none is left to judge it: learn from fewer labels.")
-    posterior_mnk = np.array([fit_of_items(backend, fit, labelled).posterior for fit in members.values()])
-    correction = learn(posterior_mnk, answer_d[answer_d >= 0])
-    rule, fit = present
-    fits = {rule: fit, CORRECTED: corrected_fit(backend, members, correction)}
-    frozen = freeze(backend, fits, seed)
-    fresh = ~np.isin(frozen.item_d, asked)
-    order = random_order(backend, frozen.item_d[fresh], seed ^ CORRECTION_SEED)
-    race = Race(
-        rules=(rule, CORRECTED),
-        label_rd=frozen.label_rd[:, fresh][:, order],
-        differ_qr=np.array([[0, fresh.sum()], [fresh.sum(), 0]]),
-        n_items=frozen.n_items - len(asked),
-        tolerance=tolerance,
-        level=level,
-        lead_qr=frozen.lead_qr,
-        decisive_qr=frozen.decisive_qr,
-    )
-    question = CorrectedRule(race=race, correction=correction, members=tuple(members))
-    return _design(backend, question, frozen.item_d[fresh][order], seed, experts)
