@@ -17,6 +17,7 @@ import pytest
 
 import majorant as mj
 from corpus import READERS
+from majorant.backend import MemoryBackend
 from majorant.certify.anonymous import certify_counts
 from majorant.certify.bootstrap import Case
 from majorant.certify.bootstrap_claims import multiclass_claim
@@ -80,7 +81,7 @@ def test_votes_on_a_large_item_are_shuffled_within_it():
 
 
 def test_many_slices_are_refused_before_anything_is_counted(monkeypatch):
-    monkeypatch.setattr("majorant.pipeline._counts", None)
+    monkeypatch.setattr(MemoryBackend, "patterns", None)
     n = 5_000
     table = {"item": range(n), "worker": ["w"] * n, "label": [k % 2 for k in range(n)], "batch": range(n)}
     with pytest.raises(DataError, match=r"^5,000 slices.*: the limit SLICES is 100"):
