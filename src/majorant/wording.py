@@ -1274,6 +1274,9 @@ def map_reason(failed: Sequence[str]) -> str:
 # --- the answer: keep, switch or ask
 
 
+ACTION_SIGNS = {"keep": "✓", "switch": "⇄", "ask": "?"}  # told by their shape, not by their colour
+
+
 def headline(answer: Any) -> str:
     """The decision, as a manager reads it."""
     if answer.action == "switch":

@@ -171,7 +171,7 @@ def _environment() -> Environment:
     )
     environment.filters["name"] = lambda value, most=40: clipped(value, most)
     environment.filters["file"] = lambda path: clipped(re.split(r"[/\\]", path)[-1] or path, 60)
-    environment.globals |= {"chip": chip, "wording": wording}
+    environment.globals |= {"gate_signs": GATE_SIGNS, "wording": wording}
     return environment
 
 
@@ -250,11 +250,6 @@ def say(summary: dict[str, Any], text: str) -> Markup:
         return str(fact(summary, path, form))
 
     return Markup(ADDRESS.sub(number, str(escape(_bound(text)))))
-
-
-def chip(passed: bool | None) -> str:
-    """The sign of a gate: told by its shape, not by its colour."""
-    return GATE_SIGNS[passed]
 
 
 def clip(value: Any, key: str = "") -> Any:

@@ -11,7 +11,7 @@ from majorant.errors import ConfigError
 from majorant.output import write_files
 from majorant.wording import printable, votes_counted
 
-ACTION_SIGNS = {"keep": "✅", "switch": "🔁", "ask": "❓"}
+EMOJI = {"keep": "✅", "switch": "🔁", "ask": "❓"}
 MARKDOWN_SIGNS = re.compile(r"([\\`*_\[\]<>|~#!])")
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file to which every command of a job's step adds its part
 
@@ -27,7 +27,7 @@ def markdown(summary: dict[str, Any]) -> str:
         "Votes": f"{inert(source)}: {votes_counted(summary['votes'])}",
     }
     lines = [
-        f"### {ACTION_SIGNS[answer['action']]} {inert(answer['headline'])}",
+        f"### {EMOJI[answer['action']]} {inert(answer['headline'])}",
         "",
         inert(answer["labels_sentence"]),
         "",

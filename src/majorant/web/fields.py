@@ -31,6 +31,7 @@ FIELDS = {  # how the form names what `read` calls an argument
     "encoding": "Encoding",
     "delimiter": "What separates fields",
     "design": "Labels of an expert",
+    "tolerance": "A difference that does not matter",
 }
 PLACES = {  # where a field stands, of those that a message may send the user to
     **{name: name for name in ("item", "worker", "label", "gold", "repeats", "empty", "order", "threshold", "sheet")},
@@ -120,9 +121,9 @@ def settings_of(form: Form, names: Sequence[str], detected: Sequence[str] = ()) 
 def tolerance_of(form: Form) -> float:
     """The difference in accuracy that does not matter; the form has it in percentage points."""
     text = _one(form, "tolerance")
-    value = _number(text, "A difference that does not matter") / 100 if text else TOLERANCE
+    value = _number(text, FIELDS["tolerance"]) / 100 if text else TOLERANCE
     if not 0 <= value < 1:
-        raise ConfigError("“A difference that does not matter” is between 0 and 100 percentage points.")
+        raise ConfigError(f"“{FIELDS['tolerance']}” is between 0 and 100 percentage points.")
     return round(value, 9)
 
 
