@@ -79,6 +79,12 @@ def test_margin_is_the_crews_own_and_loss_is_worked_out_by_hand():
     assert claim.by_votes == {5: "refuted"}
 
 
+def test_combinations_decided_otherwise_are_those_with_a_tie_and_those_without():
+    votes, copies, fit = panel(one_coin_crew([0.9, 0.6, 0.6, 0.6]), n_items=100_000)
+    claim = named_claim(case_of(votes, fit, copies), level=0.95, rng=0)
+    assert "decides 8 combinations of votes otherwise" in claim.why  # 2 against the expert, 6 even ones
+
+
 def test_equal_workers_are_supported_for_all_items():
     votes, copies, fit = panel(EQUAL)
     claim = named_claim(case_of(votes, fit, copies), level=0.95, rng=0)

@@ -48,7 +48,6 @@ from majorant.certify.count_tests import (
     Breakdown,
     find_breakdown,
     fit_p_value,
-    freedom,
     independence_gate,
     misplaced,
     sizes_gate,
@@ -160,43 +159,31 @@ def _independent_claim(histograms: Histograms, level: float, rng: np.random.Gene
         return Claim(kind="anonymous", verdict="unidentified", why=NO_VOTES)
     if max(histograms) < 3:
         return Claim(kind="anonymous", verdict="unidentified", why=TOO_FEW_VOTES)
-    finding, theta_3 = find_independent(histograms, level, rng)
-    cells, items_c = flatten(histograms)
-    gate = independence_gate(cells, items_c, theta_3, rng)
-    if gate.passed is False:
-        return _when_votes_depend(histograms, finding, theta_3, gate, level, rng)
-    turns = find_breakdown(
-        histograms, main_sizes(histograms), finding.verdict, theta_3, level, freedom(list(histograms))
-    )
-    return _claim(INDEPENDENT_COUNTS, finding, (weak_gate(gate, turns),), histograms, level, [turns])
+    pooled = find_pooled(histograms, level, rng)
+    if pooled.gate.passed is False:
+        return _when_votes_depend(histograms, pooled, level, rng)
+    return _claim(INDEPENDENT_COUNTS, pooled.finding, (pooled.gate,), histograms, level, [pooled.breakdown])
 
 
-def _when_votes_depend(
-    histograms: Histograms,
-    pooled: Finding,
-    theta_3: FloatArray,
-    gate: AssumptionTest,
-    level: float,
-    rng: np.random.Generator,
-) -> Claim:
+def _when_votes_depend(histograms: Histograms, pooled: Pooled, level: float, rng: np.random.Generator) -> Claim:
     """The claim under the first wider model that fits: numbers of votes apart, item difficulty; else void."""
-    gates, sizes, apart = [gate], main_sizes(histograms), dict[int, SizeFinding]()
+    gates, sizes = [pooled.gate], main_sizes(histograms)
     if len(sizes) > 1:
         parts = find_apart(histograms, level, rng)
         gates += [part.gate for part in parts.values()]
-        apart = {h: part for h, part in parts.items() if part.gate.passed is not False}
-        if set(apart) == set(sizes):
-            finding = join({h: part.finding for h, part in apart.items()}, histograms, level)
-            return _claim(SIZES_APART, finding, gates, histograms, level, [part.breakdown for part in apart.values()])
-    difficulty = find_difficulty(histograms, theta_3, level, rng)
+        if set(parts) == set(sizes) and all(part.gate.passed is not False for part in parts.values()):
+            finding = join({h: part.finding for h, part in parts.items()}, histograms, level)
+            return _claim(SIZES_APART, finding, gates, histograms, level, [part.breakdown for part in parts.values()])
+    difficulty = find_difficulty(histograms, pooled.theta_3, level, rng)
     if difficulty is not None:
         gates.append(difficulty[1])
         if difficulty[1].passed:
             return _claim(DIFFICULTY, difficulty[0], gates, histograms, level)
     by_votes: dict[int, Verdict] = dict.fromkeys(sizes, "void")
     cells, items_c = flatten(histograms)
-    how_far = {"misplaced_items": misplaced(cells, items_c, BINOMIALS.log_shares(cells, theta_3))}
-    void = replace(pooled, verdict="void", by_votes=by_votes, more_items=None, evidence={**pooled.evidence, **how_far})
+    how_far = {"misplaced_items": misplaced(cells, items_c, BINOMIALS.log_shares(cells, pooled.theta_3))}
+    evidence = {**pooled.finding.evidence, **how_far}
+    void = replace(pooled.finding, verdict="void", by_votes=by_votes, more_items=None, evidence=evidence)
     return _claim(INDEPENDENT_COUNTS, void, gates, histograms, level)
 
 
@@ -292,31 +279,37 @@ def _as_counts(n_votes: int, counts: ArrayLike) -> FloatArray:
     return items_k
 
 
-class SizeFinding(NamedTuple):
-    """What is found about one number of votes, whether its model fits, and how much correlation the verdict bears."""
+class Pooled(NamedTuple):
+    """What is found if all votes share one model, that model, whether it fits, and how much correlation it bears."""
 
     finding: Finding
+    theta_3: FloatArray
     gate: AssumptionTest
     breakdown: Breakdown | None
 
 
-def find_apart(histograms: Histograms, level: float, rng: np.random.Generator) -> dict[int, SizeFinding]:
+def find_pooled(
+    histograms: Histograms, level: float, rng: np.random.Generator, gate_level: float = GATE_LEVEL
+) -> Pooled:
+    """Independent votes, put to the test, which has tested nothing where it could not have seen dependent ones."""
+    finding, theta_3 = find_independent(histograms, level, rng)
+    gate = independence_gate(*flatten(histograms), theta_3, rng, gate_level)
+    breakdown = None if gate.passed is False else find_breakdown(histograms, finding.verdict, theta_3, level)
+    return Pooled(finding, theta_3, weak_gate(gate, breakdown), breakdown)
+
+
+def find_apart(histograms: Histograms, level: float, rng: np.random.Generator) -> dict[int, Pooled]:
     """Each number of votes with a model of its own, all of them together at the level (Bonferroni).
 
     The number of votes often goes with difficulty.  The gates share one level.  Numbers of votes that cannot be tested
     alone, or that fewer items hold than count, are left out.
     """
     sizes = [h for h in main_sizes(histograms) if h >= TESTABLE_ALONE]
-    each = 1 - (1 - level) / max(len(sizes), 1)
-    parts = {}
+    each, parts = 1 - (1 - level) / max(len(sizes), 1), {}
     for h in sizes:
-        finding, theta_3 = find_independent({h: histograms[h]}, each, rng)
-        cells, items_c = flatten({h: histograms[h]})
-        gate = independence_gate(cells, items_c, theta_3, rng, GATE_LEVEL / len(sizes))
-        breakdown = find_breakdown({h: histograms[h]}, [h], finding.verdict, theta_3, each, freedom([h]))
-        gate = weak_gate(gate, breakdown)
-        named = replace(gate, name=f"{gate.name}, {h} votes", text=f"{h} votes: {gate.text}")
-        parts[h] = SizeFinding(finding, named, breakdown)
+        part = find_pooled({h: histograms[h]}, each, rng, GATE_LEVEL / len(sizes))
+        gate = replace(part.gate, name=f"{part.gate.name}, {h} votes", text=f"{h} votes: {part.gate.text}")
+        parts[h] = part._replace(gate=gate)
     return parts
 
 
@@ -367,7 +360,7 @@ def find_difficulty(
 
     `theta_3` is the best pair of binomials, from which the search starts.
     """
-    df = freedom(list(histograms), BETA_PARAMETERS)
+    df = sum(histograms) - BETA_PARAMETERS
     if df <= 0 or sum(histograms) > MOST_BETA_CELLS:
         return None
     cells, items_c = flatten(histograms)

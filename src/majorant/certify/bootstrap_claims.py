@@ -8,13 +8,14 @@ bootstrap, so none of them is more than `supported`.  Statements, levels and lim
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from majorant.certify.bootstrap import (
     LEAST,
@@ -208,13 +209,14 @@ def named_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> 
     """
     if not _identified(case, level, per_worker=True):
         return _unidentified("named", NAMED_WORKERS)
-    if (typical := typical_votes(case.votes, case.copies)) < VOTES_PER_CLASS * len(case.votes.labels):
+    votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
+    given = typical(np.bincount(votes.worker_n, weights=copies_i[votes.item_n]).astype(float))
+    if given < VOTES_PER_CLASS * len(votes.labels):
         # Confusion matrices of workers with few votes fit noise, and overstate what knowing them gains.
         loss = Estimate(None, reason="too few votes per worker")
-        thin = _unidentified("named", NAMED_WORKERS, workers_too_thin(typical))
+        thin = _unidentified("named", NAMED_WORKERS, workers_too_thin(given))
         return replace(thin, verdict="undecided", loss=loss, not_tested=NAMED_WORKERS.not_tested)
     replicates = replicates_of(case, level, rng)
-    votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     margins = set_margins(worker_sets(votes, copies_i), fit, replicates, level)
     refuted, refuted_ties = _refuted_votes(votes, fit, replicates, level)
     return _claim(
@@ -226,24 +228,16 @@ def named_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> 
         n_items=float(copies_i.sum()),
         items_certified=_certified_share(votes, copies_i, margins),
         n_sets=len(margins.votes_s),
-        n_refuted=sum({**refuted, **refuted_ties}.values()),
+        n_refuted=(refuted + refuted_ties).total(),
     )
 
 
-def typical_votes(votes: Votes, copies: ArrayLike | None = None) -> float:
-    """How many votes the worker behind the median vote gave.
+def typical(votes_j: FloatArray) -> float:
+    """How many votes the worker behind the median vote gave, from the numbers of all; 0 without votes.
 
-    >>> votes = Votes.from_codes([0, 1, 2, 2], [0, 0, 0, 1], [0] * 4, items="abc", workers="wx", labels="ny")
-    >>> typical_votes(votes)
+    >>> typical(np.array([3., 1.]))
     3.0
     """
-    weight_n = None if copies is None else as_copies(votes, copies)[votes.item_n]
-    votes_j = np.bincount(votes.worker_n, weights=weight_n, minlength=len(votes.workers)).astype(float)
-    return typical(votes_j)
-
-
-def typical(votes_j: FloatArray) -> float:
-    """The number of votes of the worker behind the median vote; 0 without votes."""
     rising_j = np.sort(votes_j)
     middle = np.searchsorted(np.cumsum(rising_j), votes_j.sum() / 2)
     return float(rising_j[middle]) if votes_j.any() else 0.0
@@ -341,9 +335,7 @@ def _certified_share(votes: Votes, copies_i: FloatArray, margins: SetMargins) ->
     return float(sum(items[tuple(worker_h)] for worker_h in certified) / margins.items_s.sum())
 
 
-def _refuted_votes(
-    votes: Votes, fit: Fit, replicates: Replicates, level: float
-) -> tuple[Mapping[int, int], Mapping[int, int]]:
+def _refuted_votes(votes: Votes, fit: Fit, replicates: Replicates, level: float) -> tuple[Counter[int], Counter[int]]:
     """For each number of votes, how many of the vote patterns seen are clearly decided otherwise by the best rule.
 
     First those without a tie, then tied ones whose labels are not alike; all of them tried together.
@@ -357,12 +349,8 @@ def _refuted_votes(
     odds_bi = vote_odds(votes, chosen, label_i[chosen], replicates.prior_bk, replicates.confusion)
     clear_i = clearly_negative(odds_i[odds_i < 0], odds_bi, int(top_ik[item].sum()), level)
     tied_i = top_ik.sum(axis=1)[chosen] > 1
-    return _by_size(votes, chosen[clear_i & ~tied_i]), _by_size(votes, chosen[clear_i & tied_i])
-
-
-def _by_size(votes: Votes, item: IntArray) -> Mapping[int, int]:
-    n_votes, n_patterns = np.unique(votes.votes_i[item], return_counts=True)
-    return dict(zip(n_votes.tolist(), n_patterns.tolist(), strict=True))
+    untied, tied = (Counter(votes.votes_i[chosen[some_i]].tolist()) for some_i in (clear_i & ~tied_i, clear_i & tied_i))
+    return untied, tied
 
 
 # --- rules that ignore who voted, for a panel

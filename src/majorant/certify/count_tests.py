@@ -9,7 +9,6 @@ of two binomials, and is tested as they are.  Argument: docs/theory/certificate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -69,15 +68,6 @@ ENOUGH_POWER = 0.8  # with which a test must see what it is for, to have tested 
 EXPECTED = 5.0  # items in a bin, for the chi-square law to hold
 
 
-def freedom(sizes: list[int], parameters: int = BINOMIAL_PARAMETERS) -> int:
-    """Degrees of freedom that the histograms leave after fitting.
-
-    >>> freedom([3]), freedom([3, 5])
-    (0, 5)
-    """
-    return sum(sizes) - parameters
-
-
 def misfit(cells: HistogramCells, items_bc: FloatArray, log_share_bc: FloatArray) -> FloatArray:
     """G: twice the log-likelihood that the best model falls short of the histograms themselves."""
     share_bc = items_bc / np.maximum(cells.totals(items_bc), 1)
@@ -128,8 +118,7 @@ def independence_gate(
     A crowd is assumed: every vote from a worker drawn anew.  The gate sees dependence that widens or bends the
     histograms (hard items, shared errors), at the given level; an error that all workers share alike it cannot see.
     """
-    sizes = [int(h) for h in np.unique(cells.votes_c)]
-    df = freedom(sizes)
+    df = int(np.unique(cells.votes_c).sum()) - BINOMIAL_PARAMETERS
     if df <= 0:
         return AssumptionTest(name=INDEPENDENT_VOTES, passed=None, p_value=None, text=THREE_FIT_ALWAYS)
     p_value = fit_p_value(cells, items_c, BINOMIALS, theta_3, df, rng)
@@ -197,20 +186,19 @@ class Breakdown(NamedTuple):
     power_to_turn: float
 
 
-def find_breakdown(
-    histograms: Histograms, sizes: Sequence[int], verdict: Verdict, theta_3: FloatArray, level: float, df: int
-) -> Breakdown | None:
+def find_breakdown(histograms: Histograms, verdict: Verdict, theta_3: FloatArray, level: float) -> Breakdown | None:
     """At which correlation the likelihood ratio no longer bears the verdict out; None where there are too many cells.
 
-    `theta_3` is the best pair of binomials, `df` the degrees of freedom of the test of independent votes.
+    `theta_3` is the best pair of binomials.
 
     >>> histograms = {3: np.array([260.0, 240.0, 240.0, 260.0])}
-    >>> find_breakdown(histograms, [3], "supported", np.array([1.386, -1.386, 0.0]), .95, df=0)
+    >>> find_breakdown(histograms, "supported", np.array([1.386, -1.386, 0.0]), .95)
     Breakdown(correlation=0.05, power=0.0, power_to_turn=0.0)
     """
     if sum(histograms) > MOST_BETA_CELLS:
         return None
     cells, items_c = flatten(histograms)
+    sizes, df = main_sizes(histograms), sum(histograms) - BINOMIAL_PARAMETERS
     start_5 = np.insert(np.clip(theta_3, -6, 6), 2, [0.0, 0.0])
     typical = _suprema(cells, items_c, EVERYWHERE, TYPICAL, start_5[None])[1][0]
     power = power_against(cells, items_c, typical, df)

@@ -45,7 +45,8 @@ def workers_differ(
     (False, 0.002)
     """
     generator = as_generator(rng)
-    split = _split_items(votes, generator)
+    split_p = np.flatnonzero((counts(votes) > 0).sum(axis=1) > 1)  # items with different votes alone say something
+    split = take_items(votes, draw_items(votes, split_p, MOST_SHUFFLED, rng=generator))
     if not split.n_votes:
         return AssumptionTest(name=ALIKE_TEST, passed=None, p_value=None, text=ALL_VOTED_ALIKE)
     if n_permutations is None:
@@ -63,12 +64,6 @@ def workers_differ(
     p_value = extreme / tried if extreme >= ENOUGH_EXTREME else (extreme + 1) / (tried + 1)
     text = workers_alike(p_value, passed=p_value > 1 - level)
     return AssumptionTest(name=ALIKE_TEST, passed=p_value > 1 - level, p_value=p_value, text=text)
-
-
-def _split_items(votes: Votes, rng: np.random.Generator) -> Votes:
-    """The items with different votes, which alone say something; at most MOST_SHUFFLED votes, drawn by items."""
-    item = np.flatnonzero((counts(votes) > 0).sum(axis=1) > 1)
-    return take_items(votes, draw_items(votes, item, MOST_SHUFFLED, rng=rng))
 
 
 def _places(votes: Votes) -> list[NDArray[np.int64]]:

@@ -28,7 +28,6 @@ from majorant.certify.count_models import (
 )
 from majorant.certify.tailored_rejection import (
     WIDEST,
-    Boxes,
     Flags,
     Levels,
     Null,
@@ -271,14 +270,10 @@ def _settle_small(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[Floa
         left = ready[~done]
         if len(left) >= MANY:
             dangerous_bi = most_dangerous(null, boxes.take(left), levels)
-    return box_bie[open_b], _longest(null, boxes)[open_b], dangerous_bi
-
-
-def _longest(null: Null, boxes: Boxes) -> IntArray:
-    """The axis along which a box is longest, as the likelihood sees it, with a little for what it cannot see."""
+    # Cut along the axis on which a box is longest, as the likelihood sees it, with a little for what it cannot see.
     info_bi = (boxes.here.score_bic**2 @ (null.total_c * boxes.here.cell_bc)[..., None])[..., 0]
     length_bi = boxes.half_bi * (np.sqrt(info_bi) + 0.1 * np.sqrt(null.n_items))
-    return np.asarray(length_bi.argmax(axis=1))
+    return box_bie[open_b], length_bi.argmax(axis=1)[open_b], dangerous_bi
 
 
 @dataclass(frozen=True, slots=True)
