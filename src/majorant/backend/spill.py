@@ -290,15 +290,23 @@ class IdEncoder:
 
     def encode(self, column: Column) -> tuple[Codes, int | None]:
         """The codes of the next rows, and the first code that names nothing, if there is one."""
+        import pyarrow as pa
+
         number_n = self._numbers(column)
-        if number_n is None or self.dense is None or isinstance(column, (Hashed, Objects)):
-            if not isinstance(column, (Hashed, Objects)) and _is_text(column):
+        if number_n is not None and self.dense is not None:
+            return self._encode_numbers(column, number_n, self.dense)
+        if not isinstance(column, (Hashed, Objects)):
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
                 return self._encode_text(column)
-            self.coder.add(self._hashed(column))
-            return self._take()
+            if pa.types.is_integer(column.type):
+                column = _hashed_integers(column)
+        self.coder.add(column)
+        return self._take()
+
+    def _encode_numbers(self, column: Any, number_n: NDArray[np.int64], dense: DenseTable) -> tuple[Codes, int | None]:
         if column.null_count:
             return np.where(numpy_view(column.is_valid(), np.bool_), np.int32(0), np.int32(-1)), -1
-        code_n, new = self.dense.encode(number_n)
+        code_n, new = dense.encode(number_n)
         if len(new):
             self._write(column.take(arrow_view(new)))
         return code_n, None
@@ -350,14 +358,6 @@ class IdEncoder:
             self.coder.part_codes.clear()
             self.coder.texts.clear()  # their names are written
         self.dense = None
-
-    def _hashed(self, column: Column) -> Column:
-        """The column with hashes, where its type allows it, so that codes are final at once."""
-        import pyarrow as pa
-
-        if isinstance(column, (Hashed, Objects)):
-            return column
-        return _hashed_integers(column) if pa.types.is_integer(column.type) else column
 
     def _take(self) -> tuple[Codes, int | None]:
         """The codes of the part added last, and the first code that names nothing, if there is one."""
@@ -411,6 +411,8 @@ class IdEncoder:
             self.alike = True
             self.writer.add(self.coder.known)
         self.writer.close()
+        if self.connection is not None:
+            self.connection.close()
         if self.alike:
             self._refuse_alike(StoredNames(self.writer.path, self.writer.n_names, self.kind))
         return self.writer.n_names
@@ -433,9 +435,3 @@ def _hashed_integers(column: Any) -> Hashed:
     values = column.cast(width)
     key_n = numpy_view(values, np.uint64) * ODD
     return Hashed(values, key_n ^ (key_n >> np.uint64(32)), np.zeros(len(values), dtype=np.uint32))
-
-
-def _is_text(column: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))

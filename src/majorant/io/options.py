@@ -110,12 +110,6 @@ def _names_of_codes(codes: str | Mapping[Any, Any] | None) -> dict[str, str] | N
     return names
 
 
-def check_policy(repeats: str) -> None:
-    """Refuse a policy that is not known."""
-    if repeats not in POLICIES:
-        raise ConfigError(f"repeats={repeats!r}: choose one of {', '.join(POLICIES)}.")
-
-
 class Reading(TypedDict, total=False):
     """What `read` can be told: whatever takes votes takes these as well, and hands them on."""
 
@@ -182,7 +176,8 @@ class ReadOptions:
     scale: Scale = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_policy(self.repeats)
+        if self.repeats not in POLICIES:
+            raise ConfigError(f"repeats={self.repeats!r}: choose one of {', '.join(POLICIES)}.")
         named = {role: getattr(self, role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
         choice = replace(Choice.of(self.columns, **named, slice=self.by), needed=self.needed)
         object.__setattr__(self, "choice", choice)

@@ -90,11 +90,10 @@ class Packing:
     n_classes: int
     repeats: str  # error or each
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of a vote's column."""
-        small = self.n_workers * self.n_classes <= np.iinfo(np.int32).max
-        return np.dtype(np.int32 if small else np.int64)
+
+def column_type(n_workers: int, n_classes: int) -> np.dtype[Any]:
+    """The type of a vote's column, worker * classes + label."""
+    return np.dtype(np.int32 if n_workers * n_classes <= np.iinfo(np.int32).max else np.int64)
 
 
 def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
@@ -157,9 +156,10 @@ def pack_table(table: Any, packing: Packing) -> tuple[dict[str, Any], dict[str, 
     if resolved.kept_n is not None:
         item_m, worker_m, label_m = (code_m[resolved.kept_n] for code_m in (item_m, worker_m, label_m))
     votes_i = np.bincount(item_m, minlength=len(items))
+    kind = column_type(n_workers, n_classes)
     arrays = {
-        "columns": (worker_m * n_classes + label_m).astype(packing.dtype),
-        "offsets": np.concatenate([[0], np.cumsum(votes_i)]).astype(packing.dtype),
+        "columns": (worker_m * n_classes + label_m).astype(kind),
+        "offsets": np.concatenate([[0], np.cumsum(votes_i)]).astype(kind),
         "gold": gold_i,
         "by_label": np.bincount(label_m, minlength=n_classes).astype(np.int64),
         "gold_by_label": np.bincount(gold_i[gold_i >= 0], minlength=n_classes).astype(np.int64),
@@ -215,14 +215,14 @@ def blocks_of(batch: Any, places: Places) -> Iterator[Block]:
     """The blocks in a batch of packed rows."""
     from scipy.sparse import csr_array
 
-    packing = Packing(n_workers=places.n_workers, n_classes=places.n_classes, repeats="each")
+    kind = column_type(places.n_workers, places.n_classes)
     for row in range(batch.num_rows):
         part = batch.column("part")[row].as_py()
         index = int(np.searchsorted(places.part_b, part))
         content = [batch.column(name)[row].as_buffer() for name in PACKED[1:]]
         if part not in places.part_b or sealed(*content) != places.seal_b[index]:
             raise DataError(CHANGED)
-        kinds = (packing.dtype, packing.dtype, np.dtype(np.int32))
+        kinds = (kind, kind, np.dtype(np.int32))
         column_n, offsets_i, gold_i = (np.frombuffer(*both) for both in zip(content, kinds, strict=True))
         shape = (len(offsets_i) - 1, places.n_workers * places.n_classes)
         matrix = csr_array((np.ones(len(column_n)), column_n, offsets_i), shape=shape)

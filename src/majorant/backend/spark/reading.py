@@ -1,4 +1,8 @@
-"""From files or a Spark frame to packed blocks: names to codes, one shuffle by item, one block a partition."""
+"""From files or a Spark frame to packed blocks: names to codes, one shuffle by item, one block a partition.
+
+What a cell, a label, a status, a repeat and gold mean, and what the account counts, are the rules of `majorant.io`.
+Only how an id gets its code stands here once more, as joins: rows of a frame have no order, so ids go by their names.
+"""
 
 from __future__ import annotations
 

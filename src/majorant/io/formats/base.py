@@ -63,7 +63,6 @@ class Format:
     kinds: tuple[str, ...] = ()  # what a description counts, besides votes: "scorer", "sample"
     refusal: Callable[[frozenset[str], Record], str | None] | None = None  # recognised, and which export can be read
     refuse_name: Callable[[str], str | None] | None = None  # the same by the name of the file
-    header: Callable[[Record], Mapping[str, Any]] | None = None  # of a log: task, model and scorers, to tell logs apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,10 +150,8 @@ LOG = Format(
     name="Inspect log",
     recognise=lambda keys, first: {"version", "status", "eval"} <= keys and isinstance(first.get("eval"), Mapping),
     votes=_votes,
-    default=None,
     kinds=("scorer", "sample"),
     refusal=_empty,
-    header=header,
 )
 
 
