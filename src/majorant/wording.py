@@ -893,8 +893,8 @@ def gold_count(votes: Sequence[tuple[int, Any]], n_gold: int, gold: Sequence[tup
     shown = ", ".join(f"{number} x {label}" for number, label in votes)
     if not n_gold:
         return f"no gold item has the votes {shown}"
-    found = " and ".join(f"{number:,} {'is' if number == 1 else 'are'} {label}" for number, label in gold)
-    return f"of {count(n_gold, 'gold item')} with the votes {shown}, {found}"
+    truth = " and ".join(f"{number:,} {'is' if number == 1 else 'are'} {label}" for number, label in gold)
+    return f"of {count(n_gold, 'gold item')} with the votes {shown}, {truth}"
 
 
 def no_gold(*, one_class: bool, any_gold: bool) -> str:
@@ -1423,8 +1423,8 @@ def withdrawn_sentence(answer: Any) -> str:
     low, high, value = answer.gain.low, answer.gain.high, expected.value
     allow = f"at most {signed(high)}" if value > high else f"at least {signed(low)}"
     labels = "the gold labels" if answer.basis == "gold" else "the expert's labels"
-    found = f"{labels} say {signed(high)}" if low == high else f"{labels} allow {allow}"
-    return f"The model expected {signed(value)} points; {found}."
+    labels_say = f"{labels} say {signed(high)}" if low == high else f"{labels} allow {allow}"
+    return f"The model expected {signed(value)} points; {labels_say}."
 
 
 def _by_model(answer: Any) -> str:
@@ -1783,11 +1783,11 @@ def _most_confused(confusion: Sequence[Sequence[int]], labels: Sequence[Any]) ->
     ['    calls fail pass 2 times of 7, pass fail 1 time of 10']
     """
     off = [(n, k, l) for k, row in enumerate(confusion) for l, n in enumerate(row) if k != l and n]
-    said = [
+    mistakes = [
         f"{labels[k]} {labels[l]} {count(n, 'time')} of {sum(confusion[k])}"
         for n, k, l in sorted(off, key=lambda one: -one[0])[:2]
     ]
-    return [f"    calls {', '.join(said)}"] if said else []
+    return [f"    calls {', '.join(mistakes)}"] if mistakes else []
 
 
 def judge_lines(facts: dict[str, Any]) -> list[str]:

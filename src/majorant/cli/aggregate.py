@@ -184,17 +184,17 @@ def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source
     from majorant.io.consensus import Consensus, Tool, control_of, item_fields
     from majorant.io.consensus import export_text as text_of
 
-    found = [
+    consensus = [
         Consensus(item, label, None if confidence != confidence else float(confidence))
         for item, label, confidence in zip(table["item"], table["label"], table["confidence"], strict=True)
     ]
     public = source.file[0].startswith(DATASET) or source.file[0] == "-"
     fields = {} if public else item_fields(source.files, item=source.options.item)
     if not fields and getattr(votes, "text", None) is not None:
-        texts = votes.text([one.item for one in found])
-        fields = {str(one.item): {"text": text} for one, text in zip(found, texts, strict=True) if text is not None}
+        texts = votes.text([one.item for one in consensus])
+        fields = {str(one.item): {"text": text} for one, text in zip(consensus, texts, strict=True) if text is not None}
     question, about = control_of(source.files) or (source.options.label or "label", "text")
-    return text_of(name, found, Tool(fields, labels, question, about))
+    return text_of(name, consensus, Tool(fields, labels, question, about))
 
 
 def export_path(folder: str, name: str) -> Path:

@@ -21,10 +21,10 @@ def agreement(source: Source, engine: EngineChoice, level: float, seed: int, as_
         from majorant.report.summary import agreement_summary
         from majorant.report.text import agreement_lines, input_lines
 
-        found = measure_agreement(backend, level=level, seed=seed)
+        measured = measure_agreement(backend, level=level, seed=seed)
     facts = {
         "input": to_plain(backend.votes.account),
-        "agreement": agreement_summary(found, backend.votes.workers),
+        "agreement": agreement_summary(measured, backend.votes.workers),
     }
     read = [] if quiet else input_lines(facts["input"])
     lines = [*read, *agreement_lines(facts["agreement"], pairs=True)]

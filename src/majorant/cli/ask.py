@@ -174,8 +174,8 @@ def _labelled(design: str) -> Any:
     stem = path.name.removesuffix(DESIGN_ENDING)
     beside = [path.with_name(stem + ending) for ending in (".csv", ".json", ".jsonl")]
     labelled = next((file for file in beside if file.is_file()), None)
-    found = None if labelled is None else recognise(labelled, design=path)
-    return found or Recognised(Design.read(path), path, ())
+    recognised = None if labelled is None else recognise(labelled, design=path)
+    return recognised or Recognised(Design.read(path), path, ())
 
 
 def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) -> None:
@@ -230,10 +230,10 @@ def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> d
 
     if options["items"] is not None:
         return item_columns(options["items"], items, ReadOptions(**ITEMS_ALONE))
-    told = source.options
-    if told.columns or told.text == "" or source.file[0] == "-" or source.file[0].startswith(DATASET):
+    reading = source.options
+    if reading.columns or reading.text == "" or source.file[0] == "-" or source.file[0].startswith(DATASET):
         return {}
-    return item_columns(source.files, items, told)
+    return item_columns(source.files, items, reading)
 
 
 def _facts(design: Design, written: Sequence[Path], source: Source) -> dict[str, Any]:

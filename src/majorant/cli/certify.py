@@ -97,8 +97,8 @@ def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
     from majorant.pipeline import aggregate
     from majorant.report.plain import to_plain
 
-    found = labels_loss(votes, read_labels(labels, votes), level=level, fit=aggregate(votes, "dawid-skene"))
-    return {"source": labels, **to_plain(found)}
+    loss = labels_loss(votes, read_labels(labels, votes), level=level, fit=aggregate(votes, "dawid-skene"))
+    return {"source": labels, **to_plain(loss)}
 
 
 def _plug_in(votes: Votes, method: str, share: float, seed: int, *, as_json: bool) -> int:

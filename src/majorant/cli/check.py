@@ -179,8 +179,8 @@ def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
 def _exit_code(summary: dict[str, Any], fail_on: str, claim: str | None) -> int:
     """1 if the answer's action, or the worst of the verdicts, is `fail_on` or further down its scale."""
     scale = ACTIONS if fail_on in ACTIONS else FROM_BEST_TO_WORST
-    found = [summary["answer"]["action"]] if fail_on in ACTIONS else _judged_verdicts(summary, claim)
-    return FAILED if max(map(scale.index, found)) >= scale.index(fail_on) else 0
+    verdicts = [summary["answer"]["action"]] if fail_on in ACTIONS else _judged_verdicts(summary, claim)
+    return FAILED if max(map(scale.index, verdicts)) >= scale.index(fail_on) else 0
 
 
 def _judged_verdicts(summary: dict[str, Any], claim: str | None) -> list[str]:

@@ -28,13 +28,13 @@ def judges(
     from majorant.wording import judge_lines
 
     del seed  # nothing is drawn
-    told = {name: getattr(source.options, name) for name in ("item", "worker", "label", "gold_file")}
+    columns = {name: getattr(source.options, name) for name in ("item", "worker", "label", "gold_file")}
     if position is None and not source.file[0].startswith(DATASET):
-        position = find_position(source.files, told)
+        position = find_position(source.files, columns)
     if position is None:
-        found = judge(source.read(), bar=bar, level=level)
+        judged = judge(source.read(), bar=bar, level=level)
     else:
-        found = judge(source.files, bar=bar, level=level, position=position, **told)
-    facts = judge_summary(found)
+        judged = judge(source.files, bar=bar, level=level, position=position, **columns)
+    facts = judge_summary(judged)
     lines = judge_lines(facts)
     show(facts, "\n".join(lines[:1] if quiet else lines), as_json=as_json)

@@ -32,13 +32,13 @@ def label(file: str, design: str | None, go_on: bool) -> None:
     from majorant.wording import in_command, label_line, outcome_sentence
 
     path = Path(file)
-    found = recognise(path, design=design) if path.is_file() else None
-    if found is None:
+    recognised = recognise(path, design=design) if path.is_file() else None
+    if recognised is None:
         raise DataError(f"{file} is no file of items that majorant ask wrote, with its design beside it.")
-    if path.suffix != ".csv" or len(found.design.labels) > len(LABEL_KEYS):
+    if path.suffix != ".csv" or len(recognised.design.labels) > len(LABEL_KEYS):
         raise ConfigError(f"majorant label takes a CSV file of up to {len(LABEL_KEYS)} classes. Use a labelling tool.")
-    rows, keys = table_rows(path), dict(zip(LABEL_KEYS, map(str, found.design.labels), strict=False))
-    outcome, done = _judged(found.design, path), [at for at, row in enumerate(rows) if _label_of(row)]
+    rows, keys = table_rows(path), dict(zip(LABEL_KEYS, map(str, recognised.design.labels), strict=False))
+    outcome, done = _judged(recognised.design, path), [at for at, row in enumerate(rows) if _label_of(row)]
     at = max(done, default=-1) + 1
     while at < len(rows) and (go_on or not outcome.decided):
         click.echo("\n".join(label_line(at + 1, len(rows), _shown(rows[at]), keys)))
@@ -53,7 +53,7 @@ def label(file: str, design: str | None, go_on: bool) -> None:
             at += 1
         else:
             click.echo(f"No class has the key {key!r}.")
-        outcome = _judged(found.design, path)
+        outcome = _judged(recognised.design, path)
     click.echo(f"{outcome_sentence(outcome)}\nNext     majorant check VOTES --gold-file {in_command(file)}")
 
 

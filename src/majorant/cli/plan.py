@@ -39,8 +39,8 @@ def plan(
     say_notes(votes.account, quiet=quiet)
     with at_work("certifying and planning", quiet=quiet):
         certificate = certify(votes, level=level, rng=seed)
-        made = make_plan(
+        planned = make_plan(
             votes, target=target, max_votes=max_votes, price_per_vote=price, level=level, certificate=certificate
         )
-    summary = plan_summary(made)
+    summary = plan_summary(planned)
     show(summary, plan_text(summary), as_json=as_json)

@@ -25,13 +25,13 @@ def scores(source: Source, out: str | None, level: float, seed: int, as_json: bo
     from majorant.report.text import input_lines, score_lines
 
     votes = source.read()
-    found = measure(votes, rng=seed, level=level)
+    measured = measure(votes, rng=seed, level=level)
     read = to_plain(votes.account)
     read["notes"] = [note for note in read["notes"] if note["kind"] != "order"]  # distances are what this is about
-    facts = {"input": read, "scores": score_summary(found)}
+    facts = {"input": read, "scores": score_summary(measured)}
     if out is not None:
         out = placed(out, "scores.csv")
-        write_files({Path(out): score_table(found)})
+        write_files({Path(out): score_table(measured)})
     read_lines = [] if quiet else input_lines(facts["input"])
     lines = [*read_lines, *score_lines(facts["scores"]), *([] if out is None else [f"Wrote    {out}"])]
     show(facts, "\n".join(lines), as_json=as_json)

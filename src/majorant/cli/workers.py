@@ -52,16 +52,16 @@ def workers(
 
         with at_work(method, quiet=quiet or backend.whole is None):
             fit = aggregate(backend, method, rng=seed)
-        found = judge_workers(backend, fit, level=level, seed=seed)
+        judged = judge_workers(backend, fit, level=level, seed=seed)
         from majorant.tabular import guarded_columns
 
-    table = worker_table(backend.votes.workers, fit, found)
+    table = worker_table(backend.votes.workers, fit, judged)
     table = guarded_columns(table) if spreadsheet else table
     if out == "-":
         print_table(table)
     else:
         write_table(out, table)
-    account, summary = to_plain(backend.votes.account), workers_summary(backend.votes.workers, found, method)
+    account, summary = to_plain(backend.votes.account), workers_summary(backend.votes.workers, judged, method)
     lines = [*input_lines(account), *workers_lines(summary), f"Wrote    {out}"]
     facts = {"input": account, "workers": summary, "out": out}
     show(facts, "" if quiet else as_flags("\n".join(lines)), as_json=as_json, err=out == "-")

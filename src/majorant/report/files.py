@@ -92,12 +92,12 @@ def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The summary in a result.json, or in a report.html that was made from one."""
     text = _text(Path(path))
     if text.lstrip().lower().startswith("<!doctype html"):
-        found = EMBEDDED.search(text)
-        if found is None:
+        embedded = EMBEDDED.search(text)
+        if embedded is None:
             raise DataError(
                 f"{path}: this page holds no majorant result. Give the result.json that majorant check wrote."
             )
-        text = found[1]
+        text = embedded[1]
     try:
         summary = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -327,20 +327,20 @@ def review_summary(reviewed: Reviewed) -> dict[str, Any]:
     """The items where a look pays most; the first of them one by one."""
     from majorant.answer.review import review_table
 
-    found, table = reviewed.review, review_table(*reviewed)
+    review, table = reviewed.review, review_table(*reviewed)
     if "text" in table:
         table["text"] = [None if text is None else shortened(text) for text in table["text"]]
     rows = zip(*(table[name][:MOST_REVIEWED] for name in table), strict=True)
     return {
-        "items": len(found.item_p),
-        "resource": found.resource,
-        "gain": found.gain,
+        "items": len(review.item_p),
+        "resource": review.resource,
+        "gain": review.gain,
         "rows": [
             {
                 **{name: _cell(value) for name, value in zip(table, row, strict=True)},
                 "ballot": ballot(reviewed.votes, i),
             }
-            for i, row in zip(found.item_p, rows, strict=False)
+            for i, row in zip(review.item_p, rows, strict=False)
         ],
     }
 

@@ -109,7 +109,7 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
     async def tell_columns(request: Request) -> Response:
         kept, names = kept_of(request), []
         async with _form(request) as form:
-            told = {name: [value for value in form.getlist(name) if isinstance(value, str)] for name in form}
+            sent = {name: [value for value in form.getlist(name) if isinstance(value, str)] for name in form}
             for file in _files(form, "labelled"):
                 name = clean_name(file.filename or "")
                 name = f"labels-{name}" if name == kept.name else name
@@ -117,8 +117,8 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
                 names.append(name)
         if names:
             runs.add_gold(kept, names)
-        begin = runs.look if told.get("do") == ["look"] else runs.check
-        await run_in_threadpool(begin, kept.id, told)
+        begin = runs.look if sent.get("do") == ["look"] else runs.check
+        await run_in_threadpool(begin, kept.id, sent)
         return back(f"/files/{kept.id}")
 
     def state(request: Request) -> Response:
@@ -169,18 +169,18 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
     async def tell_label(request: Request) -> Response:
         kept = kept_of(request)
         async with _form(request) as form:
-            folder, told = kept.folder / "ask", {name: str(value) for name, value in form.items()}
+            folder, sent = kept.folder / "ask", {name: str(value) for name, value in form.items()}
         if kept.busy or await run_in_threadpool(labelling, folder) is None:
             return back(f"/files/{kept.id}")
-        if told.get("do") == "undo":
+        if sent.get("do") == "undo":
             now = await run_in_threadpool(undo, folder)
-        elif told.get("do") == "finish":
+        elif sent.get("do") == "finish":
             runs.check_labels(kept.id)
             return back(f"/files/{kept.id}")
         else:
-            draw = whole_number(told.get("draw", "")) or 0
-            now = await run_in_threadpool(give, folder, draw, told.get("label", ""))
-            runs.note_in_sight(kept.id, draw, in_sight="votes" in told)
+            draw = whole_number(sent.get("draw", "")) or 0
+            now = await run_in_threadpool(give, folder, draw, sent.get("label", ""))
+            runs.note_in_sight(kept.id, draw, in_sight="votes" in sent)
         if now.outcome.decided:
             runs.check_labels(kept.id)
             return back(f"/files/{kept.id}")
@@ -319,17 +319,17 @@ def _result(kept: Kept, name: str) -> Path:
 def _row(kept: Kept) -> dict[str, Any]:
     """What the list of files says of one."""
     facts = kept.facts
-    said = {"kept": kept, "size": wording.size_words(kept.size), "answer": None, **_progress(kept)}
+    row = {"kept": kept, "size": wording.size_words(kept.size), "answer": None, **_progress(kept)}
     if facts is None:
-        return said
+        return row
     answer, gain = facts["answer"], facts["answer"]["gain"]
-    told = gain["value"] is not None and answer["differ"] and answer["grade"] != "none"
+    estimated = gain["value"] is not None and answer["differ"] and answer["grade"] != "none"
     bounded = gain["low"] is not None and answer["differ"]
     by_labels = answer["basis"] == "expert labels" and facts["accuracy"]["source"] == "model"
     return {
-        **said,
+        **row,
         "answer": answer,
-        "gain": f"{wording.signed(gain['value'])} points" if told else "–",
+        "gain": f"{wording.signed(gain['value'])} points" if estimated else "–",
         "ends": f"{wording.signed(gain['low'])} to {wording.signed(gain['high'])}" if bounded else "",
         "votes": facts["votes"],
         "majority": "–" if by_labels else _share(facts["accuracy"]["majority"]),  # labels outrank a model
@@ -344,12 +344,12 @@ def _share(estimate: Mapping[str, Any]) -> str:
 
 def _progress(kept: Kept) -> dict[str, Any]:
     """The stages, those that are done, the present one, and how far that is."""
-    told = kept.progress
-    stage = told.get("stage", "")
+    progress = kept.progress
+    stage = progress.get("stage", "")
     names = {"looking": wording.LOOKING, "drawing": wording.DRAWING}.get(kept.state, wording.STAGE_WORDS)
     keys = list(names)
     at = keys.index(stage) if stage in keys else 0 if stage else -1
-    note = wording.progress_note(told.get("done"), told.get("total"), told.get("what") or "")
+    note = wording.progress_note(progress.get("done"), progress.get("total"), progress.get("what") or "")
     return {
         "stages": [
             {"key": key, "name": names[key], "state": "done" if n < at else "now" if n == at else "later"}

@@ -118,8 +118,8 @@ def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     """Labels given in the page, or a file of labels that the user brought with its design."""
     from majorant.gold.design import recognise
 
-    found = recognise(_to_label(job)) if job["labels"] else recognise(job["gold"]) if job["gold"] else None
-    return None if found is None else replace(found, path=Path(found.path.name))
+    labelled = recognise(_to_label(job)) if job["labels"] else recognise(job["gold"]) if job["gold"] else None
+    return None if labelled is None else replace(labelled, path=Path(labelled.path.name))
 
 
 def _to_label(job: Mapping[str, Any]) -> Path:
@@ -170,8 +170,8 @@ def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any
     if workers:
         how = replace(how, **ITEMS_ALONE, item=job["item"])
     with contextlib.suppress(MajorantError):  # a comfort: items without a text are shown by name
-        found = item_columns(job["file"], items, how)
-        return {name: values for name, values in found.items() if name not in workers}
+        columns = item_columns(job["file"], items, how)
+        return {name: values for name, values in columns.items() if name not in workers}
     return {}
 
 
@@ -179,13 +179,13 @@ def _votes(backend: Backend, wanted: set[str]) -> dict[str, list[list[str]]]:
     """Who gave which label to these items."""
 
     def of_part(part: Part) -> dict[str, list[list[str]]]:
-        votes, found = part.votes, {}
+        votes, votes_of = part.votes, {}
         for item, name in enumerate(votes.items):
             if str(name) in wanted:
                 own = slice(int(votes.offsets_i[item]), int(votes.offsets_i[item + 1]))
                 pairs = zip(votes.worker_n[own], votes.label_n[own], strict=True)
-                found[str(name)] = [[str(votes.workers[j]), str(votes.labels[k])] for j, k in pairs]
-        return found
+                votes_of[str(name)] = [[str(votes.workers[j]), str(votes.labels[k])] for j, k in pairs]
+        return votes_of
 
     return {name: votes for part in backend.map(of_part, doing="comparing") for name, votes in part.items()}
 

@@ -102,9 +102,9 @@ def _continued(folder: Path) -> Labelling:
     new = [items[place]["own"] if place < len(items) else {} for place in longer.asked[start:]]
     columns = {name: [own.get(name) for own in new] for name in {name: None for own in new for name in own}}
     longer.write_more(folder / TO_LABEL, start, design=folder / DESIGN, columns=columns)
-    found = labelling(folder)
-    assert found is not None
-    return found
+    continued = labelling(folder)
+    assert continued is not None
+    return continued
 
 
 def _write(folder: Path, draw: int, label: str) -> None:

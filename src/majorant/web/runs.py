@@ -66,9 +66,9 @@ class Kept:
     @property
     def downloads(self) -> dict[str, Path]:
         """The files that can be had by now, by name."""
-        found = {name: self.folder / "results" / name for name in RESULT_FILES if self.facts is not None}
-        found |= {name: self.folder / "ask" / name for name in LABEL_FILES if not self.busy}
-        return {name: path for name, path in found.items() if path.is_file()}
+        files = {name: self.folder / "results" / name for name in RESULT_FILES if self.facts is not None}
+        files |= {name: self.folder / "ask" / name for name in LABEL_FILES if not self.busy}
+        return {name: path for name, path in files.items() if path.is_file()}
 
 
 class Runs:
@@ -264,7 +264,7 @@ class Runs:
             self._processes[id] = process
         if job["kind"] == "check":
             self._follow(id, run, state="running", started=time.monotonic())
-        said: dict[str, Any] = {"error": "The work on this file ended without a word: perhaps memory ran out."}
+        outcome: dict[str, Any] = {"error": "The work on this file ended without a word: perhaps memory ran out."}
         with process:
             assert process.stdin is not None
             assert process.stdout is not None
@@ -276,28 +276,28 @@ class Runs:
                 if "stage" in message:
                     self._follow(id, run, progress=message)
                 else:
-                    said = message
+                    outcome = message
             with contextlib.suppress(OSError):
                 process.stdin.close()
         with self._lock:
             if self._processes.get(id) is process:
                 del self._processes[id]
-        self._finish(id, run, job["kind"], said)
+        self._finish(id, run, job["kind"], outcome)
 
-    def _finish(self, id: str, run: int, kind: str, said: dict[str, Any]) -> None:
+    def _finish(self, id: str, run: int, kind: str, outcome: dict[str, Any]) -> None:
         kept = self.get(id)
         if kept is None:
             return
-        found: dict[str, Any] = {"state": "done"}
-        if "error" in said:
-            found = {"state": "columns", "trouble": said["error"], "facts": None}
+        changes: dict[str, Any] = {"state": "done"}
+        if "error" in outcome:
+            changes = {"state": "columns", "trouble": outcome["error"], "facts": None}
         elif kind == "look":
-            trouble = said["result"].pop("trouble")
-            found = {"state": "columns", "preview": said["result"], "trouble": trouble}
-            found |= {} if kept.preview else {"detected": tuple(said["result"]["workers"])}
+            trouble = outcome["result"].pop("trouble")
+            changes = {"state": "columns", "preview": outcome["result"], "trouble": trouble}
+            changes |= {} if kept.preview else {"detected": tuple(outcome["result"]["workers"])}
         elif kind == "check":
-            found |= {"facts": said["result"], "seconds": time.monotonic() - kept.started}
-        self._follow(id, run, progress={}, **found)
+            changes |= {"facts": outcome["result"], "seconds": time.monotonic() - kept.started}
+        self._follow(id, run, progress={}, **changes)
 
     def _follow(self, id: str, run: int, **changes: Any) -> None:
         """What a run says, unless the file is gone or the run was ended."""

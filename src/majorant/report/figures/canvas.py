@@ -222,7 +222,7 @@ def _edit_attributes(root: ElementTree.Element, key: str) -> None:
                     edited["id"] = own[value]
             else:
                 shorter = LONG_NUMBER.sub(_shorter, FONT.sub(_font, value))
-                renamed = REFERENCE.sub(lambda found: found[0].replace(found[1], own[found[1]]), shorter)
+                renamed = REFERENCE.sub(lambda match: match[0].replace(match[1], own[match[1]]), shorter)
                 edited[_local(name)] = with_variables(renamed)
         element.attrib = edited
 
@@ -236,7 +236,7 @@ def _shorter(number: re.Match[str]) -> str:
     return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
-def _font(found: re.Match[str]) -> str:
+def _font(font: re.Match[str]) -> str:
     """The size and weight that were asked for; the family is the page's."""
-    weight = re.search(r"bold|\b[1-9]00\b", found[1])
-    return f"font-size: {found[2]}" + (f"; font-weight: {weight[0]}" if weight else "")
+    weight = re.search(r"bold|\b[1-9]00\b", font[1])
+    return f"font-size: {font[2]}" + (f"; font-weight: {weight[0]}" if weight else "")

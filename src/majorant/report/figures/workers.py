@@ -126,34 +126,34 @@ def _votes_scale(axes: Axes, rows: list[dict[str, Any]]) -> None:
 
 def dependence_panels(summary: dict[str, Any]) -> list[Panel]:
     """One matrix; none where no pair was measured."""
-    found = summary["workers"]["dependence"]
-    if found is None or not found["pairs"]:
+    dependence = summary["workers"]["dependence"]
+    if dependence is None or not dependence["pairs"]:
         return []
-    side = PAIRS.side(len(found["workers"]))
+    side = PAIRS.side(len(dependence["workers"]))
     return [
         Panel(
             "dependence0",
             "Shared errors, pair by pair",
-            _strongest_pair(found),
+            _strongest_pair(dependence),
             (side, side - PAIRS.cell / 2),
-            lambda axes: _draw_pairs(axes, found),
+            lambda axes: _draw_pairs(axes, dependence),
         )
     ]
 
 
-def _strongest_pair(found: dict[str, Any]) -> str:
-    pair = max(found["pairs"], key=lambda pair: abs(pair["correlation"]))
-    return strongest_pair_words(pair["correlation"], list(map(clipped, pair["workers"])), found["gate"]["text"])
+def _strongest_pair(dependence: dict[str, Any]) -> str:
+    pair = max(dependence["pairs"], key=lambda pair: abs(pair["correlation"]))
+    return strongest_pair_words(pair["correlation"], list(map(clipped, pair["workers"])), dependence["gate"]["text"])
 
 
-def _draw_pairs(axes: Axes, found: dict[str, Any]) -> None:
+def _draw_pairs(axes: Axes, dependence: dict[str, Any]) -> None:
     from matplotlib.patches import Rectangle
 
-    n = len(found["workers"])
-    rho = {frozenset(map(str, pair["workers"])): pair["correlation"] for pair in found["pairs"]}
+    n = len(dependence["workers"])
+    rho = {frozenset(map(str, pair["workers"])): pair["correlation"] for pair in dependence["pairs"]}
     for a in range(n):
         for b in range(a):
-            value = rho.get(frozenset(map(str, (found["workers"][a], found["workers"][b]))))
+            value = rho.get(frozenset(map(str, (dependence["workers"][a], dependence["workers"][b]))))
             axes.add_patch(Rectangle((b, a), 1, 1, facecolor=LIGHT["faint"], edgecolor=LIGHT["card"], lw=1.5))
             if value is None:
                 continue
@@ -161,7 +161,7 @@ def _draw_pairs(axes: Axes, found: dict[str, Any]) -> None:
             axes.add_patch(Rectangle((b, a), 1, 1, facecolor=colour, alpha=min(1.0, 1.6 * abs(value)), lw=0))
             if n <= PAIRS.most_numbers:
                 axes.text(b + 0.5, a + 0.52, f"{value:+.2f}".replace("-", "−"), ha="center", va="center", fontsize=10.5)
-    names = [clipped(name, 10) for name in found["workers"]]
+    names = [clipped(name, 10) for name in dependence["workers"]]
     axes.set(xlim=(0, n), ylim=(n, 0.9), aspect="equal")
     axes.set_yticks([a + 0.5 for a in range(1, n)], names[1:], fontsize=10)
     axes.set_xticks(
