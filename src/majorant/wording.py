@@ -582,7 +582,8 @@ EACH_SIZE_APART = "independent votes, each number of votes apart"
 INDEPENDENT = "votes on an item are independent given its class"
 HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
 ITEMS_APART = "items are independent of each other: no duplicates, no drift from one part of the file to the next"
-DRAWN_ANEW = "every vote comes from a worker drawn anew: all share one confusion matrix, and no items share workers"
+FRESH_WORKERS = "every vote comes from a worker drawn anew"
+DRAWN_ANEW = f"{FRESH_WORKERS}: all share one confusion matrix, and no items share workers"
 ONE_MATRIX = "all votes come from one confusion matrix"
 OWN_MATRIX = "each worker labels by one confusion matrix, the same on all items"
 GUESSING = "votes are better than guessing"
@@ -920,7 +921,8 @@ def void_by_test(test: str, why: str) -> str:
 
 def failed_condition(assumption: str, p_value: float) -> str:
     """An assumption that a test rejects, as the condition of what is said."""
-    return f"{assumption.split(':')[0]}, which fails a test (p = {p_value:.2g})"
+    short = FRESH_WORKERS if assumption == DRAWN_ANEW else assumption
+    return f"{short}, which fails a test (p = {p_value:.2g})"
 
 
 def of_a_sample(n_sampled: int, n_items: int) -> str:
