@@ -155,7 +155,7 @@ def online_method(method: str, settings: Mapping[str, float]) -> Any:
 
     estimator = ESTIMATORS.get(method)
     if estimator is None or not estimator.online:
-        names = ", ".join(name for name, one in ESTIMATORS.items() if one.online)
+        names = ", ".join(name for name, known in ESTIMATORS.items() if known.online)
         raise ConfigError(f"state: {method!r} is not an online method. Online are: {names}.")
     try:
         return estimator(**settings)

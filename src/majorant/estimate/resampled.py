@@ -287,7 +287,7 @@ def converge(
         past, before_b = [*past, point][-STEPS_REMEMBERED:], distance_b
         if 2 * close_b.sum() >= len(active):  # copying the rest pays
             active, before_b, params = active[~close_b], before_b[~close_b], columns(params, ~close_b)
-            weighting, past = some(weighting, ~close_b), [columns(one, ~close_b) for one in past]
+            weighting, past = some(weighting, ~close_b), [columns(point, ~close_b) for point in past]
     return done, converged_b
 
 
@@ -301,14 +301,14 @@ def _accelerated(newton: NewtonMethod, point: _Point, past: list[_Point]) -> Par
     """Where the step leads, the residual lessened by what the last steps have shown of how it changes."""
     share_pb, step_pb = point.share_pb, point.step_pb
     if past:
-        change = [_Point(*(now - then for now, then in zip(point, one, strict=True))) for one in past]
+        change = [_Point(*(now - then for now, then in zip(point, before, strict=True))) for before in past]
         inner_mmb = np.array([[(a.step_pb * b.residual_pb).sum(axis=0) for b in change] for a in change])
         wanted_mb = np.array([(a.step_pb * point.residual_pb).sum(axis=0) for a in change])
         scale_b = np.einsum("mmb->b", inner_mmb) + TINY
         ridge_bmm = RIDGE * scale_b[:, None, None] * np.eye(len(past))
         factor_bm = np.linalg.solve(inner_mmb.transpose(2, 0, 1) + ridge_bmm, wanted_mb.T[..., None])[..., 0]
-        for factor_b, one in zip(factor_bm.T, change, strict=True):
-            share_pb, step_pb = share_pb - factor_b * one.share_pb, step_pb - factor_b * one.step_pb
+        for factor_b, move in zip(factor_bm.T, change, strict=True):
+            share_pb, step_pb = share_pb - factor_b * move.share_pb, step_pb - factor_b * move.step_pb
     return _unpacked(share_pb + _as_shares(newton.params, step_pb), newton.params)
 
 
@@ -428,7 +428,7 @@ def _converge_by_em(
         if not moving_b.all():
             active, moved_b, plain_b = active[moving_b], moved_b[moving_b], plain_b[moving_b]
             weighting = some(weighting, moving_b)
-        three = tuple(columns(one, moving_b) for one in (params, first, second))
+        three = tuple(columns(point, moving_b) for point in (params, first, second))
         params = em_step(matrix, weighting, leap(three, plain_b), smoothing)
     converged_b = np.ones(n_weightings, dtype=bool)
     converged_b[active] = False

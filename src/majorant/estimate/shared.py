@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from majorant.blocks import Engine, MemoryEngine
-from majorant.estimate.base import ConfusionModel, ConfusionParams, EmModel, params_of
+from majorant.estimate.base import ConfusionModel, EmModel, params_of
 from majorant.estimate.em import Prepared, Progress, prepare, run_em, table_fit
 from majorant.estimate.fit import Fit
 from majorant.estimate.tables import count_totals
@@ -40,7 +40,10 @@ class SharedConfusion(ConfusionModel, EmModel):
 
     def fit_prepared(self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None) -> Fit:
         """The confusion matrix (K, K), prior and posterior."""
-        solution = run_em(self, prepared, shared_start(start, votes), progress)
+        begin = params_of(start, votes)
+        if begin is not None:  # one for each worker: the mean of their matrices
+            begin = begin._replace(confusion_jkl=begin.confusion_jkl.mean(axis=0, keepdims=True))
+        solution = run_em(self, prepared, begin, progress)
         confusion_jkl, prior_k = solution.params
         return table_fit(self, votes, prepared, solution, confusion=confusion_jkl[0], prior=prior_k)
 
@@ -70,12 +73,6 @@ def count_patterns(engine: Engine) -> Prepared:
     pattern_i = np.concatenate([whole.pattern_i[at + p.pattern_i] for at, p in zip(first, parts, strict=False)])
     patterns = _one_worker(whole)
     return Prepared(patterns, count_totals(patterns), pattern_i.astype(np.int32))
-
-
-def shared_start(start: Fit | None, votes: Votes) -> ConfusionParams | None:
-    """The confusion matrix of an earlier fit, or the mean of its workers' matrices."""
-    params = params_of(start, votes)
-    return None if params is None else ConfusionParams(params[0].mean(axis=0, keepdims=True), params[1])
 
 
 def _distinct(row_ic: FloatArray, weight_i: FloatArray) -> PatternPart:

@@ -284,10 +284,10 @@ class Spectral(Estimator):
         )
 
 
-def agreement_skill(found: PairAgreement) -> FloatArray:
+def agreement_skill(agreement_ab: PairAgreement) -> FloatArray:
     """theta whose products theta_a theta_b fit the agreements, along their leading eigenvector."""
-    vector_j = leading_vector(lambda value: found.mean_ab @ value, found.mean_ab.shape[0])
-    pairs = found.mean_ab.tocoo()
+    vector_j = leading_vector(lambda value: agreement_ab.mean_ab @ value, agreement_ab.mean_ab.shape[0])
+    pairs = agreement_ab.mean_ab.tocoo()
     product_e = vector_j[pairs.row] * vector_j[pairs.col]
     size = float(product_e @ product_e)
     fitted = max(float(product_e @ pairs.data) / size, 0.0) if size > 0 else 0.0
@@ -327,23 +327,23 @@ class Triplet(Estimator):
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
         """theta of each worker, and the posterior of each item; NotIdentified without three workers who overlap."""
         require_two_classes(self.name, votes)
-        found = agreement(self.name, votes, item_weights(weights, len(votes.items)))
-        size_j = sizes(found)
+        agreement_ab = agreement(self.name, votes, item_weights(weights, len(votes.items)))
+        size_j = sizes(agreement_ab)
         if np.isnan(size_j).all():
             raise NotIdentified(
                 "triplet compares three workers who share items two by two and do not agree merely by chance, "
                 "and there are none: use majority."
             )
         size_j = np.nan_to_num(size_j)
-        return theta_fit(self.name, votes, weights, size_j * directions(found, size_j))
+        return theta_fit(self.name, votes, weights, size_j * directions(agreement_ab, size_j))
 
 
-def sizes(found: PairAgreement) -> FloatArray:
+def sizes(agreement_ab: PairAgreement) -> FloatArray:
     """|theta| of each worker, NaN where no triangle reaches him."""
-    mean_ab, items_ab = found
+    mean_ab, items_ab = agreement_ab
     size_j = np.full(mean_ab.shape[0], np.nan)
     own_j = [a + most(items_ab.data[a:b]) for a, b in pairwise(mean_ab.indptr)]
-    look_up = _between(found, np.unique(mean_ab.indices[np.concatenate(own_j)]))
+    look_up = _between(agreement_ab, np.unique(mean_ab.indices[np.concatenate(own_j)]))
     for j, own in enumerate(own_j):
         mean_p, items_p = mean_ab.data[own], items_ab.data[own]
         among_pq, common_pq = look_up(mean_ab.indices[own])
@@ -357,16 +357,18 @@ def sizes(found: PairAgreement) -> FloatArray:
     return size_j
 
 
-def _between(found: PairAgreement, worker_u: IntArray) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
+def _between(agreement_ab: PairAgreement, worker_u: IntArray) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
     """A function from workers among `worker_u` to their agreements with each other and their common items."""
 
     def slice_out(worker_p: IntArray) -> tuple[FloatArray, FloatArray]:
-        return found.mean_ab[worker_p][:, worker_p].toarray(), found.items_ab[worker_p][:, worker_p].toarray()
+        return agreement_ab.mean_ab[worker_p][:, worker_p].toarray(), agreement_ab.items_ab[worker_p][
+            :, worker_p
+        ].toarray()
 
     if len(worker_u) > DENSE_PARTNERS:
         return slice_out
     mean_uu, items_uu = slice_out(worker_u)
-    place_j = np.zeros(found.mean_ab.shape[0], dtype=np.int64)
+    place_j = np.zeros(agreement_ab.mean_ab.shape[0], dtype=np.int64)
     place_j[worker_u] = np.arange(len(worker_u))
 
     def look_up(worker_p: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -376,13 +378,13 @@ def _between(found: PairAgreement, worker_u: IntArray) -> Callable[[IntArray], t
     return look_up
 
 
-def directions(found: PairAgreement, size_j: FloatArray) -> FloatArray:
+def directions(agreement_ab: PairAgreement, size_j: FloatArray) -> FloatArray:
     """+1 for workers who side with the informative majority, -1 for those against it, 0 where that cannot be told.
 
     Every worker starts on the side of truth and moves, round by round, to where his agreement with the others puts
     him; parts of the crowd without a common item settle apart.
     """
-    pull_ab = found.mean_ab * found.items_ab.sqrt()
+    pull_ab = agreement_ab.mean_ab * agreement_ab.items_ab.sqrt()
     side_j = size_j.copy()
     for _ in range(SIGN_ROUNDS):
         force_j, most_j = pull_ab @ side_j, abs(pull_ab) @ np.abs(side_j)

@@ -146,8 +146,11 @@ def _rounds(
 
 def _agreement(prepared: Prepared, weight_j: FloatArray) -> tuple[FloatArray, float]:
     """The share of each worker's votes that win the weighted vote (chance where there are none), and that of all."""
-    right_j, votes_j = agreements(prepared, weight_j), worker_totals(prepared)
-    return ratio(right_j, votes_j, 1 / prepared.totals.n_labels), float(right_j.sum() / max(votes_j.sum(), 1.0))
+    totals, right_j = prepared.totals, agreements(prepared, weight_j)
+    votes_j = totals.votes_c.reshape(totals.n_workers, totals.n_labels).sum(axis=1)
+    chance_j = np.full(totals.n_workers, 1 / totals.n_labels)
+    share_j = np.divide(right_j, votes_j, out=chance_j, where=votes_j > 0)
+    return share_j, float(right_j.sum() / max(votes_j.sum(), 1.0))
 
 
 def voted_shares(prepared: Prepared, weight_j: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -163,17 +166,6 @@ def agreements(prepared: Prepared, weight_j: FloatArray) -> FloatArray:
     table = weight_table(weight_j / largest if largest > 0 else weight_j, n_classes)
     credit_cl = prepared.engine.map_sum(lambda block: scatter(block, chances(gather(block, table))))
     return np.asarray(np.einsum("jkk->j", credit_cl.reshape(-1, n_classes, n_classes)))
-
-
-def worker_totals(prepared: Prepared) -> FloatArray:
-    """How many votes each worker gave, items counted as often as they weigh."""
-    totals = prepared.totals
-    return np.asarray(totals.votes_c.reshape(totals.n_workers, totals.n_labels).sum(axis=1))
-
-
-def ratio(part_j: FloatArray, whole_j: FloatArray, otherwise: float) -> FloatArray:
-    """part / whole, and `otherwise` where the whole is 0."""
-    return np.asarray(np.divide(part_j, whole_j, out=np.full(len(part_j), otherwise), where=whole_j > 0))
 
 
 def skill_of(start: Fit, votes: Votes) -> FloatArray:
