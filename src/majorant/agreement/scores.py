@@ -90,7 +90,7 @@ def scores(
     weight_bi = generator.multinomial(len(sums_is), np.full(len(sums_is), 1 / max(len(sums_is), 1)), size=n_boot)
     drawn_bs = weight_bi.astype(np.float64)
     mean_i, median_i, majority_i = _rules(table, score_n, value_k)
-    distance, nearer = _distances(table, value_k, (majority_i, median_i, mean_i), level, generator)
+    distance, nearer = _distances(table, value_k, (majority_i, median_i, mean_i), level, n_boot, generator)
     return Scores(
         interval_alpha=_estimate(interval_alpha, sums_is, drawn_bs, level),
         icc=_estimate(one_way_icc, sums_is, drawn_bs, level),
@@ -263,7 +263,12 @@ def _rules(votes: Votes, score_n: FloatArray, value_k: FloatArray) -> tuple[Floa
 
 
 def _distances(
-    votes: Votes, value_k: FloatArray, rules: Sequence[FloatArray], level: float, rng: np.random.Generator
+    votes: Votes,
+    value_k: FloatArray,
+    rules: Sequence[FloatArray],
+    level: float,
+    n_boot: int,
+    rng: np.random.Generator,
 ) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
     """The mean distance of each rule from gold where every rule has an answer, and how much nearer than majority."""
     others = RULES[1:]
@@ -279,7 +284,7 @@ def _distances(
         return unknown(ONE_GOLD_ITEM)
     gold = value_k[votes.gold_i[known]]
     n = int(known.sum())
-    weight_bi = rng.multinomial(n, np.full(n, 1 / n), size=N_BOOT) / n
+    weight_bi = rng.multinomial(n, np.full(n, 1 / n), size=n_boot) / n
     off_ri = np.abs(np.array([value_i[known] for value_i in rules]) - gold)
     lead_ri = off_ri[0] - off_ri[1:]
 

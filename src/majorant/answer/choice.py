@@ -220,10 +220,10 @@ def fit_rule(method: str, votes: Votes, seed: int, starts: Mapping[str, Fit] | N
 
 def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
     """The fit of a rule by its name, on all votes, as `check` fits it."""
-    rule = method_named(rule, beside=[AUTO, COMBINATION])
-    if backend.whole is None:
-        return fit_everywhere(backend, rule, seed)
-    return fit_rule(rule, backend.whole, seed_of_fits(as_generator(seed)))
+    rule, start = method_named(rule, beside=[AUTO, COMBINATION]), seed_of_fits(as_generator(seed))
+    if backend.whole is not None:
+        return fit_rule(rule, backend.whole, start)
+    return fit_everywhere(backend, rule, start, sample_seed=seed)
 
 
 def member_fits(backend: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:

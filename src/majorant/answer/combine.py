@@ -155,12 +155,16 @@ def combined_fit(backend: Backend, sample: Votes, seed: int) -> tuple[Fit, Mappi
     return replace(mean, posterior=backend.rows(partial(_mean_row, rows, model))), fits
 
 
-def fit_everywhere(backend: Backend, rule: str, seed: int) -> Fit:
-    """The fit of a method, or of the combination, to all votes, wherever they lie."""
+def fit_everywhere(backend: Backend, rule: str, seed: int, *, sample_seed: int | None = None) -> Fit:
+    """The fit of a method, or of the combination, to all votes, wherever they lie.
+
+    What the combination needs in memory is a sample, which may have a seed of its own.
+    """
     backend.refuse(rule)
     if rule != COMBINATION:
         return backend.fit(rule, seed)
-    return combined_fit(backend, whole_or_sample(backend, rng=as_generator(seed)).votes, seed)[0]
+    sample = whole_or_sample(backend, rng=as_generator(seed if sample_seed is None else sample_seed))
+    return combined_fit(backend, sample.votes, seed)[0]
 
 
 def _mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: Block) -> FloatArray:
