@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc, kl_div, ndtri
 
 from majorant.certify.certificate import GOLD_ALONE, RARE_SHARE, Claim, Verdict
 from majorant.errors import ConfigError
@@ -179,8 +180,6 @@ def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: 
     that are in the cell and of either class.  For a proof the cell that needs the most counts, for a refutation the one
     that needs the least.
     """
-    from scipy.special import ndtri
-
     worse_c = odds_c < 0.5
     error = alpha / (len(odds_c) * (n_classes - 1)) if worse_c.any() else alpha
     spread_c = ndtri(1 - error) / 2 + ndtri(POWER) * np.sqrt(odds_c * (1 - odds_c))
@@ -385,8 +384,6 @@ def simes(p_value_c: FloatArray) -> float:
 
 def _at_least(wins: NDArray[Any], trials: NDArray[Any], chance: FloatArray | float) -> FloatArray:
     """P(at least so many wins in so many trials)."""
-    from scipy.special import betainc
-
     return np.where(wins > 0, betainc(np.maximum(wins, 1), np.maximum(trials - wins, 0) + 1.0, chance), 1.0)
 
 
@@ -505,7 +502,6 @@ def _errors_bound(cells: GoldCells, share_c: FloatArray, tail: float) -> float:
 def _entropy_bound(mean: float, budget: float) -> float:
     """The largest q >= mean whose relative entropy kl(mean, q) is at most `budget`."""
     from scipy.optimize import brentq
-    from scipy.special import kl_div
 
     def excess(q: float) -> float:
         return float(kl_div(mean, q) + kl_div(1 - mean, 1 - q)) - budget

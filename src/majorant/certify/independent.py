@@ -299,7 +299,7 @@ class Split:
         """log e-value of each data set against each side, (B, S): a mean over the splits."""
         splits, sets, n_cells = self.test_sbc.shape
         value, _ = suprema(cells, self.test_sbc.reshape(-1, n_cells), side)
-        return _log_mean(self.value_sb[..., None] - value.reshape(splits, sets, len(side)))
+        return log_mean(self.value_sb[..., None] - value.reshape(splits, sets, len(side)))
 
 
 def split(cells: HistogramCells, items_bc: FloatArray, rng: np.random.Generator) -> Split:
@@ -351,16 +351,16 @@ def weigh(
         theta_b3=theta[:n_sets, 0],
         ratio_bh=np.maximum(best_b1 - null_bp.reshape(n_sets, -1, 2).max(axis=-1), 0),
         ratio_against_b=np.maximum(best_b1[:, 0] - value[:n_sets, 1 + n_wrong : 1 + 2 * n_wrong].min(axis=1), 0),
-        log_e_bh=_log_mean(not_optimal_sbh),
-        log_against_bh=_log_mean(optimal_sbh),
-        log_against_b=_log_mean(optimal_sbh.max(axis=-1)),
-        log_ties_bh=_log_mean(even_sbh),
-        log_ties_b=_log_mean(even_sbh.max(axis=-1)),
+        log_e_bh=log_mean(not_optimal_sbh),
+        log_against_bh=log_mean(optimal_sbh),
+        log_against_b=log_mean(optimal_sbh.max(axis=-1)),
+        log_ties_bh=log_mean(even_sbh),
+        log_ties_b=log_mean(even_sbh.max(axis=-1)),
         nearest_bp3=theta[:n_sets, 1 : 1 + n_wrong],
     )
     return evidence, cut_up
 
 
-def _log_mean(log_e_s: FloatArray) -> FloatArray:
+def log_mean(log_e_s: FloatArray) -> FloatArray:
     """log of the mean over the first axis."""
     return np.asarray(np.logaddexp.reduce(log_e_s, axis=0) - np.log(len(log_e_s)))

@@ -31,7 +31,7 @@ from majorant.certify.constrained_likelihood import (
     panel_comparisons,
 )
 from majorant.certify.design import WorkerSets, as_copies, worker_sets
-from majorant.certify.independent import SPLITS, TRAIN_SHARE
+from majorant.certify.independent import SPLITS, TRAIN_SHARE, log_mean
 from majorant.tally import counts
 from majorant.values import FloatArray
 from majorant.votes import Votes
@@ -108,7 +108,7 @@ def weigh_comparisons(
     null_b, _ = not_optimal(table, np.concatenate([test_sp, items_p[None]]), comparisons)
     top, top_b = likeliest(table, items_p[None])
     margin = float(margins(comparisons, top)[0])
-    log_e = _log_mean(value_s - null_b[:-1])
+    log_e = float(log_mean(value_s - null_b[:-1]))
     log_against = _log_against(table, test_sp, comparisons, value_s) if margin < 0 else -np.inf
     return Weight(log_e, log_against, max(0.0, float(top_b[0] - null_b[-1])), margin)
 
@@ -121,14 +121,10 @@ def _log_against(table: VoteTable, test_sp: FloatArray, comparisons: Comparisons
         each = [optimal(table, test_sp[s], comparisons, top.take(np.array([s])), share) for s in range(len(test_sp))]
         best_s = np.maximum(best_s, each)
         climbed_s = np.isfinite(best_s)  # a climb that failed has no voice
-        log_against = _log_mean(np.where(climbed_s, value_s - np.where(climbed_s, best_s, 0.0), -np.inf))
+        log_against = float(log_mean(np.where(climbed_s, value_s - np.where(climbed_s, best_s, 0.0), -np.inf)))
         if log_against < 0:
             break
     return log_against
-
-
-def _log_mean(log_s: FloatArray) -> float:
-    return float(np.logaddexp.reduce(log_s) - np.log(len(log_s)))
 
 
 def with_e_values(
