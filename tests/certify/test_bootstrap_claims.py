@@ -20,7 +20,7 @@ from majorant.certify.bootstrap import (
     majority_right,
     vote_odds,
 )
-from majorant.certify.bootstrap_claims import align, multiclass_claim, named_claim, panel_claim, set_margins
+from majorant.certify.bootstrap_claims import align, can_count, multiclass_claim, named_claim, panel_claim, set_margins
 from majorant.certify.dependence import dependence
 from majorant.certify.design import design, leaders, worker_sets
 from majorant.certify.homogeneity import _places, _shuffled, workers_differ
@@ -83,6 +83,12 @@ def test_combinations_decided_otherwise_are_those_with_a_tie_and_those_without()
     votes, copies, fit = panel(one_coin_crew([0.9, 0.6, 0.6, 0.6]), n_items=100_000)
     claim = named_claim(case_of(votes, fit, copies), level=0.95, rng=0)
     assert "decides 8 combinations of votes otherwise" in claim.why  # 2 against the expert, 6 even ones
+
+
+@pytest.mark.parametrize(("n_classes", "countable"), [(2, True), (9, False), (900, False)])
+def test_votes_that_fall_in_too_many_ways_are_not_counted(n_classes, countable):
+    votes = Votes.from_codes([0] * 5, range(5), [0] * 5, items="a", workers="vwxyz", labels=range(n_classes))
+    assert can_count(votes) is countable
 
 
 def test_equal_workers_are_supported_for_all_items():

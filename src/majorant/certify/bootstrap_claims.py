@@ -366,7 +366,8 @@ def panel_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> 
     if not _identified(case, level, per_worker=True):
         return _unidentified("anonymous", NAMED_WORKERS)
     if not can_count(case.votes):
-        raise ConfigError("The votes of this panel fall in too many ways to enumerate.")
+        n_votes, n_classes = case.votes.votes_i.max(), len(case.votes.labels)
+        raise ConfigError(f"{n_votes} votes over {n_classes} classes fall in too many ways to enumerate.")
     replicates = replicates_of(case, level, rng)
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
     assert fit.confusion is not None
@@ -402,7 +403,8 @@ def panel_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> 
 
 def can_count(votes: Votes) -> bool:
     """Whether the votes of a panel fall in few enough ways to go through all of them."""
-    return float(votes.votes_i.max(initial=0) + 1) ** (len(votes.labels) - 1) <= MOST_COUNTS
+    ways: int = (int(votes.votes_i.max(initial=0)) + 1) ** (len(votes.labels) - 1)
+    return ways <= MOST_COUNTS
 
 
 class PanelModels(NamedTuple):
