@@ -20,6 +20,7 @@ from majorant.certify.bootstrap_claims import (
     multiclass_claim,
     named_claim,
     panel_claim,
+    thin_claim,
     typical,
 )
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
@@ -172,7 +173,9 @@ def sampled_share(n_votes: int, n_classes: int, typical: float) -> float:
 
 def certification_from(inputs: ClaimInputs, *, level: float, rng: np.random.Generator) -> Certification:
     """The certificate from what was gathered, wherever the votes lie."""
-    case, shape = _case(inputs.sample), design(inputs.sample)
+    shape = design(inputs.sample)
+    thin = _thin(inputs.sample, shape)
+    case = _case(inputs.sample) if thin is None else None
     panel = case if shape.kind == "panel" else None
     shared_errors = None
     if panel is not None:
@@ -185,7 +188,9 @@ def certification_from(inputs: ClaimInputs, *, level: float, rng: np.random.Gene
     by_panel = panel is not None and can_count(panel.votes)
     anonymous = _anonymous(inputs, panel if by_panel else None, gate, each, rng)
     alike = workers_differ(inputs.sample, rng=rng.spawn(1)[0], level=ALIKE_LEVEL)
-    named = None if case is None else _named(inputs, case, anonymous, alike, gate, level, rng)
+    named = thin if case is None else named_claim(case, level=level, rng=rng)
+    if named is not None:
+        named = _named(inputs, case, named, anonymous, alike, gate, level, rng)
     anonymous = replace(anonymous, level=level, why=at_level(anonymous.why, each, level))
     if not by_panel:
         anonymous = weakened(anonymous, alike, DRAWN_ANEW)
@@ -199,13 +204,22 @@ def certification_from(inputs: ClaimInputs, *, level: float, rng: np.random.Gene
     return Certification(certificate, shape, None if case is None else case.fit)
 
 
-def _case(votes: Votes) -> Case | None:
-    """The votes, equal items merged where that pays, and their named fit.
-
-    None where there is nothing to fit: no second class, no overlap, too many workers.
-    """
+def _can_fit(votes: Votes) -> bool:
+    """Whether there are confusion matrices to fit: a second class, a second worker, and not too many workers."""
     _, n_workers, n_classes = votes.shape
-    if n_classes < 2 or n_workers < 2 or n_workers * n_classes**2 > MOST_FITTED:
+    return n_classes >= 2 and n_workers >= 2 and n_workers * n_classes**2 <= MOST_FITTED
+
+
+def _thin(votes: Votes, shape: VotingDesign) -> Claim | None:
+    """The named claim of a crowd in two classes whose workers gave too few votes: it needs no fit, nor does the map."""
+    if not _can_fit(votes) or shape.kind == "panel" or len(votes.labels) > 2 or votes.votes_i.max(initial=0) < 3:
+        return None
+    return thin_claim(votes, np.ones(len(votes.items)))
+
+
+def _case(votes: Votes) -> Case | None:
+    """The votes, equal items merged where that pays, and their named fit; None where there is nothing to fit."""
+    if not _can_fit(votes):
         return None
     merged = merge_equal_items(votes)
     rows, copies = (votes, None) if merged is None else (merged.votes, merged.weight_p)
@@ -239,7 +253,8 @@ def _anonymous(
 
 def _named(
     inputs: ClaimInputs,
-    case: Case,
+    case: Case | None,
+    claim: Claim,
     anonymous: Claim,
     alike: AssumptionTest,
     gate: AssumptionTest | None,
@@ -247,8 +262,7 @@ def _named(
     rng: np.random.Generator,
 ) -> Claim:
     """The claim about all rules, with whether workers differ at all; it needs independent votes as well."""
-    claim = named_claim(case, level=level, rng=rng)
-    if case.replicates is not None:  # a panel
+    if case is not None and case.replicates is not None:  # a panel
         claim = with_e_values(claim, case.votes, level=level, rng=rng.spawn(1)[0], copies=case.copies)
     claim = replace(claim, gates=(*claim.gates, alike), level=level)
     # Of a crowd: independence as the counts show it.

@@ -210,12 +210,8 @@ def named_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> 
     if not _identified(case, level, per_worker=True):
         return _unidentified("named", NAMED_WORKERS)
     votes, fit, copies_i = case.votes, case.fit, as_copies(case.votes, case.copies)
-    given = typical(np.bincount(votes.worker_n, weights=copies_i[votes.item_n]).astype(float))
-    if given < VOTES_PER_CLASS * len(votes.labels):
-        # Confusion matrices of workers with few votes fit noise, and overstate what knowing them gains.
-        loss = Estimate(None, reason="too few votes per worker")
-        thin = _unidentified("named", NAMED_WORKERS, workers_too_thin(given))
-        return replace(thin, verdict="undecided", loss=loss, not_tested=NAMED_WORKERS.not_tested)
+    if (thin := thin_claim(votes, copies_i)) is not None:
+        return thin
     replicates = replicates_of(case, level, rng)
     margins = set_margins(worker_sets(votes, copies_i), fit, replicates, level)
     refuted, refuted_ties = _refuted_votes(votes, fit, replicates, level)
@@ -230,6 +226,19 @@ def named_claim(case: Case, *, level: float, rng: int | np.random.Generator) -> 
         n_sets=len(margins.votes_s),
         n_refuted=(refuted + refuted_ties).total(),
     )
+
+
+def thin_claim(votes: Votes, copies_i: FloatArray) -> Claim | None:
+    """The claim where workers gave too few votes to be told apart; None where they gave enough.
+
+    Confusion matrices of workers with few votes fit noise, and overstate what knowing them gains.
+    """
+    given = typical(np.bincount(votes.worker_n, weights=copies_i[votes.item_n]).astype(float))
+    if given >= VOTES_PER_CLASS * len(votes.labels):
+        return None
+    thin = _unidentified("named", NAMED_WORKERS, workers_too_thin(given))
+    loss = Estimate(None, reason="too few votes per worker")
+    return replace(thin, verdict="undecided", loss=loss, not_tested=NAMED_WORKERS.not_tested)
 
 
 def typical(votes_j: FloatArray) -> float:
