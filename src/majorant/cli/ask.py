@@ -15,7 +15,7 @@ from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
     from majorant.backend import Backend
-    from majorant.gold.design import Design
+    from majorant.gold.design import Design, Recognised
 
 NAME_LISTS = ("--between", "--race")
 
@@ -134,12 +134,10 @@ def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.answer.choice import AUTO
     from majorant.answer.combine import COMBINATION
     from majorant.ask import ask_accuracy
-    from majorant.gold.draw import votes_digest
 
     after, rule = None, options["rule"]
     if options["design"] is not None:
-        recognised = _labelled(options["design"])
-        recognised.design.refuse_other_votes(votes_digest(backend))
+        recognised = _labelled(backend, options["design"])
         after, rule = (recognised.design, recognised.answers), recognised.outcome.leader if rule == AUTO else rule
     rule = COMBINATION if rule == AUTO else rule
     how = {"level": options["level"], "experts": options["experts"], "seed": options["seed"]}
@@ -151,23 +149,21 @@ def _correction(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.answer.combine import COMBINATION
     from majorant.ask import JUDGING, ask_accuracy, ask_correction
     from majorant.gold.correction import LABELS
-    from majorant.gold.draw import votes_digest
 
     how = {"level": options["level"], "experts": options["experts"]}
     if options["design"] is None:
         rule = COMBINATION if options["rule"] == AUTO else options["rule"]
         return ask_accuracy(backend, rule, n=options["n"] or LABELS, seed=options["seed"], **how)
-    recognised = _labelled(options["design"])
-    design, n = recognised.design, options["n"] or JUDGING
-    design.refuse_other_votes(votes_digest(backend))
-    learned_from, tolerance = (design, recognised.answers), options["tolerance"]
-    rule = str(recognised.outcome.leader)
-    return ask_correction(backend, rule, learned_from, n=n, seed=design.seed, tolerance=tolerance, **how)
+    recognised = _labelled(backend, options["design"])
+    how |= {"n": options["n"] or JUDGING, "tolerance": options["tolerance"], "seed": recognised.design.seed}
+    learned_from = (recognised.design, recognised.answers)
+    return ask_correction(backend, str(recognised.outcome.leader), learned_from, **how)
 
 
-def _labelled(design: str) -> Any:
-    """A design with the labels that stand in the file beside it."""
+def _labelled(backend: Backend, design: str) -> Recognised:
+    """A design of these votes, with the labels that stand in the file beside it."""
     from majorant.gold.design import Design, Recognised, recognise
+    from majorant.gold.draw import votes_digest
     from majorant.io.tasks import DESIGN_ENDING
 
     path = Path(design)
@@ -175,7 +171,9 @@ def _labelled(design: str) -> Any:
     beside = [path.with_name(stem + ending) for ending in (".csv", ".json", ".jsonl")]
     labelled = next((file for file in beside if file.is_file()), None)
     recognised = None if labelled is None else recognise(labelled, design=path)
-    return recognised or Recognised(Design.read(path), path, ())
+    recognised = recognised or Recognised(Design.read(path), path, ())
+    recognised.design.refuse_other_votes(votes_digest(backend))
+    return recognised
 
 
 def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) -> None:
@@ -200,14 +198,12 @@ def _refuse_labelled(out: Path) -> None:
 
 
 def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
-    from majorant.gold.draw import votes_digest
     from majorant.io.tasks import DESIGN_ENDING, TASK_ENDINGS
     from majorant.wording import more_lines, outcome_sentence
 
-    recognised = _labelled(options["design"])
-    design, before = recognised.design, len(recognised.design.items)
-    design.refuse_other_votes(votes_digest(backend))
-    longer = design.after(options["more"], recognised.answers)
+    recognised = _labelled(backend, options["design"])
+    before = len(recognised.design.items)
+    longer = recognised.design.after(options["more"], recognised.answers)
     usual = recognised.path.with_name(recognised.path.name.removesuffix(DESIGN_ENDING) + TASK_ENDINGS[options["tool"]])
     file = Path(options["out"] or usual)
     if options["tool"] == "csv" and not file.is_file():
