@@ -31,7 +31,7 @@ from majorant.votes import Account, IntArray, Votes, names_of
 
 LABEL_FILE = "labels.csv"
 COMBINATION = "combination"  # the mean of several methods: fitted by the answer, not here
-Table = Callable[[Votes, Fit], Columns]  # from some items and their part of a fit: the table of their labels
+LabelTable = Callable[[Votes, Fit], Columns]  # from some items and their part of a fit: the table of their labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,11 +232,11 @@ class Backend(ABC):
         """What `fn` says of the items of each block, for all items, as the rows of a fit are kept here."""
         return self.engine.rows(fn)
 
-    def labelled(self, fit: Fit, table: Table) -> Columns | Iterator[Columns]:
+    def labelled(self, fit: Fit, table: LabelTable) -> Columns | Iterator[Columns]:
         """The table of the labels of all items, or some items at a time in their order."""
         return self.map(partial(_labelled, fit, table), doing="writing")
 
-    def label_files(self, folder: Path, fit: Fit, table: Table) -> LabelFiles:
+    def label_files(self, folder: Path, fit: Fit, table: LabelTable) -> LabelFiles:
         """The labels of all items as a file in the folder."""
         return LabelFiles([], {folder / LABEL_FILE: self.labelled(fit, table)})
 
@@ -249,7 +249,7 @@ def _votes_by_worker(part: Part) -> NDArray[np.int64]:
     return votes_by_worker(part.votes)
 
 
-def _labelled(fit: Fit, table: Table, part: Part) -> Columns:
+def _labelled(fit: Fit, table: LabelTable, part: Part) -> Columns:
     return table(part.votes, part.of(fit))
 
 
@@ -331,6 +331,6 @@ class MemoryBackend(Backend):
         estimator = estimator_named(method)
         return estimator().fit(self.votes, **given_rng(estimator, seed))
 
-    def labelled(self, fit: Fit, table: Table) -> Columns:
+    def labelled(self, fit: Fit, table: LabelTable) -> Columns:
         """One table."""
         return table(self.votes, fit)

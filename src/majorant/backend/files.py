@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.atomic import make_folder, whole_file
-from majorant.backend.base import Backend, Part, Table
+from majorant.backend.base import Backend, LabelTable, Part
 from majorant.backend.budget import BASE, require, spell
 from majorant.backend.spill import Report, silent
 from majorant.backend.store import GROUP_FILE, StoredVotes, no_room
@@ -103,7 +103,7 @@ class FileBackend(Backend):
         key = f"{self.votes.fingerprint} {method} {drawn}"
         return Checkpoint(self.votes.folder / "steps" / method, key, progress=self.steps)
 
-    def labelled(self, fit: Fit, table: Table) -> Iterator[Columns]:
+    def labelled(self, fit: Fit, table: LabelTable) -> Iterator[Columns]:
         """The table of labels, some items at a time, in their order: what it draws is what one table would draw."""
         stored = self.votes
         for group, votes in enumerate(stored.groups()):

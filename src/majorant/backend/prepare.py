@@ -34,7 +34,7 @@ from majorant.backend.spill import (
     items_of,
     silent,
     spill,
-    unpack,
+    unpack_keys,
 )
 from majorant.backend.store import (
     PER_GROUP,
@@ -285,7 +285,7 @@ class Resolver:
 
     def _coded(self, records: Records) -> Coded:
         names = records.dtype.names or ()
-        codes = dict(zip(("item", "worker", "label"), unpack(records["key"]), strict=True))
+        codes = dict(zip(("item", "worker", "label"), unpack_keys(records["key"]), strict=True))
         codes |= {role: np.ascontiguousarray(records[role]) for role in self.spilled.coded.codes if role in names}
         return replace(
             self.spilled.coded,

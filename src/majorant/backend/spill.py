@@ -42,7 +42,7 @@ LABEL_BITS, WORKER_BITS = 16, 31  # of 63: what is left is for the items of a bu
 LABEL_MASK, WORKER_MASK = (1 << LABEL_BITS) - 1, (1 << WORKER_BITS) - 1
 MOST_RAW_LABELS = LABEL_MASK - 1
 MOST_SHIFTS = 16  # beyond, sorting is faster than comparing each number with those that follow
-Keys = NDArray[np.int64]
+VoteKeys = NDArray[np.int64]
 Records = NDArray[np.void]  # a key, and what else a row says: gold, status, slice, seconds, its number
 IDS = ("item", "worker")
 ROWS_PER_FLUSH = 1 << 21  # rows that are sorted into buckets together
@@ -51,7 +51,7 @@ ODD = np.uint64(0x9E3779B97F4A7C15)  # multiplying by an odd number loses nothin
 JSON_TEXT, JSON_WHOLE = r'^"[^\\]*"$', r"^(0|-?[1-9][0-9]{0,17})$"  # as JSON writes them, each value in one way only
 
 
-def pack(item_n: Codes, worker_n: Codes, label_n: Codes) -> Keys:
+def pack_keys(item_n: Codes, worker_n: Codes, label_n: Codes) -> VoteKeys:
     """A vote as one number: which item of its bucket, which worker, which raw label (-1 for none)."""
     key_n = item_n.astype(np.int64)
     key_n <<= WORKER_BITS
@@ -61,15 +61,16 @@ def pack(item_n: Codes, worker_n: Codes, label_n: Codes) -> Keys:
     return key_n
 
 
-def items_of(key_n: Keys) -> Codes:
+def items_of(key_n: VoteKeys) -> Codes:
     """The item of each vote, counted from the first of its bucket."""
     return (key_n >> (WORKER_BITS + LABEL_BITS)).astype(np.int32)
 
 
-def unpack(key_n: Keys) -> tuple[Codes, Codes, Codes]:
+def unpack_keys(key_n: VoteKeys) -> tuple[Codes, Codes, Codes]:
     """Item, counted from the first of its bucket, worker and raw label of each vote.
 
-    >>> [code_n.tolist() for code_n in unpack(pack(*np.array([[3, 65535], [7, 2**31 - 1], [-1, 65533]], np.int32)))]
+    >>> codes = np.array([[3, 65535], [7, 2**31 - 1], [-1, 65533]], np.int32)
+    >>> [code_n.tolist() for code_n in unpack_keys(pack_keys(*codes))]
     [[3, 65535], [7, 2147483647], [-1, 65533]]
     """
     worker_n = (key_n >> LABEL_BITS & WORKER_MASK).astype(np.int32)
@@ -93,7 +94,7 @@ def grouped(records: Records, group_n: Codes, n_groups: int) -> tuple[Records, N
     return by_group.data.view(records.dtype) if alone else records.take(by_group.data), by_group.indptr
 
 
-def any_repeat(pair_n: Keys, most: int) -> bool:
+def any_repeat(pair_n: VoteKeys, most: int) -> bool:
     """Whether a number occurs twice, where equal numbers are less than `most` places apart, or numbers rise by groups.
 
     >>> any_repeat(np.array([3, 1, 3, 7]), most=3), any_repeat(np.array([3, 1, 2, 7]), most=3)
@@ -229,7 +230,7 @@ def _codes(
 def _records(
     codes: Mapping[str, Codes], part: TableRows, span: Span, table: Table, dtype: np.dtype[np.void]
 ) -> Records:
-    key_n = pack(codes["item"] & np.int32(PER_GROUP - 1), codes["worker"], codes["label"])
+    key_n = pack_keys(codes["item"] & np.int32(PER_GROUP - 1), codes["worker"], codes["label"])
     names = dtype.names or ()
     if names == ("key",):
         return key_n.view(dtype)

@@ -1,8 +1,6 @@
 """Votes in a folder: codes sorted by item in row groups of whole items, names and counts beside them.
 
-Names of items and workers in a file: written as they are learned, read some at a time.
-
-Numbers in place of names, for stored votes.
+Names of items and workers lie in a file each: written as they are learned, read some at a time.
 """
 
 from __future__ import annotations
@@ -341,7 +339,7 @@ def _joined(column: Any) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype), *parts])
 
 
-class Numbers(StoredNames):
+class NumberedNames(StoredNames):
     """1, 2, ... in place of the names in a file."""
 
     def take(self, code_p: IntArray) -> list[Hashable]:
@@ -352,5 +350,5 @@ class Numbers(StoredNames):
 def mask_stored(stored: StoredVotes) -> StoredVotes:
     """The same votes, items and workers numbered from 1 in the order in which they first appear; labels stay."""
     names = stored.items
-    items, workers = Numbers(names.path, names.n_names, names.kind), tuple(range(1, len(stored.workers) + 1))
+    items, workers = NumberedNames(names.path, names.n_names, names.kind), tuple(range(1, len(stored.workers) + 1))
     return replace(stored, items=items, workers=workers, account=mask_account(stored.account), text=None)

@@ -21,16 +21,21 @@ from majorant.io.columns import ROW_NAMES, Choice, find_roles, looks_like_header
 from majorant.io.files import File, as_utf8
 from majorant.io.formats.base import Apart
 from majorant.io.options import ReadOptions
-from majorant.io.table import ArrowArray, Column, NotCodedError, RowSource, hashed_columns, wanted
+from majorant.io.table import ArrowArray, Column, NotCodedError, RowSource, hashed_columns, select_list
 from majorant.threads import in_order, thread_count
 
+SMALL_FILE = 30_000  # bytes
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
+DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
+SNIFFED_ROWS = 100
+LONGEST_HEADER = 1 << 26  # signs
 SLICE_BYTES = 1 << 22
 LONGEST_PIECE = 1 << 24  # of a line, at a time
 LARGE_FILE = 1 << 26  # bytes of a file from which on coding slices must pay: ids must come again within a slice
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SliceLayout:
     """How the file is laid out, and which of its columns are wanted."""
 
     delimiter: str
@@ -40,7 +45,7 @@ class Layout:
     header: bool
 
 
-def coded_slices(path: Path, layout: Layout, threads: int | None) -> Iterator[list[Column]]:
+def coded_slices(path: Path, layout: SliceLayout, threads: int | None) -> Iterator[list[Column]]:
     """The wanted columns as dictionary arrays, slice by slice in the order of the file.
 
     It ends with NotCodedError before the first slice that holds a quote, or a line with too few or too many fields,
@@ -90,7 +95,7 @@ def _after_header(data: bytes) -> int:
     return end
 
 
-def _parse(lines: bytes, layout: Layout) -> list[Column] | None:
+def _parse(lines: bytes, layout: SliceLayout) -> list[Column] | None:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -116,13 +121,6 @@ def _whole(column: Any) -> Column:
 
 def _pays(columns: Sequence[Any] | None) -> bool:
     return columns is None or all(2 * len(column.dictionary) <= len(column) for column in columns[:2])
-
-
-SMALL_FILE = 30_000  # bytes
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
-DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
-SNIFFED_ROWS = 100
-LONGEST_HEADER = 1 << 26  # signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +166,7 @@ def open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart)
         return _stream(file, dialect, len(names), positions, hashed, header=header, stack=stack, threads=threads)
 
     def coded(positions: Sequence[int]) -> Iterator[list[Column]]:
-        layout = Layout(dialect.delimiter, dialect.quote, len(names), tuple(positions), header=header)
+        layout = SliceLayout(dialect.delimiter, dialect.quote, len(names), tuple(positions), header=header)
         return coded_slices(file.path, layout, threads)
 
     plain = file.encoding == "utf-8" and not file.packing and dialect.delimiter.isascii() and b"\n" in file.head
@@ -309,7 +307,7 @@ def _stream(
 
 def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: Sequence[int], hashed: int) -> str:
     columns = ", ".join(f"'c{p}': 'VARCHAR'" for p in range(n_columns))
-    select = wanted([f"c{p}" for p in positions], hashed)
+    select = select_list([f"c{p}" for p in positions], hashed)
     return (
         f"SELECT {select} FROM read_csv({path_literal(path)}, auto_detect = false, header = false, "
         f"delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)}, escape = {literal(dialect.escape)}, "

@@ -36,7 +36,7 @@ from majorant.io.values import kind_key
 from majorant.limits import refuse_beyond
 
 Codes = NDArray[np.int32]
-Keys = NDArray[np.uint64]
+HashKeys = NDArray[np.uint64]
 Checks = NDArray[np.uint32]
 SLOT = np.dtype([("key", np.uint64), ("check", np.uint32), ("code", np.int32)])  # 16 bytes: one look into memory
 START_SLOTS = 1 << 12
@@ -63,7 +63,7 @@ class HashTable:
         self.n_keys = 0
         self.slots = _free_slots(START_SLOTS)
 
-    def encode(self, key_n: Keys, check_n: Checks) -> tuple[Codes, NDArray[np.intp]]:
+    def encode(self, key_n: HashKeys, check_n: Checks) -> tuple[Codes, NDArray[np.intp]]:
         """The code of each key, and the places at which keys appear for the first time."""
         # Tables are often sorted by item: then one look per run of equal keys is enough.
         heads = np.flatnonzero((key_n[1:] != key_n[:-1]) | (check_n[1:] != check_n[:-1])) + 1
@@ -73,7 +73,7 @@ class HashTable:
         code_r, new = self._encode(key_n[heads], check_n[heads])
         return np.repeat(code_r, np.diff(heads, append=len(key_n))), heads[new]
 
-    def _encode(self, key_n: Keys, check_n: Checks) -> tuple[Codes, NDArray[np.intp]]:
+    def _encode(self, key_n: HashKeys, check_n: Checks) -> tuple[Codes, NDArray[np.intp]]:
         seen_n = self.slots[self._home(key_n)]
         code_n: Codes = seen_n["code"].copy()
         rest = np.flatnonzero((seen_n["key"] != key_n) | (seen_n["check"] != check_n) | (code_n < 0))
@@ -95,7 +95,7 @@ class HashTable:
         code_n[rest] = code_m
         return code_n, rest[new]
 
-    def _home(self, key_n: Keys) -> NDArray[np.int64]:
+    def _home(self, key_n: HashKeys) -> NDArray[np.int64]:
         return (key_n & np.uint64(len(self.slots) - 1)).view(np.int64)
 
     def _search(self, want_m: NDArray[np.void]) -> tuple[NDArray[np.int64], Codes]:

@@ -1,7 +1,4 @@
-"""From what the user named to files that can be read: which they are, whether they can, and what is in them.
-
-A folder of files as one table, its Hive partitions (`date=2026-01-01/`) as columns.
-"""
+"""From what the user named to files that can be read: which they are, whether they can, and what is in them."""
 
 from __future__ import annotations
 
@@ -18,9 +15,9 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
@@ -28,7 +25,6 @@ from urllib.parse import unquote
 from majorant.database import STORES, connect_to_store, literal
 from majorant.errors import ConfigError, DataError
 from majorant.io.options import ReadOptions
-from majorant.io.table import Column, RowSource, column_length
 from majorant.limits import refuse_beyond
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -117,31 +113,6 @@ def partitions(path: str) -> dict[str, str | None]:
             value = unquote(match[2])
             values[match[1]] = None if value == NO_VALUE else value
     return values
-
-
-def with_partitions(rows: RowSource, values: Mapping[str, str | None]) -> RowSource:
-    """The rows with a column for each partition that is not a column already."""
-    import json
-
-    own = {name: value for name, value in values.items() if name not in rows.names}
-    if not own or not rows.named:
-        return rows
-    n_own = len(rows.names)
-    cells = [json.dumps(v) if rows.kind == "json" and v is not None else v for v in own.values()]
-
-    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
-        import pyarrow as pa
-
-        inner = [p for p in positions if p < n_own] or [0]
-        as_before = hashed if all(p < n_own for p in positions) else 0
-        for columns in rows.stream(inner, as_before):
-            given = dict(zip(inner, columns, strict=True))
-            n_rows = column_length(columns[0])
-            yield [
-                given[p] if p < n_own else pa.array([cells[p - n_own]] * n_rows, pa.large_string()) for p in positions
-            ]
-
-    return replace(rows, names=(*rows.names, *own), stream=stream, coded=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from majorant.io.files import File, as_utf8, temporary
 from majorant.io.formats import recognise
 from majorant.io.formats.base import Apart, Context, Format, Record, write_votes
 from majorant.io.options import ReadOptions
-from majorant.io.table import Column, RowSource, hashed_columns, wanted
+from majorant.io.table import Column, RowSource, hashed_columns, select_list
 from majorant.io.values import loads
 
 EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
@@ -147,7 +147,7 @@ def _sql(text: _Text, keys: Sequence[str], hashed: int) -> str:
     columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
     quoted = ['"' + key.replace('"', '""') + '"' for key in keys]
     scan = text.scan("read_json", "records = 'true'", f"columns = {{{columns}}}")
-    return f"SELECT {wanted(quoted, hashed)} FROM {scan}"
+    return f"SELECT {select_list(quoted, hashed)} FROM {scan}"
 
 
 def _diagnose(file: File, shape: str, message: str) -> DataError:

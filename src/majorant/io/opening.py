@@ -19,7 +19,7 @@ from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.io.columns import ALIASES, VOTE_ROLES, Choice, find_roles
 from majorant.io.delimited import open_delimited
 from majorant.io.faults import named_faults
-from majorant.io.files import File, find_files, identify, partitions, with_partitions
+from majorant.io.files import File, find_files, identify, partitions
 from majorant.io.formats import cvat, inspect_log, recognise, recognise_table
 from majorant.io.formats.base import Apart, Format, TableFormat, told_apart
 from majorant.io.frames import open_excel, open_frame
@@ -36,6 +36,7 @@ from majorant.io.reshape import (
     split_labels,
     wide_parts,
     with_answers,
+    with_partitions,
 )
 from majorant.io.table import Column, NotCodedError, RowSource, Table, TableRows, column_length, from_row
 from majorant.io.values import cell_values, loads

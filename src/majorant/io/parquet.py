@@ -23,7 +23,7 @@ from majorant.io.table import (
     column_length,
     dictionary_codes,
     hashed_columns,
-    wanted,
+    select_list,
 )
 from majorant.limits import beyond_fixed
 from majorant.threads import in_order, thread_count
@@ -52,7 +52,7 @@ def open_parquet(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -
         if any(types[p] != "VARCHAR" for p in positions[:hashed]):
             hashed = 0
         try:
-            for batch in batches(f"SELECT {wanted(quoted, hashed)} FROM {scan}", threads):
+            for batch in batches(f"SELECT {select_list(quoted, hashed)} FROM {scan}", threads):
                 yield hashed_columns(batch.columns, len(positions))
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             raise _damaged(file, error) from None

@@ -1,4 +1,7 @@
-"""Tables that are not a row per vote, made so: a column per worker, items of two columns, several labels a cell."""
+"""Tables that are not a row per vote, made so: a column per worker, items of two columns, several labels a cell.
+
+What the folders of a file say of all its rows becomes columns as well.
+"""
 
 from __future__ import annotations
 
@@ -426,6 +429,29 @@ def _join(columns: Sequence[list[Any]], kind: str) -> Any:
     if kind == "json":
         joined = [None if name is None else json.dumps(name) for name in joined]
     return pa.array(joined, pa.large_string())
+
+
+def with_partitions(rows: RowSource, values: Mapping[str, str | None]) -> RowSource:
+    """The rows with a column for each partition that is not a column already."""
+    own = {name: value for name, value in values.items() if name not in rows.names}
+    if not own or not rows.named:
+        return rows
+    n_own = len(rows.names)
+    cells = [json.dumps(v) if rows.kind == "json" and v is not None else v for v in own.values()]
+
+    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        import pyarrow as pa
+
+        inner = [p for p in positions if p < n_own] or [0]
+        as_before = hashed if all(p < n_own for p in positions) else 0
+        for columns in rows.stream(inner, as_before):
+            given = dict(zip(inner, columns, strict=True))
+            n_rows = column_length(columns[0])
+            yield [
+                given[p] if p < n_own else pa.array([cells[p - n_own]] * n_rows, pa.large_string()) for p in positions
+            ]
+
+    return replace(rows, names=(*rows.names, *own), stream=stream, coded=None)
 
 
 def labels_in(cell: Any) -> list[Any] | None:

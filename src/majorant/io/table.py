@@ -144,7 +144,7 @@ def as_list(known: Known) -> list[Any]:
     return [] if known is None else (known if isinstance(known, list) else known.to_pylist())
 
 
-def wanted(names: Sequence[str], hashed: int) -> str:
+def select_list(names: Sequence[str], hashed: int) -> str:
     """The select list of some columns, the first `hashed` of which are text that comes with its hashes."""
     return ", ".join([*names, *map(hashes, names[:hashed])])
 
@@ -155,7 +155,7 @@ def hashes(name: str) -> str:
 
 
 def hashed_columns(arrays: Sequence[Any], n_columns: int) -> list[Column]:
-    """The columns of a batch that was asked for with `wanted`."""
+    """The columns of a batch that was asked for with `select_list`."""
     columns: list[Column] = list(arrays[:n_columns])
     for position, start in enumerate(range(n_columns, len(arrays), 2)):
         key_n, check_n = numpy_view(arrays[start], np.uint64), numpy_view(arrays[start + 1], np.uint32)

@@ -15,16 +15,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from majorant.backend.base import Backend, LabelFiles, Part, Table, rows_alone
+from majorant.backend.base import Backend, LabelFiles, LabelTable, Part, rows_alone
 from majorant.backend.spark.pack import (
     CHANGED,
     PACKED,
     Places,
-    as_list,
     blocks_of,
     brought,
     is_here,
     mapped,
+    one_list,
     packed_schema,
     part_of,
     votes_of,
@@ -285,8 +285,8 @@ def _take(sent: Any, places: Places, batches: Iterator[Any]) -> Iterator[Any]:
             yield pa.record_batch(
                 {
                     "part": pa.array([places.part_b[block.index]], pa.int32()),
-                    **{name: as_list(pa.array(array, pa.int32())) for name, array in lists.items()},
-                    "names": as_list(batch.column("names")[row].values.take(pa.array(local_p))),
+                    **{name: one_list(pa.array(array, pa.int32())) for name, array in lists.items()},
+                    "names": one_list(batch.column("names")[row].values.take(pa.array(local_p))),
                 }
             )
 
@@ -389,7 +389,7 @@ class SparkBackend(Backend):
         code_p, hash_p = (table.column(name).to_numpy() for name in ("code", "lot"))
         return np.asarray(code_p[np.argsort(hash_p.view(np.uint64), kind="stable")])
 
-    def label_files(self, folder: Path, fit: Fit, table: Table) -> LabelFiles:
+    def label_files(self, folder: Path, fit: Fit, table: LabelTable) -> LabelFiles:
         """A folder that Spark fills, at once: the labels of a cluster need not fit through its driver."""
         place = folder / LABEL_FOLDER
         if place.is_file():
@@ -413,5 +413,5 @@ def _draw(places: Places, share: float, seed: int, batches: Iterator[Any]) -> It
             yield pa.record_batch({"code": pa.array(code_p), "lot": pa.array(hash_p.view(np.int64))})
 
 
-def _of_votes(table: Table, part: Part, fit: Fit) -> Columns:
+def _of_votes(table: LabelTable, part: Part, fit: Fit) -> Columns:
     return table(part.votes, fit)

@@ -114,7 +114,7 @@ def pack(batches: Iterator[Any], packing: Packing) -> Iterator[Any]:
         **{name: pa.array([facts[name]], pa.int64()) for name in COUNTS},
         "trouble": pa.array([facts["trouble"]], pa.string()),
         **{name: pa.array([arrays[name].tobytes()], pa.binary()) for name in PACKED_ARRAYS},
-        **{name: as_list(names) for name, names in (("bare_names", facts["bare_names"]), ("names", items))},
+        **{name: one_list(names) for name, names in (("bare_names", facts["bare_names"]), ("names", items))},
     }
     yield pa.record_batch(row)
 
@@ -175,7 +175,7 @@ def _text(items: Any, code: np.integer[Any]) -> str:
     return str(items[int(code)].as_py())
 
 
-def as_list(values: Any) -> Any:
+def one_list(values: Any) -> Any:
     """One list of values, as a column of one row."""
     import pyarrow as pa
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from majorant.backend.spill import MOST_SHIFTS, any_repeat, grouped, pack, unpack
+from majorant.backend.spill import MOST_SHIFTS, any_repeat, grouped, pack_keys, unpack_keys
 from majorant.io.encode import DenseTable
 
 PARTS = st.lists(st.lists(st.integers(-40, 40), max_size=30), max_size=6)
@@ -51,14 +51,14 @@ def test_a_worker_who_votes_twice_on_an_item_is_seen(n_votes):
     item_n = np.repeat(np.arange(20, dtype=np.int32), n_votes)
     worker_n = np.concatenate([rng.permutation(100)[:n_votes] for _ in range(20)]).astype(np.int32)
     zero_n = np.zeros_like(item_n)
-    assert not any_repeat(pack(item_n, worker_n, zero_n), n_votes)
+    assert not any_repeat(pack_keys(item_n, worker_n, zero_n), n_votes)
     if n_votes > 1:
         worker_n[7 * n_votes + n_votes - 1] = worker_n[7 * n_votes]
-        assert any_repeat(pack(item_n, worker_n, zero_n), n_votes)
+        assert any_repeat(pack_keys(item_n, worker_n, zero_n), n_votes)
 
 
 def test_a_vote_fits_one_number_at_its_limits():
     codes = np.array([[0, 65_535], [0, 2**31 - 1], [-1, 65_533]], dtype=np.int32)
-    key_n = pack(*codes)
+    key_n = pack_keys(*codes)
     assert (key_n >= 0).all()
-    assert [column.tolist() for column in unpack(key_n)] == codes.tolist()
+    assert [column.tolist() for column in unpack_keys(key_n)] == codes.tolist()

@@ -81,7 +81,7 @@ def test_a_plain_file_is_read_in_slices_and_one_with_quotes_is_not(tmp_path, mon
 def test_large_files_whose_ids_seldom_come_again_are_left_to_hashes(tmp_path, monkeypatch):
     path = tmp_path / "votes.csv"
     path.write_text("item,worker,label\n" + "".join(f"i{n},w{n % 2},yes\n" for n in range(50)))
-    layout = delimited.Layout(",", '"', 3, (0, 1, 2), header=True)
+    layout = delimited.SliceLayout(",", '"', 3, (0, 1, 2), header=True)
     assert sum(len(columns[0]) for columns in delimited.coded_slices(path, layout, 1)) == 50
     monkeypatch.setattr(delimited, "LARGE_FILE", 10)
     with pytest.raises(NotCodedError):
