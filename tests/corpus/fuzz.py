@@ -252,8 +252,8 @@ def _bounded(seconds: int) -> Iterator[None]:
 
 
 BUDGETS = {  # a table takes a third of the time where searches end early and resamples are few
-    "ASCENT_STEPS": 20, "FIT_REPLICATES": 19, "NARROWINGS": 6, "N_BOOT": 100, "N_REPLICATES": 20,
-    "OUTLINE_ANGLES": 12, "OUTLINE_HALVINGS": 6, "POINTS": 20, "RAY_HALVINGS": 6, "REPLICATES": 19, "SLSQP_STEPS": 20,
+    "ASCENT_STEPS": 20, "FIT_REPLICATES": 19, "MAP_REPLICATES": 19, "NARROWINGS": 6, "N_BOOT": 100, "N_REPLICATES": 20,
+    "OUTLINE_ANGLES": 12, "OUTLINE_HALVINGS": 6, "POINTS": 20, "RAY_HALVINGS": 6, "SLSQP_STEPS": 20,
     "SPLITS": 2,
 }  # fmt: skip
 SPENDING = ("agreement", "answer", "certify")  # the rooms that have such budgets
