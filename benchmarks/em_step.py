@@ -15,7 +15,7 @@ import board
 from clock import best_seconds
 from majorant.blocks import vote_columns
 from majorant.estimate.dawid_skene import DawidSkene
-from majorant.threads import thread_count
+from majorant.resources import thread_count
 from majorant.votes import Votes
 from methods import crowd
 

@@ -12,7 +12,7 @@ from crowds import random_votes
 from majorant.blocks import MemoryEngine, add_up, in_memory
 from majorant.errors import ConfigError
 from majorant.kernels import gather, scatter, softmax_rows, weighted_sum
-from majorant.threads import thread_count
+from majorant.resources import thread_count
 
 
 class Sums(NamedTuple):

@@ -15,7 +15,8 @@ EVERYONE = (
     "errors",
     "limits",
     "tabular",
-    "threads",
+    "defaults",
+    "resources",
     "values",
     "wording",
     "__version__",
@@ -26,7 +27,7 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(("tabular", "limits", "threads", "values", "wording"), ""),
+    **dict.fromkeys(("defaults", "tabular", "limits", "resources", "values", "wording"), ""),
     "database": "",
     "atomic": "",
     "output": "atomic votes",
@@ -41,7 +42,7 @@ MAY_IMPORT = {
     "agreement": "io tally votes",
     "simulate": "votes theory",
     "estimate": "theory io votes tally blocks kernels items atomic",
-    "certify": "theory tally estimate.fit estimate.squarem votes items",
+    "certify": "theory tally estimate.fit estimate.em votes items",
     "gold": "blocks io kernels items output backend tally estimate votes",
     "answer": "certify claims gold estimate io items tally votes theory kernels blocks backend",
     "plan": "theory certify estimate io votes",

@@ -19,9 +19,9 @@ import majorant as mj
 from corpus import READERS
 from majorant.backend import MemoryBackend
 from majorant.certify.anonymous import certify_counts
+from majorant.certify.assumption_tests import _places, _shuffled
 from majorant.certify.bootstrap import Case
 from majorant.certify.bootstrap_claims import multiclass_claim
-from majorant.certify.homogeneity import _places, _shuffled
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.shared import SharedConfusion
 from majorant.io.files import identify

@@ -11,13 +11,14 @@ from majorant.answer.answer import FIRST_BATCH
 from majorant.answer.choice import AUTO, member_fits, rule_fit
 from majorant.answer.combine import COMBINATION
 from majorant.backend import Backend, as_backend
+from majorant.defaults import COMBINED, LEVEL, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.gold.accuracy import AIM
 from majorant.gold.design import Design
 from majorant.gold.draw import draw_accuracy, draw_close_calls, draw_correction, draw_rules
 from majorant.io import Reading
 from majorant.io.tasks import ExpertAnswer
-from majorant.values import COMBINED, LEVEL, TOLERANCE, as_level, as_seed
+from majorant.values import as_level, as_seed
 
 BETWEEN = ("majority", AUTO)
 RACE = ("majority", AUTO, "dawid-skene", "one-coin")

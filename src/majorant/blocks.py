@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.kernels import Block
-from majorant.threads import T, in_order, thread_count
+from majorant.resources import T, in_order, thread_count
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 

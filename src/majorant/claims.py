@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from majorant.backend import Countable, MemoryBackend, as_backend
 from majorant.certify.anonymous import anonymous_claim, as_histograms, weakened
+from majorant.certify.assumption_tests import count_gate, workers_differ
 from majorant.certify.bootstrap import Case, replicates_of
 from majorant.certify.bootstrap_claims import (
     VOTES_PER_CLASS,
@@ -24,12 +25,11 @@ from majorant.certify.bootstrap_claims import (
     typical,
 )
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
-from majorant.certify.count_tests import count_gate
 from majorant.certify.dependence import dependence
 from majorant.certify.design import VotingDesign, design
 from majorant.certify.gold import GoldCells, cells_of, claim_from_cells, gold_rows
-from majorant.certify.homogeneity import workers_differ
 from majorant.certify.universal_inference import with_e_values
+from majorant.defaults import LEVEL
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Fit
 from majorant.estimate.resampled import refit_dawid_skene
@@ -37,7 +37,7 @@ from majorant.estimate.shared import SharedConfusion
 from majorant.io import Reading
 from majorant.items import merge_equal_items, take_items
 from majorant.tally import Patterns, two_class_histograms
-from majorant.values import LEVEL, as_generator, as_level
+from majorant.values import as_generator, as_level
 from majorant.votes import IntArray, Votes
 from majorant.wording import DRAWN_ANEW, ONE_LABEL, at_level, of_a_sample, void_sentence
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from majorant.threads import thread_count
+from majorant.resources import thread_count
 
 LOCKED = {
     "autoinstall_known_extensions": "false",

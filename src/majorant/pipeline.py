@@ -15,7 +15,7 @@ import numpy as np
 
 from majorant.agreement import Agreement
 from majorant.agreement.measure import agreement_from, resampling
-from majorant.answer.answer import Answer, answer_from, model_of
+from majorant.answer.answer import Answer, Path, answer_from, decision_path, model_of
 from majorant.answer.calibrate import Labels, calibrate
 from majorant.answer.choice import (
     AUTO,
@@ -33,7 +33,6 @@ from majorant.answer.combine import COMBINATION, combined_fit, fit_everywhere, f
 from majorant.answer.difference import GoldAccuracy, difference, expected_gain, gold_accuracy, gold_lead
 from majorant.answer.labels import LabelChanges, outcome
 from majorant.answer.map import MapPanel, data_map
-from majorant.answer.path import Path, decision_path
 from majorant.answer.review import Review, Reviewed, crowd_confusion, review, review_all
 from majorant.answer.workers import Removal, Workers, assess_workers, removal
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
@@ -47,6 +46,7 @@ from majorant.claims import (
     claim_inputs,
     whole_or_sample,
 )
+from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WORKER_METHOD
 from majorant.estimate import Fit, method_named
 from majorant.gold.design import Recognised, recognise
 from majorant.gold.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
@@ -59,7 +59,7 @@ from majorant.slices import Slice, certify_slices, refuse_slices
 from majorant.tabular import Records
 from majorant.tally import Tally, two_class_histograms
 from majorant.tally import tally as count
-from majorant.values import LEVEL, MAJORITY, TARGET, TOLERANCE, WORKER_METHOD, Estimate, as_generator, as_level, as_seed
+from majorant.values import Estimate, as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
 from majorant.wording import NO_ACCURACY, not_run
 

@@ -9,10 +9,11 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant.certify.assumption_tests import SIZES_ALIKE
 from majorant.certify.certificate import INDEPENDENT_VOTES, Certificate
-from majorant.certify.count_tests import SIZES_ALIKE
 from majorant.certify.gold import gold_cells, gold_claim, model_gold
 from majorant.certify.plug_in import shared_model
+from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
 from majorant.estimate import ESTIMATORS, Fit
 from majorant.io import Reading, as_votes
@@ -20,7 +21,7 @@ from majorant.theory import crew_accuracy, majority_accuracy, map_accuracy
 from majorant.theory.accuracy import scaled_shared
 from majorant.theory.checks import as_panel, as_prior
 from majorant.theory.patterns import can_enumerate
-from majorant.values import LEVEL, MAX_VOTES, TARGET, Estimate, FloatArray, as_level, clopper_pearson
+from majorant.values import Estimate, FloatArray, as_level, clopper_pearson
 from majorant.votes import Votes
 from majorant.wording import (
     ALIKE_TEST,

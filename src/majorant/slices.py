@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from majorant.backend import Backend, Countable, MemoryBackend, Part, as_backend
 from majorant.certify.certificate import Certificate
 from majorant.claims import certification
+from majorant.defaults import LEVEL
 from majorant.items import take_items
 from majorant.limits import refuse_beyond
 from majorant.tabular import Records
 from majorant.tally import Patterns, counts, votes_by_worker
-from majorant.values import LEVEL, as_level, as_seed
+from majorant.values import as_level, as_seed
 from majorant.votes import Account, IntArray, Votes
 
 

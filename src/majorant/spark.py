@@ -24,11 +24,11 @@ from majorant.backend.spark.reading import Columns, encode
 from majorant.backend.spark.session import spark_session
 from majorant.certify.certificate import Certificate
 from majorant.claims import certification, whole_or_sample
+from majorant.defaults import LEVEL, WORKER_METHOD
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS, Estimator, Fit
 from majorant.estimate.fit import Ties
 from majorant.tally import Patterns, two_class_histograms
-from majorant.values import LEVEL, WORKER_METHOD
 from majorant.votes import IntArray
 
 __all__ = [

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from majorant.agreement import agreement
 from majorant.answer.answer import Action
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.io import Reading
 from majorant.pipeline import check
 from majorant.report.summary import result_summary
 from majorant.report.text import answer_text
-from majorant.values import LEVEL, TOLERANCE
 from majorant.wording import COEFFICIENTS
 
 if TYPE_CHECKING:

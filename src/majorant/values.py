@@ -1,4 +1,4 @@
-"""The small values that every room shares: defaults, a number with its interval, a level, a seed, locked arrays."""
+"""The small values that every room shares: a number with its interval, a level, a seed, locked arrays."""
 
 from __future__ import annotations
 
@@ -12,13 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
 
-LEVEL = 0.95  # of every interval, test and verdict
-TOLERANCE = 0.01  # a difference in accuracy that nobody would pay a model for
-TARGET = 0.95  # the accuracy to buy votes for
-MAX_VOTES = 25  # on an item, that a plan looks at
-MAJORITY = "majority"  # the name of majority vote among the methods
-COMBINED = ("one-coin", "hierarchical", "ebcc", MAJORITY)  # methods whose mean is the combination
-WORKER_METHOD = "hierarchical"  # by which workers are judged, unless the caller names another that knows each
 FloatArray = NDArray[np.float64]
 TINY = float(np.finfo(float).tiny)  # the smallest number that has all its digits
 LEAST_LEVEL = 0.5

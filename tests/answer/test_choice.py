@@ -8,11 +8,11 @@ import pytest
 from majorant.answer.choice import ENOUGH_GOLD, best_by_gold, compare, decide, fit_rule
 from majorant.answer.combine import combination, fit_method, unsuited
 from majorant.answer.workers import without_workers
+from majorant.defaults import COMBINED
 from majorant.errors import ConfigError
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.majority import Majority
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
-from majorant.values import COMBINED
 from majorant.votes import Votes
 
 

@@ -6,9 +6,9 @@ import pytest
 from crowds import foolable_votes
 from majorant.answer.choice import decide
 from majorant.answer.difference import gold_accuracy
+from majorant.defaults import TOLERANCE
 from majorant.estimate.majority import Majority
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
-from majorant.values import TOLERANCE
 from majorant.votes import Votes
 
 GOOD = np.array([[0.85, 0.15], [0.15, 0.85]])

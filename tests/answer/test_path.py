@@ -2,7 +2,7 @@
 
 import pytest
 
-from majorant.answer.path import decision_path
+from majorant.answer.answer import decision_path
 from majorant.certify.certificate import AssumptionTest, Certificate, Claim
 
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 from majorant.certify.anonymous import certify_counts
+from majorant.certify.assumption_tests import independence_gate
 from majorant.certify.count_models import class_logs, contradictions, flatten, log_likelihood, sides, suprema
-from majorant.certify.count_tests import independence_gate
 from majorant.certify.independent import ratio_cut, split
 from majorant.certify.likelihood_region import binomial_region, count_loss, loss_interval
 from majorant.errors import ConfigError

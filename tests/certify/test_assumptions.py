@@ -7,7 +7,7 @@ import pytest
 
 import real
 from majorant.certify.anonymous import certify_counts
-from majorant.certify.count_tests import sizes_gate
+from majorant.certify.assumption_tests import sizes_gate
 from majorant.claims import certify
 from majorant.votes import Votes
 from majorant.wording import ALIKE_TEST

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from majorant.certify import bootstrap as bootstrap_module
+from majorant.certify.assumption_tests import _places, _shuffled, workers_differ
 from majorant.certify.bootstrap import (
     FEW_REPLICATES,
     FEWEST_REPLICATES,
@@ -23,7 +24,6 @@ from majorant.certify.bootstrap import (
 from majorant.certify.bootstrap_claims import align, can_count, multiclass_claim, named_claim, panel_claim, set_margins
 from majorant.certify.dependence import dependence
 from majorant.certify.design import design, leaders, worker_sets
-from majorant.certify.homogeneity import _places, _shuffled, workers_differ
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
 from majorant.estimate.fit import Refits

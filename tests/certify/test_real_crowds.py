@@ -4,9 +4,9 @@ import os
 
 import pytest
 
+from majorant.certify.assumption_tests import workers_differ
 from majorant.certify.bootstrap_claims import named_claim
 from majorant.certify.design import design
-from majorant.certify.homogeneity import workers_differ
 from majorant.datasets import load
 from majorant.estimate.dawid_skene import DawidSkene
 from needs import NO_DATA

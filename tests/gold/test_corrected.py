@@ -7,12 +7,12 @@ import pytest
 
 from majorant.answer.choice import fit_rule
 from majorant.backend import MemoryBackend
+from majorant.defaults import COMBINED
 from majorant.errors import ConfigError
 from majorant.gold.correction import CORRECTED, LABELS, CorrectedRule, corrected_fit
 from majorant.gold.draw import draw_accuracy, draw_correction, draw_rules
 from majorant.io.tasks import ExpertAnswer
 from majorant.simulate import simulate
-from majorant.values import COMBINED
 
 USED = ("one-coin", "majority")  # the others take longer, and this crowd needs none
 

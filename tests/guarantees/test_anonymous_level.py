@@ -5,8 +5,8 @@ import pytest
 from scipy.special import betaln
 
 from majorant.certify.anonymous import certify_counts
+from majorant.certify.assumption_tests import independence_gate
 from majorant.certify.count_models import HistogramCells, class_logs, contradictions, flatten, suprema
-from majorant.certify.count_tests import independence_gate
 from majorant.certify.independent import main_sizes, ratio_cut, verdict_by_evidence_against, weigh
 from majorant.certify.likelihood_region import binomial_region, count_loss, loss_interval
 from oracles.histograms import (

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from majorant.cli import majorant
-from majorant.report.markdown import inert, markdown, write_markdown
+from majorant.report.text import inert, markdown, write_markdown
 from report.samples import summary
 
 pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once

@@ -27,10 +27,11 @@ from majorant.agreement.coefficients import (
     units,
     with_interval,
 )
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.io import Reading, as_votes
 from majorant.tally import Patterns, counts, distinct_counts
-from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level
+from majorant.values import Estimate, FloatArray, as_generator, as_level
 from majorant.votes import IntArray, Votes
 from majorant.wording import (
     NO_COMMON_ITEM,

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from majorant.agreement.coefficients import with_interval
 from majorant.agreement.measure import N_BOOT
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.io import Reading, as_votes
-from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level, lock
+from majorant.values import Estimate, FloatArray, as_generator, as_level, lock
 from majorant.votes import Votes
 from majorant.wording import (
     NO_GOLD_LABELS,

@@ -23,6 +23,7 @@ from majorant.answer.combine import (
 from majorant.answer.difference import gold_accuracy, right_share
 from majorant.answer.labels import compare_labels
 from majorant.backend import Backend, as_backend
+from majorant.defaults import LEVEL, MAJORITY
 from majorant.errors import ConfigError, DataError, NotIdentified
 from majorant.estimate import ESTIMATORS, method_named
 from majorant.estimate.fit import NO_LABEL, Fit, chances
@@ -31,7 +32,7 @@ from majorant.gold.correction import CorrectedRule, corrected_fit
 from majorant.gold.design import Design
 from majorant.gold.question import Outcome
 from majorant.tabular import Records
-from majorant.values import LEVEL, MAJORITY, Estimate, FloatArray, as_generator, as_level
+from majorant.values import Estimate, FloatArray, as_generator, as_level
 from majorant.votes import Votes
 from majorant.wording import DID_NOT_CONVERGE, MODEL_IS_TRUTH, NO_MODEL, NO_VOTED_ITEM
 

@@ -17,13 +17,14 @@ from majorant.backend import COMBINATION as COMBINATION
 from majorant.backend import Backend
 from majorant.blocks import rows_in
 from majorant.claims import whole_or_sample
+from majorant.defaults import COMBINED, MAJORITY
 from majorant.errors import ConfigError
 from majorant.estimate import estimator_named
 from majorant.estimate.fit import Fit, given_rng
 from majorant.kernels import Block, softmax_rows
 from majorant.limits import limit
 from majorant.tally import Patterns, counts, distinct_counts, tied
-from majorant.values import COMBINED, MAJORITY, FloatArray, as_generator
+from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 from majorant.wording import NEEDS_GOLD, NEEDS_MATRICES, TWO_CLASSES_ONLY, too_many_numbers
 

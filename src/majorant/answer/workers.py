@@ -17,12 +17,13 @@ from majorant.answer.calibrate import Refit
 from majorant.backend import as_backend, fit_of_items, of_fit
 from majorant.blocks import vote_columns
 from majorant.claims import votes_of_items
+from majorant.defaults import LEVEL
 from majorant.estimate import ESTIMATORS
 from majorant.estimate.fit import Fit
 from majorant.kernels import shares
 from majorant.tabular import Tabular
 from majorant.tally import counts, pair_counts, partner_votes, votes_by_worker
-from majorant.values import LEVEL, FloatArray, binomial_bounds, lock
+from majorant.values import FloatArray, binomial_bounds, lock
 from majorant.votes import IntArray, Votes
 from majorant.wording import (
     HARMLESS,

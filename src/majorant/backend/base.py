@@ -24,8 +24,8 @@ from majorant.estimate.fit import Fit, given_rng
 from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
 from majorant.kernels import Block
 from majorant.output import Columns, Content
+from majorant.resources import T
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
-from majorant.threads import T
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
 

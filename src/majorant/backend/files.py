@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.atomic import make_folder, whole_file
 from majorant.backend.base import Backend, LabelTable, Part
-from majorant.backend.budget import BASE, require, spell
 from majorant.backend.spill import Report, silent
 from majorant.backend.store import GROUP_FILE, StoredVotes, no_room
 from majorant.blocks import add_up
@@ -30,8 +29,8 @@ from majorant.estimate.em import Climb, Progress
 from majorant.estimate.fit import Fit
 from majorant.kernels import Block
 from majorant.output import Columns
+from majorant.resources import BASE, T, in_order, require, spell, thread_count
 from majorant.tally import Patterns, counts, distinct_counts, label_counts, merged_patterns
-from majorant.threads import T, in_order, thread_count
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from majorant import __version__
 from majorant.atomic import make_folder
-from majorant.backend.budget import BASE, require
 from majorant.backend.spill import (
     LABEL_BITS,
     LABEL_MASK,
@@ -66,7 +65,7 @@ from majorant.io.names import Ids, LabelCodes, name_labels, slices_of_items, vot
 from majorant.io.opening import open_table
 from majorant.io.options import ReadOptions
 from majorant.io.values import decode
-from majorant.threads import in_order, thread_count
+from majorant.resources import BASE, in_order, require, thread_count
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
 UNDECLARED = np.empty(0, dtype=np.int32)  # tables that are stored declare no ids

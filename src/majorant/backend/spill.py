@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend.budget import BASE, require
 from majorant.backend.store import PER_GROUP, NameWriter, StoredNames
 from majorant.database import connect
 from majorant.errors import DataError
@@ -37,6 +36,7 @@ from majorant.io.table import (
     numpy_view,
 )
 from majorant.io.values import decode, is_empty, is_vote, kind_key, voted
+from majorant.resources import BASE, require
 
 LABEL_BITS, WORKER_BITS = 16, 31  # of 63: what is left is for the items of a bucket
 LABEL_MASK, WORKER_MASK = (1 << LABEL_BITS) - 1, (1 << WORKER_BITS) - 1

@@ -14,6 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from majorant.certify.assumption_tests import (
+    ENOUGH_POWER,
+    GATE_LEVEL,
+    Breakdown,
+    find_breakdown,
+    fit_p_value,
+    independence_gate,
+    misplaced,
+    sizes_gate,
+    weak_gate,
+)
 from majorant.certify.certificate import (
     DIFFICULTY,
     INDEPENDENT_COUNTS,
@@ -42,17 +53,6 @@ from majorant.certify.count_models import (
     flatten,
     sides,
 )
-from majorant.certify.count_tests import (
-    ENOUGH_POWER,
-    GATE_LEVEL,
-    Breakdown,
-    find_breakdown,
-    fit_p_value,
-    independence_gate,
-    misplaced,
-    sizes_gate,
-    weak_gate,
-)
 from majorant.certify.independent import (
     Finding,
     find_independent,
@@ -63,9 +63,10 @@ from majorant.certify.independent import (
     verdict_by_evidence_against,
 )
 from majorant.certify.likelihood_region import ConfidenceRegion, Loss, count_accuracy, count_loss, loss_intervals
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.limits import sizes_within
-from majorant.values import LEVEL, Estimate, FloatArray, as_generator, as_level
+from majorant.values import Estimate, FloatArray, as_generator, as_level
 from majorant.wording import (
     ANY_SIZE,
     NO_VOTES,

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.certify.design import WorkerSets
-from majorant.estimate.squarem import squarem
+from majorant.estimate.em import squarem
 from majorant.values import FloatArray
 
 LOG_ZERO = -1e6  # the logarithm of a probability of 0: times no vote it is 0, times a vote it rules the class out

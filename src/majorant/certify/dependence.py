@@ -17,10 +17,11 @@ from scipy.special import chdtrc, gammaincc, ndtr, ndtri, stdtrit
 
 from majorant.certify.certificate import INDEPENDENT_WORKERS, AssumptionTest, Dependence, Pair
 from majorant.certify.design import WorkerSets, as_copies, worker_sets
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.theory.checks import safe_log
-from majorant.values import LEVEL, Estimate, FloatArray, as_generator
+from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 from majorant.wording import (
     COMMON_CORRELATION,

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from scipy.special import betainc, kl_div, ndtri
 
 from majorant.certify.certificate import GOLD_ALONE, RARE_SHARE, Claim, Verdict
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.estimate.fit import NO_LABEL, Fit
 from majorant.items import take_items
 from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.theory.patterns import can_enumerate, shared_patterns
-from majorant.values import LEVEL, Estimate, FloatArray, as_level, binomial_bounds, clopper_pearson
+from majorant.values import Estimate, FloatArray, as_level, binomial_bounds, clopper_pearson
 from majorant.votes import IntArray, Votes
 from majorant.wording import (
     FITTED_IS_TRUTH,

@@ -97,9 +97,8 @@ def check(source: Source, engine: EngineChoice, by: str | None, out: str | None,
         options,
     )
     from majorant.report.html import write_report
-    from majorant.report.markdown import markdown, write_markdown
     from majorant.report.plain import to_json
-    from majorant.report.text import answer_text, check_text
+    from majorant.report.text import answer_text, check_text, markdown, write_markdown
 
     if options["report"] is not None:
         written.append(write_report(summary, options["report"]))

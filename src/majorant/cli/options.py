@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from majorant.defaults import LEVEL, TARGET, TOLERANCE
 from majorant.errors import ConfigError, respell
-from majorant.values import LEVEL, TARGET, TOLERANCE
 
 _READING = "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding"
 _SHAPES = "workers sheet several allow_network order threshold"

@@ -7,7 +7,7 @@ import click
 from majorant.cli.options import Grouped, common_options, level_option, show, target_option
 from majorant.cli.progress import at_work
 from majorant.cli.source import Source, input_options, say_notes
-from majorant.values import MAX_VOTES
+from majorant.defaults import MAX_VOTES
 
 
 @click.command(cls=Grouped)

@@ -27,7 +27,7 @@ def serve(file: tuple[str, ...], port: int, no_browser: bool, memory: str, max_u
     FILE is opened from the start, where it lies: a large one need not be sent.  Nothing leaves the machine; all that
     the page keeps goes when the server ends (Ctrl-C).
     """
-    from majorant.backend.budget import parse_memory, parse_size
+    from majorant.resources import parse_memory, parse_size
     from majorant.web import serve as serve_until_interrupted
 
     def say(address: str) -> None:

@@ -21,7 +21,7 @@ import click
 from majorant.cli.options import NONE, as_flags, choice_option
 from majorant.cli.progress import at_work, row_counter, stages
 from majorant.errors import ConfigError
-from majorant.threads import THREADS_VARIABLE
+from majorant.resources import THREADS_VARIABLE
 
 if TYPE_CHECKING:
     from majorant.backend import Backend
@@ -122,10 +122,10 @@ class FromFiles:
     @contextlib.contextmanager
     def backend(self, job: Job) -> Iterator[Backend]:
         """The sorted votes; a folder of our own lies beside the output, and goes if all went well."""
-        from majorant.backend.budget import parse_memory
         from majorant.backend.files import FileBackend
         from majorant.backend.prepare import clear, locked, prepare
         from majorant.backend.store import STORE_MANIFEST, mask_stored
+        from majorant.resources import parse_memory
 
         memory, source = parse_memory(self.memory), job.source
         if source.file[0].startswith(DATASET):

@@ -17,7 +17,7 @@ from majorant.cli.options import (
 )
 from majorant.cli.progress import at_work
 from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options
-from majorant.values import WORKER_METHOD
+from majorant.defaults import WORKER_METHOD
 
 
 @click.command(cls=Grouped)

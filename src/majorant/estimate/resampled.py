@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.blocks import vote_columns
 from majorant.errors import ConfigError
+from majorant.estimate.em import largest_change, squarem
 from majorant.estimate.fit import Fit, Refits
-from majorant.estimate.squarem import largest_change, squarem
-from majorant.threads import in_order, thread_count
+from majorant.resources import in_order, thread_count
 from majorant.values import TINY, FloatArray
 from majorant.votes import Votes
 

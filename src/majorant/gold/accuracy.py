@@ -12,9 +12,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.gold.question import OPEN, SKIPPED, UNASKED, Codes, Outcome
-from majorant.values import LEVEL, Estimate, as_level, lock
+from majorant.values import Estimate, as_level, lock
 from majorant.wording import NO_UNIFORM_LABEL
 
 AIM = 0.03  # half the width of the interval that is wanted

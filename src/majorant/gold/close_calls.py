@@ -23,10 +23,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError
 from majorant.gold.betting import Betting, bounds
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome, n_answers
-from majorant.values import LEVEL, TOLERANCE, Estimate, FloatArray, lock
+from majorant.values import Estimate, FloatArray, lock
 from majorant.wording import NO_CLOSE_CALL
 
 ANY_LEADER = -1

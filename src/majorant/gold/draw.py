@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
+from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
 from majorant.errors import ConfigError, DataError
 from majorant.estimate.fit import Fit, chances, leaders
 from majorant.gold.accuracy import AIM, NOTHING, Known, WrittenLabels
@@ -27,7 +28,7 @@ from majorant.io.tasks import ExpertAnswer
 from majorant.items import mix_bits, name_hashes
 from majorant.kernels import row_maxima
 from majorant.tally import counts
-from majorant.values import LEVEL, MAJORITY, TOLERANCE, FloatArray
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 MOST = 20_000  # items of the order that a design keeps: nobody labels more

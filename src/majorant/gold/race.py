@@ -19,9 +19,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.defaults import LEVEL, TOLERANCE
 from majorant.gold.betting import bounds, evidence_above
 from majorant.gold.question import OPEN, UNASKED, Codes, Outcome, n_answers
-from majorant.values import LEVEL, TOLERANCE, Estimate, FloatArray, lock
+from majorant.values import Estimate, FloatArray, lock
 from majorant.wording import NO_DIFFERENCE_LABELLED
 
 Mask = NDArray[np.bool_]

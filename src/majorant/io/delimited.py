@@ -22,7 +22,7 @@ from majorant.io.files import File, as_utf8
 from majorant.io.formats.base import Apart
 from majorant.io.options import ReadOptions
 from majorant.io.table import ArrowArray, Column, NotCodedError, RowSource, hashed_columns, select_list
-from majorant.threads import in_order, thread_count
+from majorant.resources import in_order, thread_count
 
 SMALL_FILE = 30_000  # bytes
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}

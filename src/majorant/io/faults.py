@@ -16,7 +16,7 @@ from typing import Any, ParamSpec
 from majorant.errors import DataError, MajorantError
 from majorant.io.values import TooDeepError
 from majorant.limits import limit
-from majorant.threads import T
+from majorant.resources import T
 
 P = ParamSpec("P")
 LONGEST_REASON = 200

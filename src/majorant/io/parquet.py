@@ -26,7 +26,7 @@ from majorant.io.table import (
     select_list,
 )
 from majorant.limits import beyond_fixed
-from majorant.threads import in_order, thread_count
+from majorant.resources import in_order, thread_count
 
 PLAIN_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "int32": "INTEGER"}  # Arrow's and DuckDB's names
 

@@ -19,11 +19,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from majorant.defaults import LEVEL
 from majorant.errors import ConfigError
 from majorant.theory.accuracy import scaled_panel, scaled_shared
 from majorant.theory.checks import Bracket, Ties, as_ties, as_vote_count, safe_log
 from majorant.theory.patterns import EPS, IntArray, deficits, log_kernel, most_votes, shares
-from majorant.values import LEVEL, FloatArray, as_generator, as_level
+from majorant.values import FloatArray, as_generator, as_level
 
 REACH = 37.0  # nats on either side of the lattice; patterns beyond leave at most exp(-37) in doubt
 N_CELLS = 2**16

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from majorant.defaults import TOLERANCE
 from majorant.errors import ConfigError, respell
-from majorant.values import TOLERANCE
 
 ROLES = ("item", "worker", "label", "gold")
 NO_COLUMN = "-"  # in a list of columns: there is none

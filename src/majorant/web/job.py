@@ -61,8 +61,8 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         summary = result_summary(result, command=job["command"], seed=SEED)
         write_result(result, summary, Path(job["folder"]) / "results")
         if labelled is None and result.answer.ask is not None and backend.whole is not None:
+            from majorant.defaults import MAJORITY
             from majorant.gold.draw import draw_rules
-            from majorant.values import MAJORITY
 
             fits = {MAJORITY: result.majority, result.decision.fit.method: result.decision.fit}
             design = draw_rules(backend, fits, seed=SEED, **how)

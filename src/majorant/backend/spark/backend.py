@@ -37,7 +37,7 @@ from majorant.items import draw_of_part, take_items
 from majorant.kernels import Block
 from majorant.limits import limit
 from majorant.output import Columns
-from majorant.threads import T
+from majorant.resources import T
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import real
-from majorant.certify.count_tests import count_gate, mixture
+from majorant.certify.assumption_tests import count_gate, mixture
 from majorant.claims import certify
 from majorant.errors import ConfigError
 from majorant.estimate.dawid_skene import DawidSkene
