@@ -9,10 +9,14 @@ import polars as pl
 import pytest
 
 import majorant as mj
+from majorant.cli.aggregate import EXPORT_ENDINGS
+from majorant.cli.ask import ask
 from majorant.cli.certify import certify
 from majorant.io import Reading, as_votes
+from majorant.io.consensus import EXPORTS
 from majorant.io.files import KIND_OF_WORD
 from majorant.io.options import MAX_CLASSES, POLICIES
+from majorant.io.tasks import TASK_ENDINGS, TASK_FORMATS
 
 ROWS = [(item, worker, str(int((7 * item + 3 * worker) % 4 > 0))) for item in range(30) for worker in range(3)]
 FRAME = pd.DataFrame(ROWS, columns=["task", "worker", "label"])
@@ -120,3 +124,6 @@ def test_the_command_line_offers_what_the_library_takes():
     assert tuple(options["repeats"].type.choices) == POLICIES
     assert tuple(options["format"].type.choices) == tuple(KIND_OF_WORD)
     assert options["max_classes"].default == MAX_CLASSES
+    tools = next(option for option in ask.params if option.name == "tool").type.choices
+    assert tuple(tools) == tuple(TASK_FORMATS) == tuple(TASK_ENDINGS)
+    assert {tool: TASK_ENDINGS[tool] for tool in EXPORTS} == EXPORT_ENDINGS
