@@ -182,9 +182,13 @@ class Certificate:
     dependence: Dependence | None = None
     design: VotingDesign | None = None
 
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Those that these votes, and gold labels, can bear."""
+        return tuple(claim for claim in (getattr(self, kind) for kind in wording.CLAIMS) if claim is not None)
+
     def __repr__(self) -> str:
-        claims = [claim for claim in (self.anonymous, self.named, self.gold) if claim is not None]
-        verdicts = ", ".join(f"{claim.kind} {claim.verdict}" for claim in claims)
+        verdicts = ", ".join(f"{claim.kind} {claim.verdict}" for claim in self.claims)
         return f"Certificate at level {self.level:g}: {verdicts}\n{self.why}"
 
     @property

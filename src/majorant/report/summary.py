@@ -194,24 +194,21 @@ def expert_summary(outcome: Outcome) -> dict[str, Any]:
 
 def certificate_summary(certificate: Certificate) -> dict[str, Any]:
     """The facts of a certificate; infinite numbers are the strings inf and -inf."""
-    claims = (certificate.anonymous, certificate.named, certificate.gold)
     return {
         "level": certificate.level,
         "standing": certificate.standing.kind,
         "sentence": wording.certificate_sentence(certificate),
         "why": certificate.why,
-        "not_tested_sentence": wording.not_tested_sentence(_not_tested(claims)),
-        **{
-            kind: None if claim is None else claim_summary(claim)
-            for kind, claim in zip(("anonymous", "named", "gold"), claims, strict=True)
-        },
+        "not_tested_sentence": wording.not_tested_sentence(_not_tested(certificate.claims)),
+        **dict.fromkeys(wording.CLAIMS),
+        **{claim.kind: claim_summary(claim) for claim in certificate.claims},
         "design": to_plain(certificate.design),
     }
 
 
-def _not_tested(claims: Iterable[Claim | None]) -> list[str]:
+def _not_tested(claims: Iterable[Claim]) -> list[str]:
     """What the claims assume and nothing tests, each once."""
-    return list(dict.fromkeys(text for claim in claims if claim is not None for text in claim.not_tested))
+    return list(dict.fromkeys(text for claim in claims for text in claim.not_tested))
 
 
 def claim_summary(claim: Claim) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def _wrapped(title: str, text: str) -> list[str]:
 def _claims(certificate: dict[str, Any]) -> list[str]:
     """The claims, up to which correlation of votes they stand, and what they take for granted."""
     lines = _wrapped("Claims", certificate["sentence"])
-    for kind in ("anonymous", "named"):
+    for kind in wording.CLAIMS:
         if (claim := certificate[kind]) and claim["breaks_down"]:
             lines += _wrapped("", wording.breakdown_sentence(kind, claim["breaks_down"]))
     return [*lines, *(_wrapped("Untested", text) if (text := certificate["not_tested_sentence"]) else [])]
