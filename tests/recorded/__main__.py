@@ -4,7 +4,10 @@ Without names, all of them.  Record a stage anew only where its numbers change o
 All numbers come from one kind of machine: where another rounds otherwise, all are recorded or none.
 """
 
+import os
 import sys
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in every test: more threads add up in another order
 
 from .designs import SETS, is_here
 from .stages import ARITHMETIC, arithmetic, as_recorded, record, stages
