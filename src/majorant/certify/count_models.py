@@ -27,6 +27,7 @@ from majorant.values import FloatArray
 
 Histograms = Mapping[int, FloatArray]  # number of votes: items with 0, 1, ... votes for class 0
 IntArray = NDArray[np.int64]
+IN_TURN = ["einsum_path", (0, 1), (0, 1)]  # what optimize=True finds for three factors, each time anew
 ASCENT_STEPS = 60
 FIRST_RADIUS, LAST_RADIUS, WIDEST_RADIUS = 1.0, 1e-7, 6.0
 LEAST_PROMISE = 1e-7  # nats: an ascent that promises less has arrived
@@ -469,8 +470,15 @@ def _best_of(
 
 def beta_class_logs(cells: HistogramCells, psi: FloatArray) -> tuple[FloatArray, FloatArray]:
     """log P(class, one order of the votes) for class 0 and class 1: each (..., cells)."""
-    x, y, c0, c1, z = (psi[..., i, None] for i in range(BETA_PARAMETERS))
-    return log_expit(z) + _log_beta(cells, x, c0), log_expit(-z) + _log_beta(cells, y, c1)
+    z = psi[..., 4, None]
+    log0, log1 = _log_beta(cells, *_by_class(psi))
+    return log_expit(z) + log0, log_expit(-z) + log1
+
+
+def _by_class(psi: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The logits of the means of both classes, and the logarithms of their concentrations, each (2, ..., 1)."""
+    psi_5 = np.moveaxis(psi, -1, 0)[..., None]
+    return psi_5[:2], psi_5[2:4]
 
 
 def beta_log_odds(psi: FloatArray, votes: FloatArray, zeros: FloatArray) -> FloatArray:
@@ -483,7 +491,7 @@ def beta_information(cells: HistogramCells, total_c: FloatArray, psi_p5: FloatAr
     """Expected curvature of the log-likelihood where `total_c` items have the number of votes of cell c, (P, 5, 5)."""
     gradient_pc5, log_pc = _gradients(cells, psi_p5)
     weight_pc = total_c * np.exp(log_pc + cells.log_orders_c)
-    return np.asarray(np.einsum("pc,pci,pcj->pij", weight_pc, gradient_pc5, gradient_pc5, optimize=True))
+    return np.asarray(np.einsum("pc,pci,pcj->pij", weight_pc, gradient_pc5, gradient_pc5, optimize=IN_TURN))
 
 
 def beta_climb(
@@ -494,7 +502,7 @@ def beta_climb(
     `cells` must hold the empty cells too: the curvature is the expected one, which is never that of a valley.  `fixed`
     is the logarithm of the concentration where that is given for both classes.
     """
-    total_pc = cells.totals(items_pc)
+    total_pc, log_orders_c = cells.totals(items_pc), cells.log_orders_c
 
     def value(point: FloatArray, at: IntArray) -> FloatArray:
         return BETA_BINOMIALS.log_likelihood(cells, items_pc[at], _outward(point, side.take(at), _beta_boundary))
@@ -504,8 +512,8 @@ def beta_climb(
         psi = _outward(point, some, _beta_boundary)
         gradient_pc5, log_pc = _gradients(cells, psi)
         gradient_pcu = np.einsum("pci,piu->pcu", gradient_pc5, _turn(psi, some))
-        weight_pc = total_pc[at] * np.exp(log_pc + cells.log_orders_c)
-        bend = np.einsum("pc,pcu,pcv->puv", weight_pc, gradient_pcu, gradient_pcu, optimize=True)
+        weight_pc = total_pc[at] * np.exp(log_pc + log_orders_c)
+        bend = np.einsum("pc,pcu,pcv->puv", weight_pc, gradient_pcu, gradient_pcu, optimize=IN_TURN)
         return np.einsum("pc,pcu->pu", items_pc[at], gradient_pcu), -bend
 
     low = np.array([-LOGIT_BOUND, 0, LEAST_CONCENTRATION, LEAST_CONCENTRATION, -LOGIT_BOUND])
@@ -550,9 +558,8 @@ def _gradients(cells: HistogramCells, psi_p5: FloatArray) -> tuple[FloatArray, F
     """Slopes of log P(one order) in psi (P, cells, 5), and the logarithm itself (P, cells)."""
     log0, log1 = beta_class_logs(cells, psi_p5)
     weight0, weight1 = expit(log0 - log1), expit(log1 - log0)
-    x, y, c0, c1, z = (psi_p5[:, i, None] for i in range(BETA_PARAMETERS))
-    mean0, wide0 = _beta_slopes(cells, x, c0)
-    mean1, wide1 = _beta_slopes(cells, y, c1)
+    z = psi_p5[:, 4, None]
+    (mean0, mean1), (wide0, wide1) = _beta_slopes(cells, *_by_class(psi_p5))
     by_prior = weight0 * expit(-z) - weight1 * expit(z)
     parts = [weight0 * mean0, weight1 * mean1, weight0 * wide0, weight1 * wide1, by_prior]
     return np.stack(parts, axis=-1), np.logaddexp(log0, log1)
@@ -568,15 +575,14 @@ def edge(psi_p5: FloatArray, side: Sides) -> FloatArray:
 def _beta_boundary(psi_p5: FloatArray, side: Sides) -> FloatArray:
     """logit nu at which L = 0, where there is a side."""
     one = HistogramCells(side.votes_p[:, None], side.zeros_p[:, None])
-    x, y, c0, c1 = (psi_p5[:, i, None] for i in range(4))
-    return np.where(side.sign_p == 0, 0, (_log_beta(one, y, c1) - _log_beta(one, x, c0))[:, 0])
+    log0, log1 = _log_beta(one, *_by_class(psi_p5))
+    return np.where(side.sign_p == 0, 0, (log1 - log0)[:, 0])
 
 
 def _turn(psi_p5: FloatArray, side: Sides) -> FloatArray:
     """Slopes of psi in the coordinates of the ascent, (P, 5, 5)."""
     one = HistogramCells(side.votes_p[:, None], side.zeros_p[:, None])
-    x, y, c0, c1 = (psi_p5[:, i, None] for i in range(4))
-    (mean0, wide0), (mean1, wide1) = _beta_slopes(one, x, c0), _beta_slopes(one, y, c1)
+    (mean0, mean1), (wide0, wide1) = _beta_slopes(one, *_by_class(psi_p5))
     bound = (side.sign_p != 0).astype(float)
     turn = np.zeros((len(side), BETA_PARAMETERS, BETA_PARAMETERS))
     turn[:, 0, :2] = turn[:, 1, 0] = turn[:, 2, 2] = turn[:, 3, 3] = 1
