@@ -449,7 +449,7 @@ MILLION = 1e6
 def workers_sentence(workers: Mapping[str, Any]) -> str:
     """Who stands out, what would change without them, and whether they err together."""
     flagged = {flag: number for flag, number in workers["flagged"].items() if flag != HARMLESS}
-    text = f"{count(workers['workers'], 'worker')}; stand out: {_flags(flagged)}."
+    text = f"{count(workers['workers'], 'worker')}; flagged: {_flags(flagged)}."
     if (removal := workers["removal"]) is not None:
         changed = count(removal["labels_changed"], "label")
         text += f" Without the {removal['workers']:,} flagged, {changed} would change."
@@ -458,7 +458,7 @@ def workers_sentence(workers: Mapping[str, Any]) -> str:
 
 def workers_judged(workers: Mapping[str, Any], n_shown: int) -> tuple[str, str]:
     """Who stands out by which method, and what is shown of the others."""
-    judged = f"{count(workers['workers'], 'worker')} by {workers['method']}; stand out: {_flags(workers['flagged'])}."
+    judged = f"{count(workers['workers'], 'worker')} by {workers['method']}; flagged: {_flags(workers['flagged'])}."
     return judged, f"Those with the most votes, {n_shown} of {workers['workers']:,}:"
 
 
@@ -607,8 +607,8 @@ WITHOUT_LEVEL = (
     "Close to the boundary it is wrong half of the time or more."
 )
 THREE_FIT_ALWAYS = "assumes independent votes, not testable with 3 votes on every item"
-TOO_FEW_TO_TEST = "Whether votes are independent given the class cannot be told from so few items."
-ALL_VOTED_ALIKE = "No item was labelled differently by two workers: whether workers differ cannot be told."
+TOO_FEW_TO_TEST = "There are too few items to test whether votes are independent given the class."
+ALL_VOTED_ALIKE = "No item was labelled differently by two workers, so nothing shows whether workers differ."
 MATRICES_FIT_ALL = "with so few votes per item, confusion matrices can explain any dependence"
 NEVER_ERR = "on the gold items no two workers ever err"
 
@@ -688,7 +688,7 @@ SETTLES = (
 )
 NO_VOTES = "There are no votes, so there is nothing to certify."
 ONE_LABEL = "All votes say the same: there is nothing to decide between."
-NO_THREE_VOTES = "No item has three votes: how good votes are cannot be told from agreement."
+NO_THREE_VOTES = "No item has three votes, so agreement does not show how good votes are."
 TOO_FEW_VOTES = (
     "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some of the "
     "items."
@@ -839,7 +839,7 @@ def anonymous_by_bootstrap(verdict: str, level: float, *, untied: str | None = N
     if verdict == "refuted":
         good = f"; apart from ties it is as good as any ({untied})" if untied == "supported" else ""
         return f"A rule that only counts votes beats majority vote {stamp}{ties}{good}."
-    return f"Whether majority vote is as good as any rule that ignores who voted cannot be told{ties}."
+    return f"It is inconclusive whether majority vote is as good as any rule that ignores who voted{ties}."
 
 
 def named_sentence(verdict: str, untied: str, share: float, patterns: int, level: float, ties: str) -> str:
@@ -853,7 +853,7 @@ def named_sentence(verdict: str, untied: str, share: float, patterns: int, level
         good = f"; apart from ties no rule beats it ({untied})" if untied == "supported" else ""
         return f"Knowing who voted beats majority vote: it decides {seen} otherwise {stamp}{ties}{good}."
     return (
-        "Whether knowing who voted beats majority vote cannot be told; for the workers of "
+        "It is inconclusive whether knowing who voted beats majority vote; for the workers of "
         f"{percent(share)} of the items majority vote is optimal, apart from ties ({level_percent(level)}, each set of "
         f"workers by itself){ties}."
     )
@@ -1124,7 +1124,7 @@ def _claim_ties(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
         return [("ties", f"{percent(claim['tied_share'])} of the items")]
     untied = f"; apart from them: {claim['untied']}" if claim["untied"] not in (None, claim["verdict"]) else ""
     gives = f"{in_points(loss['value'])} {interval(loss, points)}".rstrip()
-    cost = f"a fair draw on them gives away {gives}, {claim['whose']}{untied}"
+    cost = f"a fair draw on them loses {gives}, {claim['whose']}{untied}"
     return [("ties", f"{percent(claim['tied_share'])} of the items; {cost}")]
 
 
@@ -1965,7 +1965,7 @@ def accuracies_words(workers: Sequence[Mapping[str, Any]], n_flagged: int) -> st
     accuracies = [one["accuracy"] for one in workers]
     votes = f"{workers[-1]['votes']:,} to {workers[0]['votes']:,} votes"
     between = f"{percent(min(accuracies), 0)} to {percent(max(accuracies), 0)}"
-    return f"{len(workers):,} workers, with {votes}; accuracies from {between}; {n_flagged:,} stand out."
+    return f"{len(workers):,} workers, with {votes}; accuracies from {between}; {n_flagged:,} flagged."
 
 
 def strongest_pair_words(correlation: float, workers: Sequence[str], test: str) -> str:

@@ -279,7 +279,7 @@ _INPUT_OPTIONS = (
     click.option(
         "--format", type=click.Choice(["csv", "tsv", "json", "jsonl", "parquet"]), help="Overrules the ending."
     ),
-    click.option("--delimiter", metavar="SIGN", help="What separates fields; found by itself as a rule."),
+    click.option("--delimiter", metavar="SIGN", help="What separates fields; detected by default."),
     click.option("--encoding", metavar="NAME", help="Such as latin-1; UTF-8 and UTF-16 are found by themselves."),
     click.option("--max-classes", type=click.IntRange(min=1), default=1000, show_default=True),
     click.option("--threads", type=click.IntRange(min=1), help="Default: MAJORANT_THREADS, or all cores."),

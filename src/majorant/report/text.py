@@ -72,7 +72,7 @@ def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         labels_lines(summary["labels"]),
         _wrapped("Workers", wording.workers_sentence(summary["workers"])),
         _review(summary),
-        [] if plan is None else _wrapped("Buy", plan["sentence"]),
+        [] if plan is None else _wrapped("Budget", plan["sentence"]),
     ]
     return "\n".join([answer_text(summary, written), "", *(line for part in parts for line in part)])
 
