@@ -56,6 +56,7 @@ await tab.waitForSelector("li.now");
 await look("running");
 await tab.waitForSelector("dl.answer");
 seen.before = await title();
+await tab.waitForSelector("[data-majorant-map][data-margin]");  // drawn
 seen.map = await tab.evaluate(() => ({ ...document.querySelector("[data-majorant-map]").dataset }));
 await look("answer");
 await tab.click("form[action$='/label/begin'] button");
