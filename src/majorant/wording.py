@@ -1297,6 +1297,8 @@ def rule_words(rule: str) -> str:
 def gain_line(answer: Any) -> str:
     """What the other rule gains over majority vote, in percentage points, and what ties have to do with it."""
     present = rule_words(answer.present)
+    if answer.alone:
+        return f"None: majority vote was compared with no other rule. {tie_sentence(answer)}".rstrip()
     if not answer.differ:
         return f"None: {answer.other} and {present} give every item the same label."
     gain = answer.gain
@@ -1316,6 +1318,8 @@ def gain_line(answer: Any) -> str:
 
 def labels_line(answer: Any) -> str:
     """What the choice does to the labels, counted in labels, with what the count rests on."""
+    if answer.alone:
+        return "No label changes: majority vote was compared with no other rule."
     if not answer.differ:
         same = f"{answer.other} and {rule_words(answer.present)} say the same of {count(answer.items, 'item')}"
         return f"No label changes: {same}."
@@ -1374,10 +1378,19 @@ def tie_sentence(answer: Any) -> str:
     return f"{share}; {cost}."
 
 
+MAJORITY_ALONE = (
+    "None: these votes teach no other rule. It takes two classes and an item with three votes to see whose votes are "
+    "better."
+)
+MAJORITY_ASKED_FOR = "None: majority vote is the rule that you asked for."
+
+
 def evidence(answer: Any) -> str:
     """What the answer rests on, with its condition in the same sentence."""
     if answer.basis == "gold":
         return _by_gold(answer)
+    if answer.alone:
+        return MAJORITY_ASKED_FOR if answer.asked_for else MAJORITY_ALONE
     if answer.basis == "bound" and not answer.differ:
         return "Exact, without labels or model: the two rules give every item the same label."
     if answer.basis == "expert labels":
@@ -1489,6 +1502,8 @@ def next_move(answer: Any, command: str) -> str:
     if ask is None:
         if answer.basis == "draw":
             return "Nothing: go on with majority vote, its ties drawn. Another seed may draw them otherwise."
+        if answer.alone and answer.tied:
+            return f"Go on with majority vote; another vote, or an expert, decides {count(answer.tied, 'tied item')}."
         return "Use the labels." if answer.action == "switch" else "Nothing: go on with majority vote."
     if ask.design is not None:
         return f"Label what is left, or ask about more items: {command}"

@@ -21,7 +21,7 @@ from majorant.report.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
 from majorant.values import Estimate
 from majorant.votes import Votes
-from majorant.wording import gain_line
+from majorant.wording import MAJORITY_ALONE, MAJORITY_ASKED_FOR, gain_line
 
 WIDE = Path(__file__).parent.parent / "io" / "fixtures" / "wide.csv"
 APART = Difference(items=1000, differ=100, at_stake=95.0, tied=10, tied_differ=10)
@@ -243,3 +243,18 @@ def test_ties_count_as_fair_draws():
     assert f"{found.answer.tied:,} items ({100 * found.answer.tied / 1000:.1f} %) are tied" in gain_line(found.answer)
     exact = 100 * (right(found.decision.fit, truth) - right(found.majority, truth))
     assert found.answer.gain.value == pytest.approx(exact)
+
+
+@pytest.mark.parametrize(
+    ("votes", "method", "why"),
+    [
+        ([("a", "u", 0), ("a", "v", 1), ("b", "u", 1), ("b", "w", 1)], None, MAJORITY_ALONE),
+        ([("a", "u", 1), ("b", "v", 1)], None, MAJORITY_ALONE),
+        ([(i, w, (i + w) % 2) for i in range(9) for w in range(3)], "majority", MAJORITY_ASKED_FOR),
+    ],
+)
+def test_majority_vote_that_stands_alone_is_not_called_exact(votes, method, why):
+    answer = mj.check(votes, method=method).answer
+    assert (answer.action, answer.grade, answer.ask, answer.why) == ("keep", "none", None, why)
+    assert "compared with no other rule" in gain_line(answer)
+    assert ("tied" in answer.next) == bool(answer.tied)

@@ -203,7 +203,7 @@ def test_items_to_review_show_their_votes(no_pictures):
     ],
 )
 def test_the_gain_is_counted_in_labels(basis, gain, sentence):
-    answer = SimpleNamespace(differ=341, items=4999, other="EBCC", basis=basis, gain=Estimate(*gain))
+    answer = SimpleNamespace(differ=341, items=4999, other="EBCC", alone=False, basis=basis, gain=Estimate(*gain))
     assert labels_line(answer) == sentence
 
 

@@ -94,6 +94,11 @@ class Answer:
     command: str = ""  # with which `next` ends
     go_on: str = ""  # the command that asks for more labels of another question, where it is not settled
 
+    @property
+    def alone(self) -> bool:
+        """Whether majority vote was compared with no other rule: none was asked for, or none can be learned."""
+        return self.other == self.present and self.basis != "expert labels"
+
     def __repr__(self) -> str:
         return f"Answer: {self.headline}\n{self.why}"
 
@@ -136,7 +141,8 @@ def answer_from(
     plan = planned() if not by_labels and apart.differ and (action == "ask" or basis == "model") else None
     if plan is not None and not plan.most:
         gain, basis, action, plan = _at_most(apart.stake), "draw", "keep", None
-    grade: Grade = "none" if action == "ask" else "model" if basis == "model" else "exact"
+    alone = other == MAJORITY and not by_labels
+    grade: Grade = "none" if action == "ask" or alone else "model" if basis == "model" else "exact"
     if action == "ask" and basis == "model":
         basis = "votes"
     facts = Answer(
@@ -157,7 +163,7 @@ def answer_from(
         expert=expert,
         model=model,
         withdrawn=_withdrawn(model, gain if basis in ("gold", "expert labels") else None),
-        ask=_ask(other, apart, plan, expert if by_labels else None, design) if grade != "exact" else None,
+        ask=_ask(other, apart, plan, expert if by_labels else None, design) if grade != "exact" and not alone else None,
         asked_for=asked_for,
     )
     if expert is not None and by_labels and expert.kind == "correct":
