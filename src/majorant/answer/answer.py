@@ -97,7 +97,7 @@ class Answer:
     @property
     def alone(self) -> bool:
         """Whether majority vote was compared with no other rule: none was asked for, or none can be learned."""
-        return self.other == self.present and self.basis != "expert labels"
+        return _alone(self.other, self.present, self.basis)
 
     def __repr__(self) -> str:
         return f"Answer: {self.headline}\n{self.why}"
@@ -141,7 +141,7 @@ def answer_from(
     plan = planned() if not by_labels and apart.differ and (action == "ask" or basis == "model") else None
     if plan is not None and not plan.most:
         gain, basis, action, plan = _at_most(apart.stake), "draw", "keep", None
-    alone = other == MAJORITY and not by_labels
+    alone = _alone(other, MAJORITY, basis)
     grade: Grade = "none" if action == "ask" or alone else "model" if basis == "model" else "exact"
     if action == "ask" and basis == "model":
         basis = "votes"
@@ -169,6 +169,10 @@ def answer_from(
     if expert is not None and by_labels and expert.kind == "correct":
         facts = _of_correction(facts, expert)
     return with_sentences(facts, source, design)
+
+
+def _alone(other: str, present: str, basis: Basis) -> bool:
+    return other == present and basis != "expert labels"
 
 
 def _of_correction(facts: Answer, expert: Outcome) -> Answer:
