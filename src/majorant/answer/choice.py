@@ -267,7 +267,7 @@ def compare(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generato
     ('for two classes only', 1.0)
     """
     as_level(level)
-    seed = int(as_generator(rng).integers(2**32))
+    seed = seed_of_fits(as_generator(rng))
     blind = replace(votes, gold_i=None)
     combined = combination(blind, seed) if len(votes.labels) > 1 else None
     majority = fit_method(MAJORITY, blind, seed)
