@@ -3,8 +3,8 @@
 python benchmarks/product.py [row ...]        seconds of whole processes, beside yardsticks of the same run
 
 Rows: small, classes, certify, errors and million, which run by default (three minutes on two quiet cores); memory,
-larger and spark, which take ten more and 2 GB of disk; or all.  Each takes its votes from a file of its own and can
-be run alone.  Modules are compiled before, as an installed package's are.
+larger, spark and huge, which take ten more, 2 GB of disk and, to make the votes of huge, 8 GB of memory; or all.  Each
+takes its votes from a file of its own and can be run alone.  Modules are compiled before, as in an installed package.
 """
 
 from __future__ import annotations
@@ -104,6 +104,15 @@ def memory(folder: Path) -> None:
     board.at_most("check --memory 2GB, 1e7 votes", f"{ours:.0f} s", "90 s", ours / 90, 1)
 
 
+def huge(folder: Path) -> None:
+    """1e8 votes within 2 GB, beside 1e7: ten times the votes should take no more than ten times as long."""
+    small, large = (votes_file(folder, n_votes, 10_000) for n_votes in (10_000_000, 100_000_000))
+    plain, ours = (
+        best_seconds(lambda path=path: majorant("check", path, "--memory", "2GB"), repeats=1) for path in (small, large)
+    )
+    board.at_most("check --memory 2GB, 1e8 votes", f"{ours:.0f} s", f"1e7 votes {plain:.0f} s", ours / plain, 10)
+
+
 def larger(folder: Path) -> None:
     """The certificate of 2e7 votes, beside sorting their file."""
     path = votes_file(folder, 20_000_000, 20_000)
@@ -129,7 +138,7 @@ def spark(folder: Path) -> None:
 
 
 QUICK = (small, classes, certify, errors, million)
-SLOW = (memory, larger, spark)
+SLOW = (memory, larger, spark, huge)
 
 
 def main() -> None:
