@@ -74,8 +74,8 @@ MOST_ROWS = 1 << 24  # of a row group
 
 
 def prepare(
-    source: str | Sequence[str], folder: str | os.PathLike[str], options: ReadOptions | None = None, *, memory: int,
-    resume: bool = False, report: Report = silent,
+    source: str | os.PathLike[str] | Sequence[str], folder: str | os.PathLike[str],
+    options: ReadOptions | None = None, *, memory: int, resume: bool = False, report: Report = silent,
 ) -> StoredVotes:  # fmt: skip
     """The votes of a file, sorted into `folder`.
 
@@ -186,10 +186,14 @@ def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
     names: list[Any] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if options.gold_file is not None:
         names.append(options.gold_file)
-    paths = [path for name in map(str, names) if not is_address(name) for path in files_of(name, expanded(name))]
+    paths = [path for name in _file_names(names) if not is_address(name) for path in files_of(name, expanded(name))]
     stats = [(path, path.stat()) for path in paths if path.exists()]
     stamp = [(str(path.resolve()), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
     return [str(path) for path, _ in stats] or [STANDARD_INPUT], stamp
+
+
+def _file_names(names: Sequence[Any]) -> list[str]:
+    return [os.fspath(name) for name in names if isinstance(name, (str, os.PathLike))]
 
 
 def _fingerprint(stamp: Stamp, options: ReadOptions) -> str:
