@@ -1,4 +1,4 @@
-"""Inputs that once broke a reader: each is a few bytes, made here, and read by tests/io/test_faults.py.
+"""Inputs that once broke a reader: each is a few bytes, made here, and read by tests/read/test_faults.py.
 
 `make fuzz` writes what it finds into tests/corpus/found as files called after their reader, which the same test reads;
 tables that broke `check` are called table, and tests/test_fuzz.py checks them.

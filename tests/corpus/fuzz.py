@@ -4,7 +4,7 @@
 
 Case n is drawn from seed n alone, so a campaign can be cut off and taken up again (`--state`), split over processes,
 and a single case repeated (`--only n`, `--only-table n`). Findings go to tests/corpus/found, whose inputs
-tests/io/test_faults.py reads again and whose tables tests/test_fuzz.py checks again.
+tests/read/test_faults.py reads again and whose tables tests/test_fuzz.py checks again.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ BUDGETS = {  # a table takes a third of the time where searches end early and re
     "OUTLINE_ANGLES": 12, "OUTLINE_HALVINGS": 6, "POINTS": 20, "RAY_HALVINGS": 6, "SLSQP_STEPS": 20,
     "SPLITS": 2,
 }  # fmt: skip
-SPENDING = ("agreement", "answer", "certify")  # the rooms that have such budgets
+SPENDING = ("results", "evidence")  # the rooms that have such budgets
 DATABASES: dict[tuple[object, ...], Any] = {}  # of this process, by their settings
 
 
