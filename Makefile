@@ -75,7 +75,7 @@ bench: $(VENV)/long.stamp
 	$(BIN)/python -m benchmarks
 
 paper: $(VENV)/run.stamp
-	$(BIN)/python -m reproduction --out paper-out
+	$(BIN)/python -m paper --out paper-out
 
 $(VENV)/docs.stamp: $(VENV)/run.stamp
 	$(BIN)/pip install --quiet --editable '.[docs]'

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent
-TEMPLATES = ROOT / "src" / "majorant" / "report" / "templates"
+TEMPLATES = ROOT / "src" / "majorant" / "render" / "templates"
 FORMULA = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Pages that live elsewhere in the checkout, by their name on the site; links to them are led there.
 OUTSIDE = {"CHANGELOG.md": "CHANGELOG.md", "SECURITY.md": "SECURITY.md", "benchmarks.md": "benchmarks/README.md"}
@@ -40,7 +40,7 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the script and style of the live map, and the pages from outside."""
     from mkdocs.structure.files import File
 
-    from majorant.report.figures.canvas import DARK, LIGHT, css_variables
+    from majorant.render.figures.canvas import DARK, LIGHT, css_variables
 
     schemes = {"[data-md-color-scheme]": LIGHT, "[data-md-color-scheme='slate']": DARK}
     colours = "".join(f"{scheme} {{ {css_variables(palette)} }}\n" for scheme, palette in schemes.items())

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent
 UNSETTLED = "settle it before the first release"  # stands beside addresses that nobody has reserved yet
 TRY = """
 import majorant as mj
-from majorant.estimate import ESTIMATORS
+from majorant.methods import ESTIMATORS
 from majorant.testing import assert_answer
 votes, truth = mj.simulate([.7, .3], [[.8, .2], [.3, .7]], n_items=300, n_votes=3)
 import duckdb, json, pathlib

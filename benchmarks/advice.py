@@ -24,15 +24,15 @@ from pathlib import Path
 import numpy as np
 
 from advice_crowds import alike_crowds, crowds
-from majorant.answer.choice import decide
-from majorant.answer.combine import combination, fit_method, unsuited
-from majorant.answer.difference import gold_accuracy
 from majorant.backend import MemoryBackend
 from majorant.errors import ConfigError, DataError, NotIdentified
-from majorant.estimate import ESTIMATORS
-from majorant.estimate.fit import Fit
-from majorant.io import read
+from majorant.methods import ESTIMATORS
+from majorant.methods.fit import Fit
 from majorant.pipeline import AUTO, aggregate
+from majorant.read import read
+from majorant.results.choice import decide
+from majorant.results.combine import combination, fit_method, unsuited
+from majorant.results.difference import gold_accuracy
 from majorant.values import FloatArray
 from majorant.votes import Votes
 

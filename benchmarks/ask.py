@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 import board
 from ask_sets import BELIEF, MEAN, METHODS, Population, populations
-from majorant.answer.combine import COMBINATION
+from majorant.ask.accuracy import bound_accuracy, planned_labels
+from majorant.ask.close_calls import GOOD_ENOUGH, MAJORITY_BEATEN, CloseCalls, close_calls
+from majorant.ask.correction import LABELS, learn, relabel
+from majorant.ask.draw import expected_leads
+from majorant.ask.question import OPEN, UNASKED
+from majorant.ask.race import Race
 from majorant.defaults import COMBINED
-from majorant.gold.accuracy import bound_accuracy, planned_labels
-from majorant.gold.close_calls import GOOD_ENOUGH, MAJORITY_BEATEN, CloseCalls, close_calls
-from majorant.gold.correction import LABELS, learn, relabel
-from majorant.gold.draw import expected_leads
-from majorant.gold.question import OPEN, UNASKED
-from majorant.gold.race import Race
+from majorant.results.combine import COMBINATION
 
 Ints = NDArray[np.int64]
 GOAL, BUDGET, WITHIN = 1.3, 100, 0.01

@@ -21,8 +21,8 @@ import numpy as np
 
 import board
 from clock import by_turns
-from majorant.estimate.bwa import BWA
-from majorant.estimate.ebcc import EBCC
+from majorant.methods.bwa import BWA
+from majorant.methods.ebcc import EBCC
 from majorant.votes import Votes
 from methods import crowd
 

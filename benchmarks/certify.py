@@ -15,10 +15,10 @@ from scipy.special import log_ndtr, ndtri
 from scipy.stats import binom
 
 import board
-from majorant.certify.anonymous import certify_counts
-from majorant.certify.count_models import flatten
-from majorant.certify.independent import items_needed, ratio_cut, weigh
-from majorant.certify.tailored_inversion import is_proved
+from majorant.evidence.certificate.anonymous import certify_counts
+from majorant.evidence.certificate.count_models import flatten
+from majorant.evidence.certificate.independent import items_needed, ratio_cut, weigh
+from majorant.evidence.certificate.tailored_inversion import is_proved
 
 REPEATS = 5
 LEVEL = 0.95

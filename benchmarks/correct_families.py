@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 import ask
 from advice import find, load
 from ask_sets import NAMES, Population, populations
-from majorant.answer.combine import COMBINATION
-from majorant.gold.correction import LABELS, OFFSET_PENALTY, WEIGHT_PENALTY, Correction, learn, relabel, scores
-from majorant.gold.question import UNASKED
-from majorant.gold.race import Race
+from majorant.ask.correction import LABELS, OFFSET_PENALTY, WEIGHT_PENALTY, Correction, learn, relabel, scores
+from majorant.ask.question import UNASKED
+from majorant.ask.race import Race
+from majorant.results.combine import COMBINATION
 from majorant.votes import Votes
 
 Ints, Floats = NDArray[np.int64], NDArray[np.float64]
@@ -70,7 +70,7 @@ def _gains(population: Population, learner: Learner, n: int, seed: int) -> tuple
 
 def _learn(posterior: Floats, truth: Ints, multiple: float) -> Correction:
     """`learn` with its penalties multiplied."""
-    from majorant.gold import correction
+    from majorant.ask import correction
 
     correction.OFFSET_PENALTY, correction.WEIGHT_PENALTY = multiple * OFFSET_PENALTY, multiple * WEIGHT_PENALTY
     try:

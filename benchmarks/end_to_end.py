@@ -12,11 +12,11 @@ from pathlib import Path
 
 import board
 from clock import best_seconds, seconds
-from majorant.answer.labels import label_table
-from majorant.estimate import ESTIMATORS
-from majorant.estimate.dawid_skene import DawidSkene
-from majorant.io import read
+from majorant.methods import ESTIMATORS
+from majorant.methods.dawid_skene import DawidSkene
 from majorant.output import votes_table, write_table
+from majorant.read import read
+from majorant.results.labels import label_table
 from methods import crowd
 
 GOALS = {"majority": 5.0, "dawid-skene, 10 steps": 30.0}

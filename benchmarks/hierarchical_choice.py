@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from majorant.datasets import REGISTRY, load, local_path
-from majorant.estimate.dawid_skene import DawidSkene
-from majorant.estimate.fit import Fit
-from majorant.estimate.hierarchical import Hierarchical
-from majorant.estimate.ibcc import IBCC
-from majorant.estimate.one_coin import OneCoin
-from majorant.estimate.shared import SharedConfusion
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.fit import Fit
+from majorant.methods.hierarchical import Hierarchical
+from majorant.methods.ibcc import IBCC
+from majorant.methods.one_coin import OneCoin
+from majorant.methods.shared import SharedConfusion
 from majorant.votes import Votes
 
 ROUNDS, HELD_OUT = 2, 0.2

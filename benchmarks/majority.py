@@ -9,7 +9,7 @@ import numpy as np
 
 import board
 from clock import by_turns
-from majorant.estimate.majority import Majority
+from majorant.methods.majority import Majority
 from tally import simulated
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 import board
 from clock import best_seconds, peak_bytes, seconds
-from majorant.estimate import ESTIMATORS, Fit
+from majorant.methods import ESTIMATORS, Fit
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 

@@ -11,11 +11,11 @@ from time import perf_counter
 import numpy as np
 
 import board
-from majorant.certify.bootstrap import Case
-from majorant.certify.bootstrap_claims import named_claim
-from majorant.estimate.dawid_skene import DawidSkene
-from majorant.estimate.resampled import refit_dawid_skene
+from majorant.evidence.certificate.bootstrap import Case
+from majorant.evidence.certificate.bootstrap_claims import named_claim
 from majorant.items import merge_equal_items
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.resampled import refit_dawid_skene
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 

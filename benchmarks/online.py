@@ -12,10 +12,10 @@ import numpy as np
 
 from clock import best_seconds
 from majorant.datasets import REGISTRY, load, local_path
-from majorant.estimate import ESTIMATORS, polish, update
-from majorant.estimate.dawid_skene import DawidSkene
-from majorant.estimate.online import state_bytes, state_of
 from majorant.items import take_items
+from majorant.methods import ESTIMATORS, polish, update
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.online import state_bytes, state_of
 from majorant.votes import Votes
 from tally import simulated
 

@@ -49,12 +49,12 @@ def task(name: str, source: Path, work: Path) -> Callable[[], object]:
     """What is timed; imports and opening are not."""
     import numpy as np
 
-    from majorant.answer.labels import label_table
     from majorant.backend.files import FileBackend
     from majorant.backend.prepare import prepare
     from majorant.backend.store import open_store
-    from majorant.certify.anonymous import anonymous_claim, as_histograms
+    from majorant.evidence.certificate.anonymous import anonymous_claim, as_histograms
     from majorant.output import write_table
+    from majorant.results.labels import label_table
     from majorant.tally import two_class_histograms
 
     if name == "nothing":

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 import numpy as np
 
 from clock import best_seconds, seconds
-from majorant.estimate import ESTIMATORS
+from majorant.methods import ESTIMATORS
 from majorant.votes import Votes
 from methods import crowd
 

@@ -21,7 +21,7 @@ import duckdb
 
 import board
 from majorant.database import batches, path_literal
-from majorant.io import read
+from majorant.read import read
 from majorant.votes import Votes
 
 REPEATS = 3

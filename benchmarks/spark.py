@@ -24,7 +24,7 @@ from typing import Any
 
 from clock import work_by_program
 from large_files import write_crowd
-from majorant.estimate.dawid_skene import DawidSkene
+from majorant.methods.dawid_skene import DawidSkene
 
 FEW, MANY = 1, 6
 TASKS = ("encode", "step", "labels")
@@ -61,7 +61,7 @@ def clock(call: Callable[[], Any]) -> tuple[Taken, Any]:
 
 def in_memory(path: Path) -> float:
     """Seconds that cores work for a step in memory."""
-    from majorant.io import read
+    from majorant.read import read
 
     votes = read(str(path))
     steps = (10 * FEW, 10 * MANY)  # a step is too short to be told from few

@@ -40,10 +40,10 @@ def measure(path: str, cores: int) -> list[dict[str, Any]]:
     from majorant.backend.spark.backend import SparkBackend
     from majorant.backend.spark.reading import read_votes
     from majorant.backend.spark.session import spark_session
-    from majorant.io.options import ReadOptions
     from majorant.pipeline import check
-    from majorant.report.files import write_result
-    from majorant.report.summary import result_summary
+    from majorant.read.options import ReadOptions
+    from majorant.render.files import write_result
+    from majorant.render.summary import result_summary
 
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"

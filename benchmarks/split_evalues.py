@@ -12,13 +12,13 @@ from time import process_time
 
 import numpy as np
 
-from majorant.certify.bootstrap_claims import multiclass_claim, named_claim, panel_claim
-from majorant.certify.certificate import Claim
-from majorant.certify.universal_inference import with_e_values
-from majorant.estimate.dawid_skene import DawidSkene
-from majorant.estimate.resampled import refit_dawid_skene
-from majorant.estimate.shared import SharedConfusion
+from majorant.evidence.certificate.bootstrap_claims import multiclass_claim, named_claim, panel_claim
+from majorant.evidence.certificate.certificate import Claim
+from majorant.evidence.certificate.universal_inference import with_e_values
 from majorant.items import merge_equal_items
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.resampled import refit_dawid_skene
+from majorant.methods.shared import SharedConfusion
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from clock import REPEATS, by_turns, peak_bytes, seconds
-from majorant.agreement import agreement
+from majorant.results.agreement import agreement
 from majorant.tally import counts, distinct_counts, pair_counts, tally, tied, votes_by_worker
 from majorant.votes import Votes
 

@@ -18,14 +18,14 @@ import numpy as np
 
 import majorant as mj
 from advice import find, load
-from majorant.answer.answer import Answer
-from majorant.answer.difference import compare_fits, gold_lead
 from majorant.backend import MemoryBackend
-from majorant.certify.certificate import Claim
-from majorant.certify.gold import claim_from_cells
-from majorant.claims import claim_inputs
+from majorant.evidence.certificate.certificate import Claim
+from majorant.evidence.certificate.claims import claim_inputs
+from majorant.evidence.certificate.gold import claim_from_cells
 from majorant.items import take_items
 from majorant.pipeline import Result
+from majorant.results.answer import Answer
+from majorant.results.difference import compare_fits, gold_lead
 from majorant.votes import Votes
 from majorant.wording import signed
 

@@ -5,11 +5,11 @@ from itertools import product
 
 import numpy as np
 
-from majorant.certify.bootstrap import Case
-from majorant.certify.dependence import GoldItems, label_matrix
-from majorant.estimate.dawid_skene import DawidSkene
-from majorant.estimate.resampled import refit_dawid_skene
+from majorant.evidence.certificate.bootstrap import Case
+from majorant.evidence.certificate.dependence import GoldItems, label_matrix
 from majorant.items import take_items
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.resampled import refit_dawid_skene
 from majorant.votes import Votes
 
 

@@ -3,8 +3,8 @@
 from functools import cache
 
 from majorant import datasets
-from reproduction import registry
-from reproduction.item import Context
+from paper import registry
+from paper.item import Context
 
 TABLES = (
     "table1",

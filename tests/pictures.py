@@ -8,5 +8,5 @@ from unittest import mock
 @contextlib.contextmanager
 def no_pictures() -> Iterator[None]:
     """Pages made within have empty figures."""
-    with mock.patch("majorant.report.html.svg_of", return_value="<svg></svg>"):
+    with mock.patch("majorant.render.html.svg_of", return_value="<svg></svg>"):
         yield

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from majorant import datasets
-from majorant.answer.difference import gold_accuracy
 from majorant.pipeline import check
+from majorant.results.difference import gold_accuracy
 from needs import NO_DATA
-from reproduction.sets import without_copies
+from paper.sets import without_copies
 
 GOLDEN = Path(__file__).parent / "golden" / "real-accuracy.csv"
 

@@ -5,14 +5,14 @@ from math import factorial
 
 import numpy as np
 
-from majorant.certify.constrained_likelihood import (
+from majorant.evidence.certificate.constrained_likelihood import (
     VoteTable,
     ballot_comparisons,
     count_comparisons,
     panel_comparisons,
 )
-from majorant.certify.design import WorkerSets
-from majorant.certify.universal_inference import weigh_comparisons
+from majorant.evidence.certificate.design import WorkerSets
+from majorant.evidence.certificate.universal_inference import weigh_comparisons
 
 NOISE = {
     3: np.array([[0.7, 0.2, 0.1], [0.15, 0.75, 0.1], [0.1, 0.2, 0.7]]),

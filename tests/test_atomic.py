@@ -20,8 +20,8 @@ import majorant as mj
 from majorant import atomic
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError
-from majorant.io.tasks import relabelled_file
 from majorant.output import digest_of, write_files
+from majorant.read.tasks import relabelled_file
 
 CALLS = ("replace", "fsync", "link", "unlink")
 
@@ -204,7 +204,7 @@ for number in range(at, at + 200):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_kill_at_any_call_leaves_whole_files_and_a_mixed_set_is_recognised(quick_sets):
-    from majorant.report.files import foreign_files
+    from majorant.render.files import foreign_files
 
     folder, old, new = quick_sets
     here = str(Path(__file__).parent)
@@ -383,7 +383,7 @@ def check_out(tmp_path, monkeypatch, capsys, no_pictures):
     """
     from majorant import pipeline
     from majorant.cli import main
-    from majorant.report import files
+    from majorant.render import files
 
     monkeypatch.chdir(tmp_path)
     for name, other in (("old", "n"), ("new", "y")):

@@ -10,13 +10,13 @@ import pytest
 
 import real
 from crowds import coins
-from majorant.answer.difference import gold_accuracy
 from majorant.errors import ConfigError
-from majorant.estimate.majority import Majority
+from majorant.methods.majority import Majority
 from majorant.output import votes_table, write_table
 from majorant.pipeline import Result, aggregate, check
-from majorant.report.summary import result_summary
-from majorant.report.text import answer_text, check_text
+from majorant.render.summary import result_summary
+from majorant.render.text import answer_text, check_text
+from majorant.results.difference import gold_accuracy
 from majorant.simulate import simulate
 from majorant.votes import Votes
 

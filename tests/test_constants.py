@@ -9,7 +9,7 @@ import majorant
 
 ROOT = Path(majorant.__file__).parent
 LEFT_OUT = {
-    "io/formats": "a registry of one shape: each file says of its tool what EXPORT, RESULTS or KEYS are",
+    "read/formats": "a registry of one shape: each file says of its tool what EXPORT, RESULTS or KEYS are",
 }
 MANY_MEANINGS: dict[str, str] = {}  # names that may differ, and why
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import majorant as mj
-from majorant.report import files as files_of_results
-from majorant.report.files import write_result
-from majorant.report.summary import result_summary
+from majorant.render import files as files_of_results
+from majorant.render.files import write_result
+from majorant.render.summary import result_summary
 from majorant.simulate import one_coin_crew, simulate
 from pictures import no_pictures
 

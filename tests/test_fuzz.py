@@ -11,9 +11,9 @@ import pytest
 
 import majorant as mj
 from corpus import FOUND, READERS, fuzz
-from majorant.report.figures import workers
-from majorant.report.files import write_result
-from majorant.report.summary import result_summary
+from majorant.render.figures import workers
+from majorant.render.files import write_result
+from majorant.render.summary import result_summary
 from sizes import many
 
 

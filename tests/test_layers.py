@@ -22,8 +22,7 @@ EVERYONE = (
     "__version__",
 )  # import nothing
 BELOW_PIPELINE = (
-    "theory votes kernels blocks items io datasets tally agreement simulate estimate "
-    "certify claims slices gold answer plan backend atomic output"
+    "theory votes kernels blocks items read datasets tally simulate methods evidence ask results backend atomic output"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -36,29 +35,24 @@ MAY_IMPORT = {
     "kernels": "votes",
     "blocks": "votes kernels",
     "items": "votes kernels blocks",
-    "io": "votes",
-    "datasets": "io votes",
+    "read": "votes",
+    "datasets": "read votes",
     "tally": "votes kernels blocks items",
-    "agreement": "io tally votes",
     "simulate": "votes theory",
-    "estimate": "theory io votes tally blocks kernels items atomic",
-    "certify": "theory tally estimate.fit estimate.em votes items",
-    "gold": "blocks io kernels items output backend tally estimate votes",
-    "answer": "certify claims gold estimate io items tally votes theory kernels blocks backend",
-    "plan": "theory certify estimate io votes",
-    "claims": "backend certify estimate io kernels items tally votes",
-    "slices": "backend certify claims items tally votes",
-    "backend": "atomic blocks estimate io kernels items output tally votes",
-    "spark": "answer backend certify claims estimate tally votes",  # a frame in place of votes
+    "methods": "theory read votes tally blocks kernels items atomic",
+    "backend": "atomic blocks methods read kernels items output tally votes",
+    "evidence": "theory backend methods read kernels items tally votes",
+    "ask": "blocks read kernels items output backend tally methods votes pipeline results",
+    "results": "evidence ask methods read items tally votes theory kernels blocks backend",
+    "spark": "results backend evidence methods tally votes",  # a frame in place of votes
     "pipeline": BELOW_PIPELINE,
-    "ask": f"pipeline {BELOW_PIPELINE}",  # the loop back
-    "report": f"pipeline output {BELOW_PIPELINE}",  # the result types
-    "web": f"pipeline ask report {BELOW_PIPELINE}",
-    "compat": "answer estimate io kernels pipeline tally votes",
-    "testing": "agreement answer io pipeline report",
-    "cli": f"pipeline ask report web cli {BELOW_PIPELINE}",
+    "render": f"pipeline output {BELOW_PIPELINE}",  # the result types
+    "web": f"pipeline render {BELOW_PIPELINE}",
+    "compat": "results methods read kernels pipeline tally votes",
+    "testing": "results read pipeline render",
+    "cli": f"pipeline render web cli {BELOW_PIPELINE}",
     "__main__": "cli",
-    "__init__": f"pipeline ask report {BELOW_PIPELINE}",  # the public names, lazily
+    "__init__": f"pipeline render {BELOW_PIPELINE}",  # the public names, lazily
 }
 
 
@@ -105,12 +99,12 @@ def test_imports_go_down(path: Path) -> None:
         assert any(name == one or name.startswith(f"{one}.") for one in allowed), f"{path}: imports majorant.{name}"
 
 
-def test_the_package_does_without_the_reproduction() -> None:
+def test_the_package_does_not_import_the_paper() -> None:
     for path in modules():
-        assert "reproduction" not in {name.partition(".")[0] for name in all_imported(path)}, path
+        assert "paper" not in {name.partition(".")[0] for name in all_imported(path)}, path
 
 
 def test_the_check_can_fail(tmp_path: Path) -> None:
     offender = tmp_path / "kernels.py"
-    offender.write_text("from majorant.report import text\nimport majorant.cli\n")
-    assert imported(offender) == {"report.text", "cli"}
+    offender.write_text("from majorant.render import text\nimport majorant.cli\n")
+    assert imported(offender) == {"render.text", "cli"}

@@ -18,18 +18,18 @@ import pytest
 import majorant as mj
 from corpus import READERS
 from majorant.backend import MemoryBackend
-from majorant.certify.anonymous import certify_counts
-from majorant.certify.assumption_tests import _places, _shuffled
-from majorant.certify.bootstrap import Case
-from majorant.certify.bootstrap_claims import multiclass_claim
 from majorant.errors import ConfigError, DataError
-from majorant.estimate.shared import SharedConfusion
-from majorant.io.files import identify
-from majorant.io.options import ReadOptions
-from majorant.io.parquet import _damaged
+from majorant.evidence.certificate.anonymous import certify_counts
+from majorant.evidence.certificate.assumption_tests import _places, _shuffled
+from majorant.evidence.certificate.bootstrap import Case
+from majorant.evidence.certificate.bootstrap_claims import multiclass_claim
 from majorant.limits import FIXED, LIMITS, limit, sizes_within
-from majorant.report.files import write_result
-from majorant.report.summary import result_summary
+from majorant.methods.shared import SharedConfusion
+from majorant.read.files import identify
+from majorant.read.options import ReadOptions
+from majorant.read.parquet import _damaged
+from majorant.render.files import write_result
+from majorant.render.summary import result_summary
 from majorant.simulate import simulate
 from majorant.votes import Votes
 
@@ -188,7 +188,7 @@ def test_what_does_not_fit_into_memory_is_said(tmp_path, monkeypatch):
         raise MemoryError
 
     (tmp_path / "a.csv").write_text("item,worker,label\na,w,y\n")
-    monkeypatch.setattr("majorant.io.build_votes", full)
+    monkeypatch.setattr(sys.modules["majorant.read"], "build_votes", full)
     with pytest.raises(DataError, match=r"a\.csv does not fit into memory"):
         mj.read(tmp_path / "a.csv")
 

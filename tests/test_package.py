@@ -17,8 +17,8 @@ def test_public_names_are_there(name):
 def test_a_function_is_not_hidden_by_the_module_of_its_name():
     code = """
 import majorant
-import majorant.simulate, majorant.agreement
-from majorant.agreement.coefficients import Agreement
+import majorant.simulate, majorant.results.agreement
+from majorant.results.agreement.coefficients import Agreement
 votes, truth = majorant.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=50, n_votes=3, rng=0)
 assert isinstance(majorant.agreement(votes, rng=0), Agreement)
 """
@@ -38,7 +38,7 @@ def test_help_loads_no_numpy():
 
 
 RUN = "import sys; from majorant.cli import main; sys.argv = ['majorant', *sys.argv[1:]]"
-HEAVY = ("scipy", "scipy.stats", "scipy.optimize", "pandas", "matplotlib", "majorant.estimate")
+HEAVY = ("scipy", "scipy.stats", "scipy.optimize", "pandas", "matplotlib", "majorant.methods")
 LOADED = f"print('LOADED', [m for m in {HEAVY} if m in sys.modules])"
 
 
@@ -63,7 +63,7 @@ def test_a_check_does_without_statistics_optimisers_frames_and_figures(tmp_path)
     (tmp_path / "votes.csv").write_text(
         "item,worker,label\n" + "".join(f"{i},{w},{i % 2}\n" for i in range(9) for w in "xyz")
     )
-    assert loaded("check", str(tmp_path / "votes.csv")) == "LOADED ['scipy', 'majorant.estimate']"
+    assert loaded("check", str(tmp_path / "votes.csv")) == "LOADED ['scipy', 'majorant.methods']"
 
 
 def test_an_unknown_name_is_an_attribute_error():

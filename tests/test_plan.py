@@ -5,14 +5,14 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from majorant.certify.certificate import AssumptionTest, Certificate, Claim
-from majorant.certify.gold import GoldCells, best_p_values, gold_needed, simes, worse_p_values
-from majorant.certify.plug_in import plug_in, shared_model
 from majorant.errors import ConfigError, NotIdentified
-from majorant.estimate import ESTIMATORS
-from majorant.plan import plan, plan_crew, plan_model
-from majorant.report.summary import plan_summary
-from majorant.report.text import plan_text
+from majorant.evidence.certificate.certificate import AssumptionTest, Certificate, Claim
+from majorant.evidence.certificate.gold import GoldCells, best_p_values, gold_needed, simes, worse_p_values
+from majorant.evidence.certificate.plug_in import plug_in, shared_model
+from majorant.methods import ESTIMATORS
+from majorant.render.summary import plan_summary
+from majorant.render.text import plan_text
+from majorant.results.plan import plan, plan_crew, plan_model
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import gap, majority_margin
 from majorant.votes import Votes

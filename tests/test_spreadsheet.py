@@ -6,10 +6,10 @@ import itertools
 import pytest
 
 import majorant as mj
-from majorant.gold.design import Design
-from majorant.io.tasks import read_answers, relabelled_file, table_rows
-from majorant.report.files import write_result
-from majorant.report.summary import result_summary
+from majorant.ask.design import Design
+from majorant.read.tasks import read_answers, relabelled_file, table_rows
+from majorant.render.files import write_result
+from majorant.render.summary import result_summary
 from majorant.tabular import guarded, guarded_columns, unguarded
 
 NAMES = ["=1+1", "+1-2", "-x", "@sum", "\tx", "\rx", "'=1", "''+y", "'tis", "a=b", "-1.5", "1e5", "+7", "plain", ""]

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import majorant as mj
-from majorant.answer.labels import label_table
-from majorant.estimate import ESTIMATORS
+from majorant.methods import ESTIMATORS
+from majorant.results.labels import label_table
 
 ROWS = [(f"q{item}", worker, "yes" if (7 * item + 3 * worker) % 4 else "no") for item in range(30) for worker in b"abc"]
 FRAME = pd.DataFrame(ROWS, columns=["task", "worker", "label"])

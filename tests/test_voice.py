@@ -9,8 +9,8 @@ import pytest
 import majorant
 
 ROOT = Path(majorant.__file__).parent
-RESULTS = ("agreement", "answer", "certify", "gold", "report")  # rooms whose facts others say
-RESULTS_FILES = ("claims.py", "pipeline.py", "plan.py", "slices.py")
+RESULTS = ("evidence", "ask", "results", "render")  # rooms whose facts others say
+RESULTS_FILES = ("pipeline.py",)
 SENTENCE = 6  # words that make one: fewer are a name, such as that of a model, a figure or a table's column
 OTHERS = {"cli/__init__.py", "cli/ask.py"}  # they say what commands and their options do
 VERDICTS = ("ajority vote is", "ajority vote wins", "beats majority", "who voted beats", "switch to", "ask an expert")
@@ -60,7 +60,7 @@ def test_results_hold_facts_and_no_sentences(path):
     assert not [text for text in sentences(path) if n_words(text) >= SENTENCE and not is_markup(text)]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "report" / "templates").glob("*.j2")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "render" / "templates").glob("*.j2")), ids=lambda path: path.name)
 def test_the_page_holds_layout_and_no_sentence_of_numbers(path):
     """A number of the summary stands in a cell or in a sentence of wording.py, never among a template's own words."""
     plain = re.sub(r"<[^>]*>", "|", path.read_text(encoding="utf-8"))

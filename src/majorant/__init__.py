@@ -12,30 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from majorant import theory as theory
-    from majorant.agreement import agreement as agreement
-    from majorant.agreement.scores import scores as scores
-    from majorant.answer.judges import judges as judges
-    from majorant.ask import ask as ask
-    from majorant.certify.anonymous import certify_counts as certify_counts
-    from majorant.claims import certify as certify
+    from majorant.ask.ask import ask as ask
     from majorant.errors import ConfigError as ConfigError
     from majorant.errors import DataError as DataError
     from majorant.errors import NotIdentified as NotIdentified
-    from majorant.estimate import ESTIMATORS as ESTIMATORS
-    from majorant.estimate import Fit as Fit
-    from majorant.estimate import load_state as load_state
-    from majorant.estimate import polish as polish
-    from majorant.estimate import save_state as save_state
-    from majorant.estimate import update as update
-    from majorant.io import from_matrix as from_matrix
-    from majorant.io import read as read
+    from majorant.evidence.certificate.anonymous import certify_counts as certify_counts
+    from majorant.evidence.certificate.claims import certify as certify
+    from majorant.methods import ESTIMATORS as ESTIMATORS
+    from majorant.methods import Fit as Fit
+    from majorant.methods import load_state as load_state
+    from majorant.methods import polish as polish
+    from majorant.methods import save_state as save_state
+    from majorant.methods import update as update
     from majorant.pipeline import Result as Result
     from majorant.pipeline import aggregate as aggregate
     from majorant.pipeline import check as check
-    from majorant.plan import plan as plan
-    from majorant.plan import plan_model as plan_model
-    from majorant.report.html import figure as figure
-    from majorant.report.html import report as report
+    from majorant.read import from_matrix as from_matrix
+    from majorant.read import read as read
+    from majorant.render.html import figure as figure
+    from majorant.render.html import report as report
+    from majorant.results.agreement import agreement as agreement
+    from majorant.results.agreement.scores import scores as scores
+    from majorant.results.judges import judges as judges
+    from majorant.results.plan import plan as plan
+    from majorant.results.plan import plan_model as plan_model
     from majorant.simulate import simulate as simulate
     from majorant.votes import Votes as Votes
 
@@ -44,31 +44,31 @@ __version__ = "0.1.0"
 _HOME = {
     "ConfigError": "errors",
     "DataError": "errors",
-    "ESTIMATORS": "estimate",
-    "Fit": "estimate",
+    "ESTIMATORS": "methods",
+    "Fit": "methods",
     "NotIdentified": "errors",
     "Result": "pipeline",
     "Votes": "votes",
     "aggregate": "pipeline",
-    "agreement": "agreement",
-    "ask": "ask",
-    "certify": "claims",
-    "certify_counts": "certify.anonymous",
+    "agreement": "results.agreement",
+    "ask": "ask.ask",
+    "certify": "evidence.certificate.claims",
+    "certify_counts": "evidence.certificate.anonymous",
     "check": "pipeline",
-    "figure": "report.html",
-    "from_matrix": "io",
-    "judges": "answer.judges",
-    "load_state": "estimate",
-    "plan": "plan",
-    "plan_model": "plan",
-    "polish": "estimate",
-    "read": "io",
-    "report": "report.html",
-    "save_state": "estimate",
-    "scores": "agreement.scores",
+    "figure": "render.html",
+    "from_matrix": "read",
+    "judges": "results.judges",
+    "load_state": "methods",
+    "plan": "results.plan",
+    "plan_model": "results.plan",
+    "polish": "methods",
+    "read": "read",
+    "report": "render.html",
+    "save_state": "methods",
+    "scores": "results.agreement.scores",
     "simulate": "simulate",
     "theory": None,
-    "update": "estimate",
+    "update": "methods",
 }
 __all__ = [*_HOME, "__version__"]
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from majorant.errors import ConfigError, DataError
-from majorant.io import read
+from majorant.read import read
 from majorant.votes import Votes
 
 TOOLKIT = "https://raw.githubusercontent.com/orchidproject/active-crowd-toolkit"

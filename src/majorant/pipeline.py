@@ -13,11 +13,30 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from majorant.agreement import Agreement
-from majorant.agreement.measure import agreement_from, resampling
-from majorant.answer.answer import Answer, Path, answer_from, decision_path, model_of
-from majorant.answer.calibrate import Labels, calibrate
-from majorant.answer.choice import (
+from majorant.ask.design import Recognised, recognise
+from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
+from majorant.ask.question import Outcome
+from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
+from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WORKER_METHOD
+from majorant.evidence.certificate.anonymous import anonymous_claim, as_histograms
+from majorant.evidence.certificate.certificate import Certificate, Claim
+from majorant.evidence.certificate.claims import (
+    Certification,
+    Counts,
+    Sample,
+    certification_from,
+    claim_inputs,
+    whole_or_sample,
+)
+from majorant.evidence.certificate.slices import Slice, certify_slices, refuse_slices
+from majorant.limits import refuse_size
+from majorant.methods import Fit, method_named
+from majorant.read import Reading
+from majorant.results.agreement import Agreement
+from majorant.results.agreement.measure import agreement_from, resampling
+from majorant.results.answer import Answer, Path, answer_from, decision_path, model_of
+from majorant.results.calibrate import Labels, calibrate
+from majorant.results.choice import (
     AUTO,
     Alternative,
     Decision,
@@ -29,33 +48,14 @@ from majorant.answer.choice import (
     seed_of_fits,
     with_fit,
 )
-from majorant.answer.combine import COMBINATION, combined_fit, fit_everywhere, fit_method
-from majorant.answer.difference import GoldAccuracy, difference, expected_gain, gold_accuracy, gold_lead
-from majorant.answer.labels import LabelChanges, outcome
-from majorant.answer.map import MapPanel, data_map
-from majorant.answer.review import Review, Reviewed, crowd_confusion, review, review_all
-from majorant.answer.workers import Removal, Workers, assess_workers, removal
-from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
-from majorant.certify.anonymous import anonymous_claim, as_histograms
-from majorant.certify.certificate import Certificate, Claim
-from majorant.claims import (
-    Certification,
-    Counts,
-    Sample,
-    certification_from,
-    claim_inputs,
-    whole_or_sample,
-)
-from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WORKER_METHOD
-from majorant.estimate import Fit, method_named
-from majorant.gold.design import Recognised, recognise
-from majorant.gold.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
-from majorant.gold.question import Outcome
-from majorant.io import Reading
-from majorant.limits import refuse_size
-from majorant.plan import Plan
-from majorant.plan import plan as make_plan
-from majorant.slices import Slice, certify_slices, refuse_slices
+from majorant.results.combine import COMBINATION, combined_fit, fit_everywhere, fit_method
+from majorant.results.difference import GoldAccuracy, difference, expected_gain, gold_accuracy, gold_lead
+from majorant.results.labels import LabelChanges, outcome
+from majorant.results.map import MapPanel, data_map
+from majorant.results.plan import Plan
+from majorant.results.plan import plan as make_plan
+from majorant.results.review import Review, Reviewed, crowd_confusion, review, review_all
+from majorant.results.workers import Removal, Workers, assess_workers, removal
 from majorant.tabular import Records
 from majorant.tally import Tally, two_class_histograms
 from majorant.tally import tally as count
@@ -148,7 +148,7 @@ class Result:
         return f"Result: {self.answer.headline}\n{size}; labels, workers and review have to_pandas()"
 
     def _repr_html_(self) -> str:
-        from majorant.report.html import result_html
+        from majorant.render.html import result_html
 
         return result_html(self)
 

@@ -16,18 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.answer.labels import label_table
-from majorant.answer.workers import assess_workers, worker_table
 from majorant.backend import Part
 from majorant.backend.spark.backend import SparkBackend, SparkVotes, label_frame
 from majorant.backend.spark.reading import Columns, encode
 from majorant.backend.spark.session import spark_session
-from majorant.certify.certificate import Certificate
-from majorant.claims import certification, whole_or_sample
 from majorant.defaults import LEVEL, WORKER_METHOD
 from majorant.errors import ConfigError
-from majorant.estimate import ESTIMATORS, Estimator, Fit
-from majorant.estimate.fit import Ties
+from majorant.evidence.certificate.certificate import Certificate
+from majorant.evidence.certificate.claims import certification, whole_or_sample
+from majorant.methods import ESTIMATORS, Estimator, Fit
+from majorant.methods.fit import Ties
+from majorant.results.labels import label_table
+from majorant.results.workers import assess_workers, worker_table
 from majorant.tally import Patterns, two_class_histograms
 from majorant.votes import IntArray
 

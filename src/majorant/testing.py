@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
-from majorant.agreement import agreement
-from majorant.answer.answer import Action
 from majorant.defaults import LEVEL, TOLERANCE
 from majorant.errors import ConfigError
-from majorant.io import Reading
 from majorant.pipeline import check
-from majorant.report.summary import result_summary
-from majorant.report.text import answer_text
+from majorant.read import Reading
+from majorant.render.summary import result_summary
+from majorant.render.text import answer_text
+from majorant.results.agreement import agreement
+from majorant.results.answer import Action
 from majorant.wording import COEFFICIENTS
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from majorant.backend.files import query
 from majorant.backend.prepare import locked, prepare
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
-from majorant.io.options import ReadOptions
+from majorant.read.options import ReadOptions
 from needs import small_disk
 
 MEMORY = 1_000_000_000

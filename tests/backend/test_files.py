@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 import majorant
-from majorant.answer.calibrate import Calibration, as_calibrated
-from majorant.answer.combine import combination, combined_fit
-from majorant.answer.labels import compare_labels, count_labels, outcome
-from majorant.answer.review import crowd_confusion, review, review_all, review_table
-from majorant.answer.workers import assess_workers
-from majorant.ask import ask
+from majorant.ask.ask import ask
 from majorant.backend import MemoryBackend, fit_of_items
 from majorant.backend.files import FileBackend
 from majorant.backend.prepare import prepare
 from majorant.backend.store import mask_stored
-from majorant.certify.gold import gold_rows
-from majorant.estimate import ESTIMATORS
-from majorant.estimate.majority import Majority
-from majorant.io.options import ReadOptions
+from majorant.evidence.certificate.gold import gold_rows
+from majorant.methods import ESTIMATORS
+from majorant.methods.majority import Majority
+from majorant.read.options import ReadOptions
+from majorant.results.calibrate import Calibration, as_calibrated
+from majorant.results.combine import combination, combined_fit
+from majorant.results.labels import compare_labels, count_labels, outcome
+from majorant.results.review import crowd_confusion, review, review_all, review_table
+from majorant.results.workers import assess_workers
 
 MEMORY = 1_000_000_000
 PLANNING = ("expected_lead", "expected_decisive", "confidence", "stake", "lead_c")  # sums, for planning only

@@ -9,9 +9,9 @@ import pytest
 import majorant
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError
-from majorant.io.options import ReadOptions
+from majorant.read.options import ReadOptions
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "io"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "read"))
 from test_fixtures import CASES, HERE, ballots
 
 MEMORY = 1_000_000_000

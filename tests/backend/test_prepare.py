@@ -12,8 +12,8 @@ import majorant
 from majorant.backend import prepare as preparing
 from majorant.backend.prepare import prepare
 from majorant.errors import ConfigError, DataError
-from majorant.io.options import ReadOptions
 from majorant.items import take_items
+from majorant.read.options import ReadOptions
 
 MEMORY = 1_000_000_000
 

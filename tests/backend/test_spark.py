@@ -14,11 +14,8 @@ import pytest
 
 import awkward
 from crowds import informed_votes
-from majorant import claims
 from majorant import spark as on_spark
-from majorant.answer.labels import label_table
-from majorant.answer.workers import assess_workers, worker_table
-from majorant.ask import ask
+from majorant.ask.ask import ask
 from majorant.backend import MemoryBackend
 from majorant.backend.files import worker_query
 from majorant.backend.spark import reading, session
@@ -26,16 +23,19 @@ from majorant.backend.spark.backend import SparkBackend, SparkEngine
 from majorant.backend.spark.pack import Packing, Places, blocks_of, pack
 from majorant.backend.spark.reading import encode_table, read_votes
 from majorant.backend.spark.session import spark_errors
-from majorant.claims import certification
 from majorant.cli import main
 from majorant.errors import ConfigError, DataError
-from majorant.estimate import ESTIMATORS
-from majorant.io import read
-from majorant.io.options import ReadOptions
+from majorant.evidence.certificate import claims
+from majorant.evidence.certificate.claims import certification
 from majorant.kernels import gather, scatter
+from majorant.methods import ESTIMATORS
 from majorant.output import votes_table, write_table
 from majorant.pipeline import check
-from majorant.report.summary import result_summary
+from majorant.read import read
+from majorant.read.options import ReadOptions
+from majorant.render.summary import result_summary
+from majorant.results.labels import label_table
+from majorant.results.workers import assess_workers, worker_table
 from majorant.simulate import one_coin_crew, simulate
 from majorant.tally import tally
 from majorant.votes import Votes
@@ -405,7 +405,7 @@ def test_bad_frames_are_refused_in_the_users_words(spark, monkeypatch, most):
     [pytest.param("inspect.json", {}, marks=pytest.mark.long), ("wide_text.csv", {"workers": "ana,bo,cy"})],
 )
 def test_logs_and_wide_tables_are_laid_out_first(spark, name, settings):
-    file = str(Path(__file__).parents[1] / "io" / "fixtures" / name)
+    file = str(Path(__file__).parents[1] / "read" / "fixtures" / name)
     here, there = read(file, **settings), read_votes(spark, [file], ReadOptions(**settings))
     back = there.take_items(np.arange(there.shape[0]))
     assert there.shape == here.shape

@@ -23,7 +23,7 @@ import json, os, signal, sys, time
 from pathlib import Path
 import numpy as np
 from majorant import spark as on_spark
-from majorant.estimate.one_coin import OneCoin
+from majorant.methods.one_coin import OneCoin
 from majorant.kernels import scatter
 from majorant.simulate import simulate
 from majorant.output import votes_table

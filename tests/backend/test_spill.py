@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from majorant.backend.spill import MOST_SHIFTS, any_repeat, grouped, pack_keys, unpack_keys
-from majorant.io.encode import DenseTable
+from majorant.read.encode import DenseTable
 
 PARTS = st.lists(st.lists(st.integers(-40, 40), max_size=30), max_size=6)
 

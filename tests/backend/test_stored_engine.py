@@ -10,9 +10,9 @@ from majorant.backend.files import Checkpoint, load_climb, save_climb, stored_en
 from majorant.backend.prepare import prepare
 from majorant.blocks import in_memory
 from majorant.errors import ConfigError, DataError
-from majorant.estimate import ESTIMATORS
-from majorant.estimate.em import Climb
-from majorant.io.options import ReadOptions
+from majorant.methods import ESTIMATORS
+from majorant.methods.em import Climb
+from majorant.read.options import ReadOptions
 
 MEMORY = 1_000_000_000
 DISTRIBUTED = sorted(name for name, method in ESTIMATORS.items() if method.distributed and name != "map")

@@ -12,21 +12,21 @@ import pytest
 from click.testing import CliRunner
 
 import majorant
-from majorant import claims
-from majorant.agreement import agreement
-from majorant.answer.workers import assess_workers
 from majorant.backend.files import FileBackend
 from majorant.backend.prepare import prepare
-from majorant.claims import certification
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
-from majorant.estimate import ESTIMATORS
-from majorant.io.options import ReadOptions
+from majorant.evidence.certificate import claims
+from majorant.evidence.certificate.claims import certification
+from majorant.evidence.certificate.slices import certify_slices
+from majorant.methods import ESTIMATORS
 from majorant.output import votes_table, write_table
 from majorant.pipeline import aggregate, check, judge_workers, measure_agreement
-from majorant.report.summary import result_summary
+from majorant.read.options import ReadOptions
+from majorant.render.summary import result_summary
+from majorant.results.agreement import agreement
+from majorant.results.workers import assess_workers
 from majorant.simulate import simulate
-from majorant.slices import certify_slices
 
 MEMORY = 1_000_000_000
 LONG = pytest.mark.long
@@ -100,7 +100,7 @@ def test_workers_are_judged_as_in_memory(pair):
 
 
 def test_random_ties_are_drawn_as_in_memory(pair):
-    from majorant.answer.labels import label_table
+    from majorant.results.labels import label_table
 
     kept, votes = pair
     fit = kept.fit("wawa", 0)

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import majorant as mj
-from majorant.answer.choice import rule_fit
 from majorant.backend import Backend, MemoryBackend, Part
 from majorant.blocks import in_memory
 from majorant.cli.source import ENGINES
 from majorant.items import take_items
 from majorant.output import votes_table, write_table
-from majorant.report.files import write_result
-from majorant.report.summary import result_summary
+from majorant.render.files import write_result
+from majorant.render.summary import result_summary
+from majorant.results.choice import rule_fit
 from majorant.simulate import one_coin_crew
 from majorant.votes import Votes
 

@@ -8,8 +8,8 @@ import pytest
 from crowds import coins, informed_votes, random_votes, votes_of
 from majorant.blocks import in_memory
 from majorant.errors import NotIdentified
-from majorant.estimate import ESTIMATORS
 from majorant.items import take_items
+from majorant.methods import ESTIMATORS
 from majorant.votes import Votes
 from sizes import many
 

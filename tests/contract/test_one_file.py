@@ -10,13 +10,13 @@ import pytest
 import majorant as mj
 from contract import test_estimators as contract
 from crowds import informed_votes
-from majorant.answer.calibrate import scores
-from majorant.answer.combine import unsuited
-from majorant.answer.workers import vote_weights
-from majorant.estimate import ESTIMATORS
-from majorant.estimate.fit import Estimator, Fit
-from majorant.estimate.majority import Majority
+from majorant.methods import ESTIMATORS
+from majorant.methods.fit import Estimator, Fit
+from majorant.methods.majority import Majority
 from majorant.output import votes_table, write_table
+from majorant.results.calibrate import scores
+from majorant.results.combine import unsuited
+from majorant.results.workers import vote_weights
 from test_reference import generator as reference
 
 

@@ -1,4 +1,4 @@
-"""Inputs that once broke a reader: each is a few bytes, made here, and read by tests/io/test_faults.py.
+"""Inputs that once broke a reader: each is a few bytes, made here, and read by tests/read/test_faults.py.
 
 `make fuzz` writes what it finds into tests/corpus/found as files called after their reader, which the same test reads;
 tables that broke `check` are called table, and tests/test_fuzz.py checks them.
@@ -157,44 +157,44 @@ def _read_gold(path: Path) -> None:
 
 
 def _read_labels(path: Path) -> None:
-    from majorant.io.gold import read_labels
+    from majorant.read.gold import read_labels
 
     read_labels(path, _few_votes())
 
 
 def _read_answers(path: Path) -> None:
-    from majorant.io.tasks import read_answers
+    from majorant.read.tasks import read_answers
 
     read_answers(path)
 
 
 def _read_export(path: Path) -> None:
-    from majorant.io.consensus import control_of, item_fields
+    from majorant.read.consensus import control_of, item_fields
 
     item_fields(path)
     control_of(path)
 
 
 def _read_state(path: Path) -> None:
-    from majorant.estimate.online import load_state
+    from majorant.methods.online import load_state
 
     load_state(path)
 
 
 def _read_design(path: Path) -> None:
-    from majorant.gold.design import Design
+    from majorant.ask.design import Design
 
     Design.read(path)
 
 
 def _read_result(path: Path) -> None:
-    from majorant.report.files import foreign_files, read_summary
+    from majorant.render.files import foreign_files, read_summary
 
     foreign_files(read_summary(path), path)
 
 
 def _read_page(path: Path) -> None:
-    from majorant.report.files import read_summary, render_saved
+    from majorant.render.files import read_summary, render_saved
 
     render_saved(read_summary(path), path)
 

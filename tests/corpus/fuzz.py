@@ -4,7 +4,7 @@
 
 Case n is drawn from seed n alone, so a campaign can be cut off and taken up again (`--state`), split over processes,
 and a single case repeated (`--only n`, `--only-table n`). Findings go to tests/corpus/found, whose inputs
-tests/io/test_faults.py reads again and whose tables tests/test_fuzz.py checks again.
+tests/read/test_faults.py reads again and whose tables tests/test_fuzz.py checks again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ PIECES = (
 SMALLER_TRIES = 200
 SLOW = {"page": 0.25}  # readers that take long, and how often they are tried for each time that another is
 LONGEST = 60  # seconds of processor time of a case
-FIXTURES = Path(__file__).parent.parent / "io" / "fixtures"
+FIXTURES = Path(__file__).parent.parent / "read" / "fixtures"
 SCHEMA = Path(__file__).parent.parent.parent / "docs" / "result.schema.json"
 NAMED_ROWS = 12  # workers that the figures name
 NAMING = ("workers", "confusion")  # the figures that show names
@@ -122,9 +122,9 @@ def _seeds() -> Iterator[Case]:
 def _own_files() -> Iterator[Case]:
     """Files that majorant writes and reads again: a state, a design, a result, its page."""
     import majorant as mj
-    from majorant.estimate.online import state_bytes
-    from majorant.report.files import write_result
-    from majorant.report.summary import result_summary
+    from majorant.methods.online import state_bytes
+    from majorant.render.files import write_result
+    from majorant.render.summary import result_summary
 
     columns = {
         name: [line.split(",")[p] for line in TABLE.split()[1:]] for p, name in enumerate(("item", "worker", "label"))
@@ -256,7 +256,7 @@ BUDGETS = {  # a table takes a third of the time where searches end early and re
     "OUTLINE_ANGLES": 12, "OUTLINE_HALVINGS": 6, "POINTS": 20, "RAY_HALVINGS": 6, "SLSQP_STEPS": 20,
     "SPLITS": 2,
 }  # fmt: skip
-SPENDING = ("agreement", "answer", "certify")  # the rooms that have such budgets
+SPENDING = ("results", "evidence")  # the rooms that have such budgets
 DATABASES: dict[tuple[object, ...], Any] = {}  # of this process, by their settings
 
 
@@ -348,9 +348,9 @@ def _few_figures() -> Iterator[None]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from majorant.report import files
-    from majorant.report.figures import canvas, panels_of
-    from majorant.report.html import clip
+    from majorant.render import files
+    from majorant.render.figures import canvas, panels_of
+    from majorant.render.html import clip
 
     def loose(width: float, height: float) -> Any:
         figure = Figure(figsize=(width * canvas.POINT, height * canvas.POINT), dpi=72)
@@ -401,8 +401,8 @@ def check_fault(columns: dict[str, list[Any]], level: float = 0.95, *, whole: bo
 
 def _check_outcome(columns: dict[str, list[Any]], level: float) -> str | None:
     import majorant as mj
-    from majorant.report.files import write_result
-    from majorant.report.summary import result_summary
+    from majorant.render.files import write_result
+    from majorant.render.summary import result_summary
 
     try:
         with tempfile.TemporaryDirectory() as folder, _bounded(LONGEST), warnings.catch_warnings():
@@ -473,7 +473,7 @@ def _validator() -> Any:
 
 def _broken_figures(page: str, workers: set[str], labels: set[str]) -> Iterator[str]:
     """Pictures that are not XML, and names of workers and labels that they do not show."""
-    from majorant.report.figures.canvas import clipped
+    from majorant.render.figures.canvas import clipped
 
     shown: dict[str, list[str]] = {name: [] for name in NAMING}
     for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import beta
 
-from majorant.certify.bootstrap_claims import named_claim
+from majorant.evidence.certificate.bootstrap_claims import named_claim
 from panels import all_patterns, case_of, fit_panel, pattern_joint, seen
 
 ALPHA = 0.05

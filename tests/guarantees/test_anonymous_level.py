@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
-from majorant.certify.anonymous import certify_counts
-from majorant.certify.assumption_tests import independence_gate
-from majorant.certify.count_models import HistogramCells, class_logs, contradictions, flatten, suprema
-from majorant.certify.independent import main_sizes, ratio_cut, verdict_by_evidence_against, weigh
-from majorant.certify.likelihood_region import binomial_region, count_loss, loss_interval
+from majorant.evidence.certificate.anonymous import certify_counts
+from majorant.evidence.certificate.assumption_tests import independence_gate
+from majorant.evidence.certificate.count_models import HistogramCells, class_logs, contradictions, flatten, suprema
+from majorant.evidence.certificate.independent import main_sizes, ratio_cut, verdict_by_evidence_against, weigh
+from majorant.evidence.certificate.likelihood_region import binomial_region, count_loss, loss_interval
 from oracles.histograms import (
     Crowd,
     HardItems,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from guarantees.levels import lowest_rate
-from majorant.certify.assumption_tests import workers_differ
-from majorant.certify.dependence import dependence, find_copying, label_matrix
+from majorant.evidence.certificate.assumption_tests import workers_differ
+from majorant.evidence.certificate.dependence import dependence, find_copying, label_matrix
 from majorant.items import merge_equal_items
 from majorant.simulate import one_coin_crew, simulate
 from panels import all_patterns, fit_panel, pattern_joint, seen

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from majorant.certify.anonymous import certify_counts
+from majorant.evidence.certificate.anonymous import certify_counts
 from oracles.histograms import HardItems
 from sizes import many
 

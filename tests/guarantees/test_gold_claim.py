@@ -20,7 +20,9 @@ import pytest
 from scipy.stats import beta, binom
 
 from crowds import random_votes
-from majorant.certify.gold import (
+from majorant.datasets import find, load, local_path
+from majorant.errors import ConfigError
+from majorant.evidence.certificate.gold import (
     GoldCells,
     best_p_values,
     certified,
@@ -32,8 +34,6 @@ from majorant.certify.gold import (
     simes,
     worse_p_values,
 )
-from majorant.datasets import find, load, local_path
-from majorant.errors import ConfigError
 from majorant.simulate import simulate
 from majorant.votes import Votes
 from needs import NO_DATA

@@ -7,14 +7,14 @@ import pytest
 from scipy.stats import chi2
 
 from guarantees.levels import ALPHA, lowest_rate
-from majorant.certify.dependence import (
+from majorant.evidence.certificate.claims import certify
+from majorant.evidence.certificate.dependence import (
     dependence,
     gold_items,
     label_matrix,
     pair_tests,
     worth_by_gold,
 )
-from majorant.claims import certify
 from majorant.simulate import one_coin_crew, simulate
 from panels import fit_panel, gold_of
 from sizes import many

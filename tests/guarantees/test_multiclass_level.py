@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from guarantees.levels import lowest_rate
-from majorant.certify.bootstrap import supported_together
-from majorant.certify.bootstrap_claims import multiclass_claim
-from majorant.estimate.dawid_skene import DawidSkene
+from majorant.evidence.certificate.bootstrap import supported_together
+from majorant.evidence.certificate.bootstrap_claims import multiclass_claim
+from majorant.methods.dawid_skene import DawidSkene
 from majorant.theory import majority_margin
 from majorant.votes import Votes
 from oracles.margins import count_patterns

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from guarantees.levels import ALPHA, assert_loss_covered, assert_rarely_decided, claims, verdict_counts
-from majorant.certify import bootstrap as bootstrap_module
-from majorant.certify.bootstrap import bootstrap
-from majorant.certify.bootstrap_claims import PanelModels, count_cells, panel_claim, set_margins
-from majorant.certify.design import WorkerSets, worker_sets
+from majorant.evidence.certificate import bootstrap as bootstrap_module
+from majorant.evidence.certificate.bootstrap import bootstrap
+from majorant.evidence.certificate.bootstrap_claims import PanelModels, count_cells, panel_claim, set_margins
+from majorant.evidence.certificate.design import WorkerSets, worker_sets
 from majorant.items import merge_equal_items
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_margin
@@ -170,7 +170,7 @@ def certified_sets(seed, n_items=20_000):
 @pytest.mark.parametrize("workers", ["few", "many"])
 def test_sets_of_a_crowd_are_certified_each_at_the_level(workers, monkeypatch):
     if workers == "many":  # the bounded number of steps that very many workers get
-        monkeypatch.setattr("majorant.estimate.resampled.MOST_INVERTED", 0)
+        monkeypatch.setattr("majorant.methods.resampled.MOST_INVERTED", 0)
     found = [certified_sets(seed) for seed in range(8)]
     certified, margin = (np.concatenate(part) for part in zip(*found, strict=True))
     wrong, right = certified[margin < 0].mean(), certified[margin > 0].mean()

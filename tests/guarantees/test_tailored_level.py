@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from majorant.certify.count_models import contradictions, flatten, suprema
-from majorant.certify.independent import SPLITS_SHARE, ratio_cut
-from majorant.certify.tailored_inversion import is_proved
+from majorant.evidence.certificate.count_models import contradictions, flatten, suprema
+from majorant.evidence.certificate.independent import SPLITS_SHARE, ratio_cut
+from majorant.evidence.certificate.tailored_inversion import is_proved
 from oracles.histograms import Crowd, boundary_nu, clopper_pearson, further_crowds, level_crowds, power_rows
 from sizes import many
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from majorant.simulate import simulate
-from report.test_browser import CHROMIUM, MODULES
-from report.test_live_map import same
+from render.test_browser import CHROMIUM, MODULES
+from render.test_live_map import same
 from web.serving import serving
 
 pytestmark = pytest.mark.xdist_group("browser")  # one browser, on whichever core

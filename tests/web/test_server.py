@@ -18,10 +18,10 @@ import pytest
 import uvicorn
 from click.testing import CliRunner
 
+from majorant.ask.design import Design
 from majorant.cli import majorant as command_line
 from majorant.errors import ConfigError
-from majorant.gold.design import Design
-from majorant.report.html import live_map
+from majorant.render.html import live_map
 from majorant.simulate import simulate
 from majorant.web import runs as keeping
 from majorant.web import serve

@@ -16,7 +16,7 @@ from majorant.backend.base import (
     of_fit,
     rows_alone,
 )
-from majorant.io import Reading, as_votes
+from majorant.read import Reading, as_votes
 
 __all__ = [
     "COMBINATION",

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from majorant.blocks import Engine, Rows, add_up, in_memory, rows_in
 from majorant.errors import ConfigError
-from majorant.estimate import ESTIMATORS, Estimator, estimator_named
-from majorant.estimate.em import Progress
-from majorant.estimate.fit import Fit, given_rng
 from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
 from majorant.kernels import Block
+from majorant.methods import ESTIMATORS, Estimator, estimator_named
+from majorant.methods.em import Progress
+from majorant.methods.fit import Fit, given_rng
 from majorant.output import Columns, Content
 from majorant.resources import T
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker

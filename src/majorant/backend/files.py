@@ -24,10 +24,10 @@ from majorant.backend.store import GROUP_FILE, StoredVotes, no_room
 from majorant.blocks import add_up
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
-from majorant.estimate import ESTIMATORS
-from majorant.estimate.em import Climb, Progress
-from majorant.estimate.fit import Fit
 from majorant.kernels import Block
+from majorant.methods import ESTIMATORS
+from majorant.methods.em import Climb, Progress
+from majorant.methods.fit import Fit
 from majorant.output import Columns
 from majorant.resources import BASE, T, in_order, require, spell, thread_count
 from majorant.tally import Patterns, counts, distinct_counts, label_counts, merged_patterns

@@ -46,7 +46,7 @@ from majorant.backend.store import (
     write_values,
 )
 from majorant.errors import ConfigError, DataError
-from majorant.io.build import (
+from majorant.read.build import (
     LISTED,
     Coverage,
     Resolved,
@@ -57,14 +57,14 @@ from majorant.io.build import (
     no_votes,
     resolve_votes,
 )
-from majorant.io.encode import Coded, Codes
-from majorant.io.files import STANDARD_INPUT, expanded, files_of, is_address
-from majorant.io.gold import gold_of_file, one_gold
-from majorant.io.item_columns import item_text
-from majorant.io.names import Ids, LabelCodes, name_labels, slices_of_items, vote_mask
-from majorant.io.opening import open_table
-from majorant.io.options import ReadOptions
-from majorant.io.values import decode
+from majorant.read.encode import Coded, Codes
+from majorant.read.files import STANDARD_INPUT, expanded, files_of, is_address
+from majorant.read.gold import gold_of_file, one_gold
+from majorant.read.item_columns import item_text
+from majorant.read.names import Ids, LabelCodes, name_labels, slices_of_items, vote_mask
+from majorant.read.opening import open_table
+from majorant.read.options import ReadOptions
+from majorant.read.values import decode
 from majorant.resources import BASE, in_order, require, thread_count
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file

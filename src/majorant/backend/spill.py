@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from majorant.backend.store import PER_GROUP, NameWriter, StoredNames
 from majorant.database import connect
 from majorant.errors import DataError
-from majorant.io.encode import FULLEST, Coded, Coder, Codes, DenseTable, Span, encode_part, no_rows, part_seconds
-from majorant.io.names import empty_id
-from majorant.io.options import ReadOptions
-from majorant.io.table import (
+from majorant.read.encode import FULLEST, Coded, Coder, Codes, DenseTable, Span, encode_part, no_rows, part_seconds
+from majorant.read.names import empty_id
+from majorant.read.options import ReadOptions
+from majorant.read.table import (
     Column,
     Hashed,
     Objects,
@@ -35,7 +35,7 @@ from majorant.io.table import (
     hashes,
     numpy_view,
 )
-from majorant.io.values import decode, is_empty, is_vote, kind_key, voted
+from majorant.read.values import decode, is_empty, is_vote, kind_key, voted
 from majorant.resources import BASE, require
 
 LABEL_BITS, WORKER_BITS = 16, 31  # of 63: what is left is for the items of a bucket

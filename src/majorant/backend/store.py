@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError, DataError
-from majorant.io.build import mask_account
-from majorant.io.table import arrow_view, numpy_view
-from majorant.io.values import decode, is_plain
 from majorant.items import take_items
+from majorant.read.build import mask_account
+from majorant.read.table import arrow_view, numpy_view
+from majorant.read.values import decode, is_plain
 from majorant.votes import Account, IntArray, ItemTexts, Note, Votes
 
 PER_GROUP = 1 << 16

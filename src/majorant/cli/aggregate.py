@@ -24,7 +24,7 @@ from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, EngineChoice, Job, Source, input_options, memory_options
 
 if TYPE_CHECKING:
-    from majorant.estimate.fit import Fit, Ties
+    from majorant.methods.fit import Fit, Ties
     from majorant.output import Columns, Content
     from majorant.votes import Votes
 
@@ -94,7 +94,7 @@ def aggregate(
     else:
         with at_work(method, quiet=quiet):
             account, labels = _aggregate_more(source, method, ties, write, Path(state), seed, polish=polish)
-    from majorant.report.text import input_lines, labels_lines
+    from majorant.render.text import input_lines, labels_lines
 
     kept = {} if state is None else {"state": state}
     lines = [*input_lines(account), *labels_lines(labels), *(f"Wrote    {path}" for path in (out, *kept.values()))]
@@ -116,10 +116,10 @@ def _aggregate(
     with engine.backend(Job(source=source, out=out)) as backend:
         import numpy as np
 
-        from majorant.answer.labels import count_labels, label_table
         from majorant.pipeline import aggregate
-        from majorant.report.plain import to_plain
-        from majorant.report.summary import labels_summary
+        from majorant.render.plain import to_plain
+        from majorant.render.summary import labels_summary
+        from majorant.results.labels import count_labels, label_table
 
         generator = np.random.default_rng(seed)  # one for all parts of the table: the draws are those of the whole
         with at_work(method, quiet=source.quiet or backend.whole is None):
@@ -138,9 +138,9 @@ def _aggregate_more(
     source: Source, method: str, ties: Ties, write: Callable[..., None], state: Path, seed: int, *, polish: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes that come in batches, and the state that remembers them."""
-    from majorant.answer.labels import label_table, labels_of_fit
-    from majorant.report.plain import to_plain
-    from majorant.report.summary import labels_summary
+    from majorant.render.plain import to_plain
+    from majorant.render.summary import labels_summary
+    from majorant.results.labels import label_table, labels_of_fit
 
     votes = source.read()
     labelled, fit, content = _go_on(votes, method, state, polish=polish)
@@ -150,7 +150,7 @@ def _aggregate_more(
 
 def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:
     """The votes that were labelled, their fit, and the new content of the state file."""
-    from majorant.estimate import online
+    from majorant.methods import online
 
     fit = online.fit_online(votes, method, online.load_state(path) if path.exists() else None)
     after = fit.state()
@@ -181,8 +181,8 @@ def _write(
 
 def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source: Source) -> str:
     """The labels as a file that a tool imports; of its own export, with the items' fields and the names of controls."""
-    from majorant.io.consensus import Consensus, Tool, control_of, item_fields
-    from majorant.io.consensus import export_text as text_of
+    from majorant.read.consensus import Consensus, Tool, control_of, item_fields
+    from majorant.read.consensus import export_text as text_of
 
     consensus = [
         Consensus(item, label, None if confidence != confidence else float(confidence))

@@ -17,9 +17,9 @@ def agreement(source: Source, engine: EngineChoice, level: float, seed: int, as_
     """How well the workers agree, beyond chance."""
     with engine.backend(Job(source=source)) as backend:
         from majorant.pipeline import measure_agreement
-        from majorant.report.plain import to_plain
-        from majorant.report.summary import agreement_summary
-        from majorant.report.text import agreement_lines, input_lines
+        from majorant.render.plain import to_plain
+        from majorant.render.summary import agreement_summary
+        from majorant.render.text import agreement_lines, input_lines
 
         measured = measure_agreement(backend, level=level, seed=seed)
     facts = {

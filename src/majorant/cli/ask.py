@@ -14,8 +14,8 @@ from majorant.cli.source import DATASET, EngineChoice, Job, Source, engine_optio
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
+    from majorant.ask.design import Design, Recognised
     from majorant.backend import Backend
-    from majorant.gold.design import Design, Recognised
 
 NAME_LISTS = ("--between", "--race")
 
@@ -24,8 +24,8 @@ class _NameLists(Grouped):
     """A command whose --between and --race take names without commas: --between majority auto."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        from majorant.answer.combine import COMBINATION
-        from majorant.estimate import ESTIMATORS
+        from majorant.methods import ESTIMATORS
+        from majorant.results.combine import COMBINATION
 
         known, joined, filling = {"auto", COMBINATION, *ESTIMATORS}, list[str](), False
         for word in args:
@@ -92,7 +92,7 @@ class _NameLists(Grouped):
 @common_options
 def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
     """Which items an expert should label, so that a few labels settle it without any model."""
-    from majorant.io.tasks import TASK_ENDINGS
+    from majorant.read.tasks import TASK_ENDINGS
 
     if options["more"] is not None and options["design"] is None:
         raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
@@ -113,8 +113,8 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
 
 
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.answer.answer import FIRST_BATCH
-    from majorant.ask import BETWEEN, RACE, ask
+    from majorant.ask.ask import BETWEEN, RACE, ask
+    from majorant.results.answer import FIRST_BATCH
 
     if options["correct"]:
         return _correction(backend, options)
@@ -131,9 +131,9 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
 
 
 def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.answer.choice import AUTO
-    from majorant.answer.combine import COMBINATION
-    from majorant.ask import ask_accuracy
+    from majorant.ask.ask import ask_accuracy
+    from majorant.results.choice import AUTO
+    from majorant.results.combine import COMBINATION
 
     after, rule = None, options["rule"]
     if options["design"] is not None:
@@ -145,10 +145,10 @@ def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
 
 
 def _correction(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.answer.choice import AUTO
-    from majorant.answer.combine import COMBINATION
-    from majorant.ask import JUDGING, ask_accuracy, ask_correction
-    from majorant.gold.correction import LABELS
+    from majorant.ask.ask import JUDGING, ask_accuracy, ask_correction
+    from majorant.ask.correction import LABELS
+    from majorant.results.choice import AUTO
+    from majorant.results.combine import COMBINATION
 
     how = {"level": options["level"], "experts": options["experts"]}
     if options["design"] is None:
@@ -162,9 +162,9 @@ def _correction(backend: Backend, options: dict[str, Any]) -> Design:
 
 def _labelled(backend: Backend, design: str) -> Recognised:
     """A design of these votes, with the labels that stand in the file beside it."""
-    from majorant.gold.design import Design, Recognised, recognise
-    from majorant.gold.draw import votes_digest
-    from majorant.io.tasks import DESIGN_ENDING
+    from majorant.ask.design import Design, Recognised, recognise
+    from majorant.ask.draw import votes_digest
+    from majorant.read.tasks import DESIGN_ENDING
 
     path = Path(design)
     stem = path.name.removesuffix(DESIGN_ENDING)
@@ -191,14 +191,14 @@ def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) ->
 
 def _refuse_labelled(out: Path) -> None:
     """Refuse to write over labels that somebody gave."""
-    from majorant.io.tasks import read_answers
+    from majorant.read.tasks import read_answers
 
     if out.is_file() and any(answer.label is not None for answer in read_answers(out).answers):
         raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
 
 
 def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
-    from majorant.io.tasks import DESIGN_ENDING, TASK_ENDINGS
+    from majorant.read.tasks import DESIGN_ENDING, TASK_ENDINGS
     from majorant.wording import more_lines, outcome_sentence
 
     recognised = _labelled(backend, options["design"])
@@ -221,8 +221,8 @@ def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:
 
 def _columns(source: Source, items: Sequence[Any], options: dict[str, Any]) -> dict[str, list[Any]]:
     """What to show of each item: from --items, or from further columns of the votes."""
-    from majorant.io.item_columns import ITEMS_ALONE, item_columns
-    from majorant.io.options import ReadOptions
+    from majorant.read.item_columns import ITEMS_ALONE, item_columns
+    from majorant.read.options import ReadOptions
 
     if options["items"] is not None:
         return item_columns(options["items"], items, ReadOptions(**ITEMS_ALONE))

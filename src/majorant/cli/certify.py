@@ -13,7 +13,7 @@ from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
     from majorant.backend import Backend
-    from majorant.certify.certificate import Certificate
+    from majorant.evidence.certificate.certificate import Certificate
     from majorant.votes import Votes
 
 EXIT_CANNOT_TELL = 3
@@ -65,7 +65,7 @@ def certify(
         say_notes(votes.account, quiet=quiet)
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
     with engine.backend(Job(source=source)) as backend:
-        from majorant.claims import certification
+        from majorant.evidence.certificate.claims import certification
 
         with at_work("certifying", quiet=quiet or backend.whole is None):
             certificate = certification(backend, level=level, rng=seed).certificate
@@ -76,9 +76,9 @@ def certify(
 
 
 def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
-    from majorant.report.plain import to_plain
-    from majorant.report.summary import certificate_summary, dependence_summary
-    from majorant.report.text import certificate_text, labels_loss_lines
+    from majorant.render.plain import to_plain
+    from majorant.render.summary import certificate_summary, dependence_summary
+    from majorant.render.text import certificate_text, labels_loss_lines
 
     summary = {
         "input": to_plain(backend.votes.account),
@@ -92,20 +92,20 @@ def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: 
 
 
 def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
-    from majorant.certify.gold import labels_loss
-    from majorant.io.gold import read_labels
+    from majorant.evidence.certificate.gold import labels_loss
     from majorant.pipeline import aggregate
-    from majorant.report.plain import to_plain
+    from majorant.read.gold import read_labels
+    from majorant.render.plain import to_plain
 
     loss = labels_loss(votes, read_labels(labels, votes), level=level, fit=aggregate(votes, "dawid-skene"))
     return {"source": labels, **to_plain(loss)}
 
 
 def _plug_in(votes: Votes, method: str, share: float, seed: int, *, as_json: bool) -> int:
-    from majorant.certify.plug_in import plug_in
+    from majorant.evidence.certificate.plug_in import plug_in
     from majorant.pipeline import aggregate
-    from majorant.report.summary import plug_in_summary
-    from majorant.report.text import plug_in_text
+    from majorant.render.summary import plug_in_summary
+    from majorant.render.text import plug_in_text
 
     verdict = plug_in(votes, lambda sample: aggregate(sample, method, rng=seed), share=share, rng=seed)
     summary = plug_in_summary(verdict)

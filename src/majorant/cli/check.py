@@ -25,7 +25,7 @@ from majorant.cli.source import EngineChoice, Job, Source, engine_options, input
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
-    from majorant.certify.certificate import Claim
+    from majorant.evidence.certificate.certificate import Claim
 
 FROM_BEST_TO_WORST = ("proved", "supported", "undecided", "unidentified", "void", "refuted")
 ACTIONS = ("keep", "ask", "switch")  # from the one that needs nothing done to the one that needs most
@@ -96,9 +96,9 @@ def check(source: Source, engine: EngineChoice, by: str | None, out: str | None,
         {**how, "compare_all": options["compare_all"]},
         options,
     )
-    from majorant.report.html import write_report
-    from majorant.report.plain import to_json
-    from majorant.report.text import answer_text, check_text, markdown, write_markdown
+    from majorant.render.html import write_report
+    from majorant.render.plain import to_json
+    from majorant.render.text import answer_text, check_text, markdown, write_markdown
 
     if options["report"] is not None:
         written.append(write_report(summary, options["report"]))
@@ -123,7 +123,7 @@ def _check(
     """The line, wherever the votes are to be worked on; the facts, and the files that were written."""
     labelled, source = None, job.source
     if source.options.gold_file is not None:
-        from majorant.gold.design import recognise
+        from majorant.ask.design import recognise
 
         labelled = recognise(source.options.gold_file, design=options["design"])
     if labelled is not None:
@@ -134,8 +134,8 @@ def _check(
     beside = None if out is None else str(Path(out) / "labels.csv")
     with engine.backend(replace(job, source=source, out=beside)) as backend:
         from majorant.pipeline import check
-        from majorant.report.files import labels_of, write_result
-        from majorant.report.summary import result_summary
+        from majorant.render.files import labels_of, write_result
+        from majorant.render.summary import result_summary
 
         log = {"quiet": options["quiet"], "logged": options["log_progress"]}
         with stages_of_check(**log, bar=backend.whole is not None) as stage:

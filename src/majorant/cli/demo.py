@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def demo(out: str, seed: int, as_json: bool, quiet: bool) -> None:
     """Run a simulated crowd and a panel of judges through the whole line."""
     from majorant.atomic import make_folder
-    from majorant.io import read
     from majorant.output import votes_table, write_table
     from majorant.pipeline import check
-    from majorant.report.files import write_result
-    from majorant.report.plain import to_json
-    from majorant.report.summary import result_summary
-    from majorant.report.text import answer_text
+    from majorant.read import read
+    from majorant.render.files import write_result
+    from majorant.render.plain import to_json
+    from majorant.render.summary import result_summary
+    from majorant.render.text import answer_text
 
     summaries = {}
     for name, votes in _tables(seed).items():

@@ -22,9 +22,9 @@ def judges(
     source: Source, bar: float, position: str | None, level: float, seed: int, as_json: bool, quiet: bool
 ) -> None:
     """How good each judge is by gold labels, who repeats whom, and whether they are good enough to gate on."""
-    from majorant.answer.judges import find_position
-    from majorant.answer.judges import judges as judge
-    from majorant.report.summary import judge_summary
+    from majorant.render.summary import judge_summary
+    from majorant.results.judges import find_position
+    from majorant.results.judges import judges as judge
     from majorant.wording import judge_lines
 
     del seed  # nothing is drawn

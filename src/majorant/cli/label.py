@@ -12,8 +12,8 @@ from majorant.cli.options import Grouped
 from majorant.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from majorant.gold.design import Design
-    from majorant.gold.question import Outcome
+    from majorant.ask.design import Design
+    from majorant.ask.question import Outcome
 
 SKIP, UNDO, QUIT, NOT_SURE = "s", "u", "q", "?"
 
@@ -27,8 +27,8 @@ def label(file: str, design: str | None, go_on: bool) -> None:
 
     Every label is written at once, so you can stop at any time and go on later.
     """
-    from majorant.gold.design import recognise
-    from majorant.io.tasks import LABEL_KEYS, table_rows
+    from majorant.ask.design import recognise
+    from majorant.read.tasks import LABEL_KEYS, table_rows
     from majorant.wording import in_command, label_line, outcome_sentence
 
     path = Path(file)
@@ -58,7 +58,7 @@ def label(file: str, design: str | None, go_on: bool) -> None:
 
 
 def _judged(design: Design, path: Path) -> Outcome:
-    from majorant.io.tasks import read_answers
+    from majorant.read.tasks import read_answers
 
     return design.judge(read_answers(path).answers)
 
@@ -76,8 +76,8 @@ def _shown(row: dict[str, str]) -> dict[str, str]:
 
 
 def _write(path: Path, row: dict[str, Any], value: str) -> None:
-    from majorant.io.tasks import relabelled_file
     from majorant.output import write_files
+    from majorant.read.tasks import relabelled_file
 
     write_files({path: relabelled_file(path, {int(row["draw"]): value})})
 

@@ -126,7 +126,7 @@ def refuse_both(as_json: bool, out: str, what: str) -> None:
 
 def show(facts: dict[str, Any], text: str, *, as_json: bool, err: bool = False) -> None:
     """Print the facts as JSON, or the text, if there is any."""
-    from majorant.report.plain import to_json
+    from majorant.render.plain import to_json
 
     if as_json:
         click.echo(to_json(facts), nl=False)

@@ -31,10 +31,10 @@ def plan(
 ) -> None:
     """How many votes, gold items and workers it takes to reach an accuracy."""
     votes = source.read()
-    from majorant.claims import certify
-    from majorant.plan import plan as make_plan
-    from majorant.report.summary import plan_summary
-    from majorant.report.text import plan_text
+    from majorant.evidence.certificate.claims import certify
+    from majorant.render.summary import plan_summary
+    from majorant.render.text import plan_text
+    from majorant.results.plan import plan as make_plan
 
     say_notes(votes.account, quiet=quiet)
     with at_work("certifying and planning", quiet=quiet):

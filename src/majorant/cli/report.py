@@ -16,7 +16,7 @@ def report(result: str, out: str, as_json: bool, quiet: bool) -> None:
     from pathlib import Path
 
     from majorant.output import write_files
-    from majorant.report.files import foreign_files, read_summary, render_saved
+    from majorant.render.files import foreign_files, read_summary, render_saved
     from majorant.wording import mixed_set
 
     out = placed(out, "report.html")

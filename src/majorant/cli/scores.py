@@ -17,12 +17,12 @@ from majorant.cli.source import Source, input_options
 @common_options
 def scores(source: Source, out: str | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:
     """How well scores or ordered labels agree by distance; mean, median and majority of each item."""
-    from majorant.agreement.scores import score_table
-    from majorant.agreement.scores import scores as measure
     from majorant.output import write_files
-    from majorant.report.plain import to_plain
-    from majorant.report.summary import score_summary
-    from majorant.report.text import input_lines, score_lines
+    from majorant.render.plain import to_plain
+    from majorant.render.summary import score_summary
+    from majorant.render.text import input_lines, score_lines
+    from majorant.results.agreement.scores import score_table
+    from majorant.results.agreement.scores import scores as measure
 
     votes = source.read()
     measured = measure(votes, rng=seed, level=level)

@@ -25,7 +25,7 @@ from majorant.resources import THREADS_VARIABLE
 
 if TYPE_CHECKING:
     from majorant.backend import Backend
-    from majorant.io.options import ReadOptions
+    from majorant.read.options import ReadOptions
     from majorant.votes import Account, Votes
 
 Command = Callable[..., Any]
@@ -52,7 +52,7 @@ class Source:
             if by is not None:
                 raise ConfigError(f"--by {by}: the public data sets have no further columns.")
             return load(self.file[0].removeprefix(DATASET))
-        from majorant.io import read_with
+        from majorant.read import read_with
 
         with row_counter(quiet=self.quiet) as progress:
             return read_with(self.files, replace(self.options, by=by, progress=progress))
@@ -104,7 +104,7 @@ class InMemory:
         """The votes as they are read."""
         votes = job.source.read(by=job.by)  # before the rest is imported: a wrong table is told at once
         from majorant.backend import MemoryBackend
-        from majorant.io.build import mask
+        from majorant.read.build import mask
 
         yield MemoryBackend(mask(votes) if job.masked else votes)
 
@@ -297,7 +297,7 @@ def _with_source(values: dict[str, Any]) -> dict[str, Any]:
     """The source, in place of the options that say how to read it."""
     if (threads := values.pop("threads")) is not None:
         os.environ[THREADS_VARIABLE] = str(threads)  # for all that this command does
-    from majorant.io.options import Reading, ReadOptions
+    from majorant.read.options import Reading, ReadOptions
 
     reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
     for name in ("gold", "status", "seconds", "text"):

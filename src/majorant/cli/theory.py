@@ -44,7 +44,7 @@ def theory(seed: int, as_json: bool, quiet: bool, picture: str | None, **model: 
     A margin in nats, positive where no rule is better than majority vote on any votes; what majority and the optimal
     rule get right; the handicap in votes with which class 0 starts; and how far the voters' accuracies may differ.
     """
-    from majorant.report.theory import theory_text
+    from majorant.render.theory import theory_text
 
     summary = _summary(**model)
     if picture is not None:
@@ -63,7 +63,7 @@ def _summary(
     ties: str,
     labels: list[str] | None,
 ) -> dict[str, Any]:
-    from majorant.report.theory import theory_summary
+    from majorant.render.theory import theory_summary
     from majorant.theory import describe, describe_crew, optimal_votes
 
     if labels is not None and len(labels) != len(prior):
@@ -79,7 +79,7 @@ def _summary(
 
 
 def _draw(picture: str, model: dict[str, Any]) -> None:
-    from majorant.report.theory import draw_map
+    from majorant.render.theory import draw_map
     from majorant.theory import accuracy_region
 
     if model["confusion"] is None:

@@ -43,12 +43,12 @@ def workers(
     out = placed(out, "workers.csv")
     refuse_both(as_json, out, "table")
     with engine.backend(Job(source=source, out=out)) as backend:
-        from majorant.answer.workers import worker_table
         from majorant.output import print_table, write_table
         from majorant.pipeline import aggregate, judge_workers
-        from majorant.report.plain import to_plain
-        from majorant.report.summary import workers_summary
-        from majorant.report.text import input_lines, workers_lines
+        from majorant.render.plain import to_plain
+        from majorant.render.summary import workers_summary
+        from majorant.render.text import input_lines, workers_lines
+        from majorant.results.workers import worker_table
 
         with at_work(method, quiet=quiet or backend.whole is None):
             fit = aggregate(backend, method, rng=seed)

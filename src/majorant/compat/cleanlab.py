@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from majorant.answer.workers import assess_workers
-from majorant.estimate.fit import Fit
-from majorant.io import from_matrix
+from majorant.methods.fit import Fit
 from majorant.pipeline import aggregate
+from majorant.read import from_matrix
+from majorant.results.workers import assess_workers
 from majorant.tally import counts
 from majorant.votes import Votes
 

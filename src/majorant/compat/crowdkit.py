@@ -13,12 +13,12 @@ from typing import Any, Self
 import numpy as np
 
 from majorant.errors import ConfigError, DataError
-from majorant.estimate import dawid_skene, glad, mace, majority, one_coin, spectral_em, two_class, weighted_votes
-from majorant.estimate.fit import Fit
-from majorant.estimate.known_workers import GivenMap
-from majorant.estimate.tables import coin_confusions
-from majorant.io import as_votes
 from majorant.kernels import shares
+from majorant.methods import dawid_skene, glad, mace, majority, one_coin, spectral_em, two_class, weighted_votes
+from majorant.methods.fit import Fit
+from majorant.methods.known_workers import GivenMap
+from majorant.methods.tables import coin_confusions
+from majorant.read import as_votes
 from majorant.values import FloatArray
 from majorant.votes import Votes
 

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from majorant.errors import ConfigError
-from majorant.io import from_matrix
 from majorant.pipeline import aggregate
+from majorant.read import from_matrix
 
 try:
     from sklearn.base import BaseEstimator

@@ -24,15 +24,15 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from majorant import wording
-from majorant.ask import ASK_KINDS
+from majorant.ask.ask import ASK_KINDS
+from majorant.ask.design import Design
+from majorant.ask.question import Outcome
 from majorant.errors import ConfigError, MajorantError
-from majorant.gold.design import Design
-from majorant.gold.question import Outcome
-from majorant.io.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, relabelled_file, table_rows
-from majorant.io.values import whole_number
 from majorant.output import write_files
-from majorant.report.figures.canvas import scheme
-from majorant.report.html import MAP_SCRIPT, MAP_STYLE
+from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, relabelled_file, table_rows
+from majorant.read.values import whole_number
+from majorant.render.figures.canvas import scheme
+from majorant.render.html import MAP_SCRIPT, MAP_STYLE
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, ITEMS, TO_LABEL
 from majorant.web.runs import Kept, Runs

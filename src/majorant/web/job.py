@@ -20,9 +20,9 @@ from typing import IO, TYPE_CHECKING, Any
 from majorant.errors import ConfigError, MajorantError
 
 if TYPE_CHECKING:
+    from majorant.ask.design import Design, Recognised
     from majorant.backend import Backend, Part
-    from majorant.gold.design import Design, Recognised
-    from majorant.io.files import NamedFile
+    from majorant.read.files import NamedFile
 
 Tell = Callable[..., None]
 TOLD_EVERY = 0.2  # seconds between two reports of one stage
@@ -39,7 +39,7 @@ def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What the file was recognised as, its columns and first rows."""
-    from majorant.io.opening import preview
+    from majorant.read.opening import preview
 
     tell("looking")
     return asdict(preview(_file(job["file"]), **job["settings"]))
@@ -51,9 +51,9 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     gold = _page_labels(job) if job["labels"] else _gold(job)
     with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
         from majorant.pipeline import check as whole_line
-        from majorant.report.files import write_result
-        from majorant.report.html import live_map
-        from majorant.report.summary import result_summary
+        from majorant.render.files import write_result
+        from majorant.render.html import live_map
+        from majorant.render.summary import result_summary
 
         how = {name: job[name] for name in ("tolerance", "level")}
         result = whole_line(backend, rng=SEED, labelled=labelled, stage=tell, **how)
@@ -61,8 +61,8 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         summary = result_summary(result, command=job["command"], seed=SEED)
         write_result(result, summary, Path(job["folder"]) / "results")
         if labelled is None and result.answer.ask is not None and backend.whole is not None:
+            from majorant.ask.draw import draw_rules
             from majorant.defaults import MAJORITY
-            from majorant.gold.draw import draw_rules
 
             fits = {MAJORITY: result.majority, result.decision.fit.method: result.decision.fit}
             design = draw_rules(backend, fits, seed=SEED, **how)
@@ -73,7 +73,7 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Draw the items to label for a question that `check` did not draw them for."""
     with _opened(job, tell, gold=_gold(job)) as backend:
-        from majorant.ask import ask
+        from majorant.ask.ask import ask
 
         tell("comparing")
         how = {name: job[name] for name in ("between", "question", "tolerance", "level")}
@@ -83,13 +83,13 @@ def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _opened(job: Mapping[str, Any], tell: Tell, *, gold: NamedFile | None) -> Iterator[Backend]:
-    from majorant.io.options import ReadOptions
+    from majorant.read.options import ReadOptions
 
     options, file = ReadOptions(**job["settings"], gold_file=gold), _file(job["file"])
     tell("reading")
     if job["memory"] is None:
         from majorant.backend import MemoryBackend
-        from majorant.io import read_with
+        from majorant.read import read_with
 
         yield MemoryBackend(read_with(file, replace(options, progress=lambda rows: tell("reading", rows))))
         return
@@ -116,7 +116,7 @@ def _opened(job: Mapping[str, Any], tell: Tell, *, gold: NamedFile | None) -> It
 
 def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     """Labels given in the page, or a file of labels that the user brought with its design."""
-    from majorant.gold.design import recognise
+    from majorant.ask.design import recognise
 
     files = [_page_labels(job)] if job["labels"] else [_file(file) for file in job["gold"]]
     labelled = recognise(files) if files else None
@@ -137,16 +137,16 @@ def _gold(job: Mapping[str, Any]) -> NamedFile | None:
 
 
 def _file(given: Mapping[str, str]) -> NamedFile:
-    from majorant.io.files import NamedFile
+    from majorant.read.files import NamedFile
 
     return NamedFile(Path(given["path"]), given["name"])
 
 
 def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:
     """The design, the file to label with its first items, and what the page shows of each."""
-    from majorant.answer.answer import FIRST_BATCH
     from majorant.atomic import make_folder
     from majorant.output import write_files
+    from majorant.results.answer import FIRST_BATCH
 
     folder = make_folder(Path(job["folder"]) / "ask")
     design = design.more(FIRST_BATCH)
@@ -164,8 +164,8 @@ def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> N
 
 def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any]]:
     """The items' own columns, such as their text; of a wide table those that are no worker's."""
-    from majorant.io.item_columns import ITEMS_ALONE, item_columns
-    from majorant.io.options import ReadOptions
+    from majorant.read.item_columns import ITEMS_ALONE, item_columns
+    from majorant.read.options import ReadOptions
 
     how, workers = ReadOptions(**job["settings"]), job["workers"]
     if workers:

@@ -19,8 +19,8 @@ from typing import Any
 import majorant
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, DataError
-from majorant.io.files import KIND_OF_ENDING, PACKINGS, NamedFile
-from majorant.io.tasks import DESIGN_ENDING
+from majorant.read.files import KIND_OF_ENDING, PACKINGS, NamedFile
+from majorant.read.tasks import DESIGN_ENDING
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 

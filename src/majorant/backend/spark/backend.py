@@ -32,10 +32,10 @@ from majorant.backend.spark.pack import (
 )
 from majorant.blocks import Rows, add_up
 from majorant.errors import ConfigError, DataError
-from majorant.estimate.fit import Fit
 from majorant.items import draw_of_part, take_items
 from majorant.kernels import Block
 from majorant.limits import limit
+from majorant.methods.fit import Fit
 from majorant.output import Columns
 from majorant.resources import T
 from majorant.values import FloatArray

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from majorant.backend import Part
 from majorant.errors import DataError
-from majorant.io.build import LISTED, resolve
-from majorant.io.names import first_per_item
-from majorant.io.table import arrow_view
 from majorant.kernels import Block
+from majorant.read.build import LISTED, resolve
+from majorant.read.names import first_per_item
+from majorant.read.table import arrow_view
 from majorant.votes import Account, IntArray, Votes
 
 CHANGED = "The votes changed while Spark worked on them. Run again when nothing writes to them any more."

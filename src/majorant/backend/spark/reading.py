@@ -1,6 +1,6 @@
 """From files or a Spark frame to packed blocks: names to codes, one shuffle by item, one block a partition.
 
-What a cell, a label, a status, a repeat and gold mean, and what the account counts, are the rules of `majorant.io`.
+What a cell, a label, a status, a repeat and gold mean, and what the account counts, are the rules of `majorant.read`.
 Only how an id gets its code stands here once more, as joins: rows of a frame have no order, so ids go by their names.
 """
 
@@ -19,20 +19,20 @@ from majorant.backend.files import as_worker_counts, worker_query
 from majorant.backend.spark.backend import SparkVotes
 from majorant.backend.spark.pack import CHANGED, FACTS, Packing, Places, brought, mapped, pack, packed_schema
 from majorant.errors import ConfigError, DataError
-from majorant.io.build import LISTED, Coverage, Resolved, make_account, no_votes
-from majorant.io.columns import find_roles
-from majorant.io.encode import Coded, Span, too_many_labels
-from majorant.io.files import KIND_OF_ENDING, KIND_OF_WORD, PACKINGS
-from majorant.io.formats import recognise_table
-from majorant.io.gold import load_gold, match_gold, one_gold, spellings
-from majorant.io.json_text import LAID_OUT
-from majorant.io.names import Gold, LabelCodes, name_labels, unclear_status
-from majorant.io.opening import open_rows, open_table, stamp
-from majorant.io.options import ReadOptions
-from majorant.io.reshape import detect_wide
-from majorant.io.table import RowSource, Table
-from majorant.io.values import cell_values, is_empty, is_vote, single, voted
 from majorant.limits import limit
+from majorant.read.build import LISTED, Coverage, Resolved, make_account, no_votes
+from majorant.read.columns import find_roles
+from majorant.read.encode import Coded, Span, too_many_labels
+from majorant.read.files import KIND_OF_ENDING, KIND_OF_WORD, PACKINGS
+from majorant.read.formats import recognise_table
+from majorant.read.gold import load_gold, match_gold, one_gold, spellings
+from majorant.read.json_text import LAID_OUT
+from majorant.read.names import Gold, LabelCodes, name_labels, unclear_status
+from majorant.read.opening import open_rows, open_table, stamp
+from majorant.read.options import ReadOptions
+from majorant.read.reshape import detect_wide
+from majorant.read.table import RowSource, Table
+from majorant.read.values import cell_values, is_empty, is_vote, single, voted
 from majorant.votes import Account, IntArray
 
 UNPACKED_BY_SPARK = (*PACKINGS, ".bz2")  # one more than we do

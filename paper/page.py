@@ -1,0 +1,155 @@
+"""What came out, for readers: an index page that works without a network, and the story as Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+from paper.item import MARKS, Cell, Value
+from paper.printed import printed
+from paper.store import Finished
+
+MEANING = {
+    "equal": "the printed number comes out, at its printed digits",
+    "within noise": "a sampled number, within four standard errors",
+    "explained": "another number comes out, and an erratum or a written reason says why",
+    "ours only": "the paper prints no number here",
+    "unexplained": "another number comes out, and nobody knows why",
+}
+MOST_LISTED = 12
+
+
+def index_html(done: Sequence[Finished]) -> str:
+    """The index page: every item, its figures, and its cells with their marks."""
+    from jinja2 import Environment, StrictUndefined
+
+    template = resources.files("paper").joinpath("page.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    environment.filters["show"] = show
+    return environment.from_string(template).render(
+        done=done, marks=marks(done), meaning=MEANING, titles=printed("errata"), errata=by_erratum(done)
+    )
+
+
+def show(value: Value) -> str:
+    """A value for a reader: yes and no for verdicts, four digits for numbers.
+
+    >>> show(True), show(.78402499), show(12_345), show(None), show("undecided"), show(3.2e-7)
+    ('yes', '0.7840', '12,345', '', 'undecided', '3.2e-07')
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.2g}" if 0 < abs(value) < 1e-4 else f"{value:.4f}"
+
+
+def marks(done: Sequence[Finished]) -> dict[str, int]:
+    """How many cells carry each mark."""
+    cells = [cell for finished in done for cell in finished.outcome.cells]
+    return {mark: sum(cell.mark == mark for cell in cells) for mark in MARKS}
+
+
+def by_erratum(done: Sequence[Finished]) -> dict[int, list[tuple[str, Cell]]]:
+    """The cells that each erratum explains, with the name of their item."""
+    found: dict[int, list[tuple[str, Cell]]] = {}
+    for finished in done:
+        for cell in finished.outcome.cells:
+            for number in cell.errata:
+                found.setdefault(number, []).append((finished.name, cell))
+    return dict(sorted(found.items()))
+
+
+def story_markdown(done: Sequence[Finished]) -> str:
+    """docs/reproduction.md: what holds, what does not, and why, erratum by erratum."""
+    return "\n".join([*_opening(done), *_items(done), *_errata(done), *_reasons(done)]) + "\n"
+
+
+def _opening(done: Sequence[Finished]) -> list[str]:
+    counted, missing = marks(done), sorted({name for one in done for name in one.outcome.missing})
+    kind = "quick run" if any(one.quick for one in done) else "run"
+    seeds = ", ".join(sorted({str(one.seed) for one in done}))
+    return [
+        "# The paper, reproduced",
+        "",
+        *_wrapped(
+            "Every table and figure of *The Majority Vote Paradigm Shift: When Popular Meets Optimal*, made again by "
+            f"`python -m paper all --out DIR`. This page was written by such a {kind} (seed {seeds}) as "
+            "`DIR/reproduction.md`; do not edit it by hand. The figures and every cell are on `DIR/index.html`. Errata "
+            "are numbered as in [errata.md](errata.md)."
+        ),
+        "",
+        "| mark | cells | meaning |",
+        "|---|---:|---|",
+        *(f"| {mark} | {counted[mark]} | {MEANING[mark]} |" for mark in MARKS),
+        "",
+        *([f"Not at hand in this run: {', '.join(missing)}.", ""] if missing else []),
+        *_told("What holds", "holds"),
+        *_told("What does not, and why", "fails"),
+        *_told("Beyond the paper", "beyond"),
+    ]
+
+
+def _told(title: str, part: str) -> list[str]:
+    return [f"## {title}", "", *(line for told in printed("story")[part] for line in _wrapped(told, "- ")), ""]
+
+
+def _items(done: Sequence[Finished]) -> list[str]:
+    lines = ["## Item by item", "", "| item | " + " | ".join(MARKS) + " | |", "|---" * (len(MARKS) + 2) + "|"]
+    for one in done:
+        counted = marks([one])
+        lines.append(f"| `{one.name}` | " + " | ".join(str(counted[m] or "") for m in MARKS) + f" | {one.title} |")
+    lines.append("")
+    for one in done:
+        if one.outcome.notes:
+            lines += [f"### {one.title}", "", *(line for note in one.outcome.notes for line in (*_wrapped(note), ""))]
+    return lines
+
+
+def _errata(done: Sequence[Finished]) -> list[str]:
+    titles, found = printed("errata"), by_erratum(done)
+    lines = ["## Erratum by erratum", "", "What each erratum changes in the printed tables and figures.", ""]
+    for number, cells in found.items():
+        lines += [f"### {number}. {titles[str(number)]}", "", *_table(cells), ""]
+    silent = [number for number in titles if int(number) not in found]
+    return [
+        *lines,
+        f"No cell depends on errata {', '.join(silent)}: proofs, readings, and code without effect here.",
+        "",
+    ]
+
+
+def _reasons(done: Sequence[Finished]) -> list[str]:
+    """Cells that are explained by a sentence rather than by an erratum, and those that nothing explains."""
+    lines = []
+    for title, wanted in (("Explained without an erratum", "explained"), ("Unexplained", "unexplained")):
+        cells = [(one.name, c) for one in done for c in one.outcome.cells if c.mark == wanted and not c.errata]
+        if cells:
+            lines += [f"## {title}", "", *_table(cells), ""]
+    return lines
+
+
+def _table(cells: Sequence[tuple[str, Cell]]) -> list[str]:
+    """The cells, the first MOST_LISTED of each item: a matrix of a hundred entries makes its point sooner."""
+    names = [name for name, _ in cells]
+    listed = [pair for at, pair in enumerate(cells) if names[:at].count(pair[0]) < MOST_LISTED]
+    left = [
+        f"{names.count(n) - MOST_LISTED} more of `{n}`" for n in dict.fromkeys(names) if names.count(n) > MOST_LISTED
+    ]
+    rows: list[Any] = [("item", "cell", "printed", "ours", "exact", ""), ("---", "---", "---:", "---:", "---:", "---")]
+    rows += [(f"`{name}`", c.key, show(c.printed), show(c.ours), show(c.exact), _plain(c.why)) for name, c in listed]
+    return ["| " + " | ".join(row) + " |" for row in rows] + ([f"\nAnd {', '.join(left)}."] if left else [])
+
+
+def _wrapped(text: str, bullet: str = "") -> list[str]:
+    """A paragraph in lines of the width of our pages."""
+    width = {"width": 118, "break_long_words": False, "break_on_hyphens": False}
+    return textwrap.wrap(text, initial_indent=bullet, subsequent_indent=" " * len(bullet), **width)  # type: ignore[arg-type]
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

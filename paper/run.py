@@ -1,0 +1,140 @@
+"""Run items of the paper into a folder, and use again what is already there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from majorant import datasets
+from majorant.atomic import make_folder
+from majorant.errors import DataError
+from majorant.output import write_files
+from majorant.votes import Votes
+from paper import store
+from paper.item import MARKS, Context, Item
+from paper.page import index_html, story_markdown
+from paper.registry import chosen, items
+from paper.store import Finished
+
+Progress = Callable[[str, float], None]
+
+
+def no_progress(name: str, share: float) -> None:
+    """Nobody watches."""
+
+
+def reproduce(
+    names: Sequence[str],
+    folder: str | Path,
+    *,
+    quick: bool = False,
+    rng: int,
+    progress: Progress = no_progress,
+) -> list[Finished]:
+    """Run the named items (none: all) into a folder with an index page; what is there and unchanged is used again.
+
+    Each item is kept as soon as it is finished, so a run that was stopped goes on where it was.
+    """
+    wanted = chosen(names)
+    place = make_folder(folder)
+    at_hand = {name: available(name) for name in sorted({name for item in wanted for name in item.data})}
+    # Before any of them runs: sources may be edited meanwhile.
+    plans = [_plan(item, at_hand, quick=quick, seed=rng) for item in wanted]
+    done = []
+    for plan in plans:
+        progress(plan.item.name, 0.0)
+        done.append(_finish(plan, place, progress))
+        progress(plan.item.name, 1.0)
+        write_pages(place)
+    return done
+
+
+def write_pages(folder: Path) -> list[Path]:
+    """Write index.html and reproduction.md from everything that the folder holds."""
+    kept = [finished for name in items() if (finished := store.load(name, folder)) is not None]
+    return write_files({folder / "index.html": index_html(kept), folder / "reproduction.md": story_markdown(kept)})
+
+
+class Plan(NamedTuple):
+    """An item with its settings, the checksums of its data sets, and the fingerprint of all that it is made from."""
+
+    item: Item
+    quick: bool
+    seed: int
+    digests: dict[str, str | None]
+    fingerprint: str
+
+
+def _plan(item: Item, at_hand: dict[str, str | None], *, quick: bool, seed: int) -> Plan:
+    digests = {name: at_hand[name] for name in item.data}
+    return Plan(item, quick, seed, digests, store.fingerprint(item, quick=quick, seed=seed, data=digests))
+
+
+def _finish(plan: Plan, folder: Path, progress: Progress) -> Finished:
+    item = plan.item
+    kept = store.load(item.name, folder)
+    if kept is not None and kept.fingerprint == plan.fingerprint:
+        return kept
+    began = time.process_time()
+    context = Context(
+        quick=plan.quick,
+        seed=plan.seed,
+        data=lambda name: load_data(name, plan.digests),
+        progress=lambda share: progress(item.name, min(share, 0.99)),
+    )
+    outcome = item.run(context)
+    seconds = round(time.process_time() - began, 1)
+    finished = Finished(item.name, item.title, plan.quick, plan.seed, seconds, plan.fingerprint, outcome)
+    store.save(finished, folder)
+    return finished
+
+
+def available(name: str) -> str | None:
+    """The checksums of a data set that is here or can be fetched, else None."""
+    try:
+        datasets.get(name)
+    except DataError:
+        return None
+    return " ".join(file.sha256 for file in datasets.find(name).files)
+
+
+def load_data(name: str, digests: dict[str, str | None]) -> Votes | None:
+    """The votes of a data set that the item has declared, or None where it is missing."""
+    return None if digests[name] is None else datasets.load(name)
+
+
+def summary(done: Sequence[Finished]) -> dict[str, Any]:
+    """The cells of each item as plain data, with a count of the marks."""
+    cells = [cell for finished in done for cell in finished.outcome.cells]
+    return {
+        "marks": {mark: sum(cell.mark == mark for cell in cells) for mark in MARKS},
+        "missing": sorted({name for finished in done for name in finished.outcome.missing}),
+        "items": [
+            {
+                "name": finished.name,
+                "title": finished.title,
+                "quick": finished.quick,
+                "seed": finished.seed,
+                "seconds": finished.seconds,
+                "figures": [f"{picture.name}.svg" for picture in finished.outcome.pictures],
+                "missing": list(finished.outcome.missing),
+                "notes": list(finished.outcome.notes),
+                "cells": [
+                    {
+                        "key": cell.key,
+                        "printed": cell.printed,
+                        "ours": cell.ours,
+                        "exact": cell.exact,
+                        "error": cell.error,
+                        "difference": cell.difference,
+                        "mark": cell.says,
+                        "why": cell.why,
+                    }
+                    for cell in finished.outcome.cells
+                ],
+            }
+            for finished in done
+        ],
+    }

@@ -1,7 +1,0 @@
-"""How well workers agree, beyond chance: from counts per item, and from the tables of pairs of workers."""
-
-from majorant.agreement.coefficients import Agreement, PairKappas
-from majorant.agreement.measure import agreement
-from majorant.values import Estimate
-
-__all__ = ["Agreement", "Estimate", "PairKappas", "agreement"]

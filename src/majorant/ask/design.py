@@ -1,0 +1,320 @@
+"""A design: the items that an expert should label, drawn at random, and all that is needed to judge the labels.
+
+It is frozen when it is drawn: the order, and what the rules say of the items, are kept in a file beside the items to
+label, with a digest of the votes and of itself.  Judging labels fits nothing again and does not depend on how this
+package may change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from majorant.ask.accuracy import WrittenLabels
+from majorant.ask.close_calls import CloseCalls
+from majorant.ask.correction import CorrectedRule
+from majorant.ask.question import Codes, Outcome, Question
+from majorant.ask.race import Race
+from majorant.errors import ConfigError, DataError
+from majorant.output import write_files
+from majorant.read.files import NamedFile
+from majorant.read.tasks import (
+    DESIGN_ENDING,
+    EXPERTS,
+    Counted,
+    ExpertAnswer,
+    ExpertLabels,
+    Tasks,
+    count_answers,
+    design_path,
+    digest_of,
+    extended_file,
+    is_file,
+    is_uniform,
+    may_be_drawn,
+    read_answers,
+    task_file,
+)
+
+FORMAT, VERSION = "majorant-design", 1
+QUESTIONS: dict[str, type[Question]] = {
+    question.kind: question for question in (Race, CloseCalls, WrittenLabels, CorrectedRule)
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Design:
+    """Which items to ask an expert about, in which order, and the question that their labels answer.
+
+    >>> race = Race.of(("majority", "auto"), np.array([[0, 0, 1], [1, 1, 0]]), n_items=20)
+    >>> design = Design(question=race, order=("c", "a", "b"), labels=("no", "yes"), votes="", seed=0).more(2)
+    >>> design.items
+    ('c', 'a')
+    >>> design.evaluate({"c": "yes", "a": "yes"}).verdict
+    'better'
+    """
+
+    question: Question
+    order: tuple[Any, ...]  # the items that may be asked, in a random order
+    labels: tuple[Any, ...]  # the classes
+    votes: str  # digest of the votes that it was drawn for
+    seed: int
+    asked: tuple[int, ...] = ()  # positions in the order, in the sequence in which they are asked
+    experts: str = "majority"
+
+    def __post_init__(self) -> None:
+        if self.experts not in EXPERTS:
+            raise ConfigError(f"experts must be one of {', '.join(EXPERTS)}, not {self.experts!r}.")
+        if len(self.order) != self.question.size:
+            raise DataError(f"a design of {len(self.order)} items cannot ask about {self.question.size}.")
+
+    def __repr__(self) -> str:
+        asked = f"Design: {len(self.asked):,} of {len(self.order):,} items to label, question {self.question.kind}"
+        return f"{asked}\nwrite(path) makes the file for an expert; to_pandas() gives the items"
+
+    @property
+    def items(self) -> tuple[Any, ...]:
+        """The items to label, in their sequence."""
+        return tuple(self.order[position] for position in self.asked)
+
+    @property
+    def expected(self) -> int | None:
+        """About how many labels should settle the question; None where nothing tells."""
+        return self.question.expected()
+
+    @property
+    def uniform(self) -> bool:
+        """Whether items are drawn uniformly from all: what is labelled of them, from the top, is a random sample."""
+        return self.question.kind == WrittenLabels.kind and is_uniform(self._content())
+
+    @property
+    def id(self) -> str:
+        """What stays the same when more items are asked: tasks carry it, so that labels find their design."""
+        return digest_of({key: value for key, value in self._content().items() if key != "asked"})[:12]
+
+    def more(self, n: int, labels: Mapping[Any, Any] | None = None) -> Design:
+        """The same design with up to n further items, chosen by the labels so far where that saves labels."""
+        if n < 0:
+            raise ConfigError(f"n must be at least 0, not {n}.")
+        answer_d = self._answers([ExpertAnswer(item, label) for item, label in (labels or {}).items()]).answer_d
+        return self._asking(n, answer_d)
+
+    def _asking(self, n: int, answer_d: Codes) -> Design:
+        already = set(self.asked)
+        following = [int(position) for position in self.question.next_items(answer_d) if position not in already]
+        return replace(self, asked=(*self.asked, *self._mixed(following[:n])))
+
+    def _mixed(self, batch: list[int]) -> list[int]:
+        """A batch with its strata in a random sequence, each in its own order: its rows tell nothing of a stratum."""
+        rng, stratum_p = np.random.default_rng([self.seed, len(self.asked)]), self.question.strata[batch]
+        place_p = np.argsort(rng.permutation(stratum_p), kind="stable")
+        mixed = np.empty(len(batch), dtype=np.int64)
+        mixed[place_p] = np.asarray(batch, dtype=np.int64)[np.argsort(stratum_p, kind="stable")]
+        return [int(position) for position in mixed]
+
+    def evaluate(self, labels: Mapping[Any, Any]) -> Outcome:
+        """What the labels given so far settle, by item; "?" says that the expert cannot tell."""
+        return self.judge([ExpertAnswer(item, label) for item, label in labels.items()])
+
+    def judge(self, answers: Iterable[ExpertAnswer]) -> Outcome:
+        """What the answers settle: the last one of an expert on an item counts, experts count as `experts` says.
+
+        Rows are to be labelled from the top: an item without an answer above one that has it counts as skipped.
+        """
+        counted = self._answers(answers)
+        return replace(
+            self.question.evaluate(counted.answer_d),
+            uniform=self.uniform,
+            ignored=counted.ignored,
+            unknown=counted.unknown,
+            relabelled=counted.relabelled,
+            disagreed=counted.disagreed,
+        )
+
+    def after(self, n: int, answers: Iterable[ExpertAnswer]) -> Design:
+        """The same design with up to n further items, after these answers."""
+        return self._asking(n, self._answers(answers).answer_d)
+
+    def codes(self, answers: Iterable[ExpertAnswer]) -> Codes:
+        """What the experts said of each position of the order: a class code, SKIPPED or UNASKED."""
+        return self._answers(answers).answer_d
+
+    def _answers(self, answers: Iterable[ExpertAnswer]) -> Counted:
+        return count_answers(answers, self.order, self.labels, asked=self.asked, experts=self.experts)
+
+    def write(
+        self, path: str | Path, *, format: str = "csv", columns: Mapping[str, Sequence[Any]] | None = None
+    ) -> list[Path]:
+        """Write the items to label, and the design beside them; both or neither.
+
+        `columns` are the items' own columns to show, a value for each of `items`.
+        """
+        target = Path(path)
+        tasks = Tasks(self.items, columns or {}, self.labels, self.id)
+        return write_files({**task_file(target, tasks, format), design_path(target): self.to_json()})
+
+    def write_more(
+        self,
+        path: str | Path,
+        start: int,
+        *,
+        design: str | Path,
+        format: str = "csv",
+        columns: Mapping[str, Sequence[Any]] | None = None,
+    ) -> list[Path]:
+        """Add the items from the one at `start` on to a file that holds those before, whose labels stay."""
+        tasks = Tasks(self.items[start:], columns or {}, self.labels, self.id, start + 1)
+        return write_files({**extended_file(Path(path), tasks, format), Path(design): self.to_json()})
+
+    def to_pandas(self) -> Any:
+        """The items to label as a pandas frame, with an empty column label."""
+        pandas, rows = import_module("pandas"), range(1, len(self.asked) + 1)
+        return pandas.DataFrame({"draw": rows, "item": list(self.items), "label": [None] * len(self.asked)})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, with its digest."""
+        content = self._content()
+        return {**content, "digest": digest_of(content)}
+
+    def to_json(self) -> str:
+        """The content of the design file."""
+        return json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "question": self.question.kind,
+            "content": self.question.to_dict(),
+            "order": [_plain(item) for item in self.order],
+            "labels": [_plain(label) for label in self.labels],
+            "votes": self.votes,
+            "seed": self.seed,
+            "asked": list(self.asked),
+            "experts": self.experts,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], *, source: str = "the design") -> Design:
+        """The design that `to_dict` wrote; one that was changed since is refused."""
+        if content.get("format") != FORMAT:
+            raise DataError(f"{source} is not a design of majorant ask.")
+        if content.get("version") != VERSION:
+            raise DataError(
+                f"{source} is a design of version {content.get('version')!r}; this package reads {VERSION}."
+            )
+        body = {key: value for key, value in content.items() if key != "digest"}
+        if digest_of(body) != content.get("digest"):
+            raise DataError(
+                f"{source} was changed after it was drawn, so its labels prove nothing. Restore it, or ask anew."
+            )
+        if body["question"] not in QUESTIONS:
+            raise DataError(f"{source} asks {body['question']!r}, which this version does not know.")
+        return cls(
+            question=QUESTIONS[body["question"]].from_dict(body["content"]),
+            order=tuple(body["order"]),
+            labels=tuple(body["labels"]),
+            votes=body["votes"],
+            seed=body["seed"],
+            asked=tuple(body["asked"]),
+            experts=body["experts"],
+        )
+
+    @classmethod
+    def read(cls, path: str | Path) -> Design:
+        """The design in a file."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
+        except (ValueError, RecursionError):
+            raise DataError(f"{path} is damaged: it is not the JSON that majorant ask wrote. Ask anew.") from None
+        if not isinstance(content, Mapping):
+            raise DataError(f"{path} is not a design of majorant ask.")
+        return cls.from_dict(content, source=str(path))
+
+    def refuse_other_votes(self, digest: str) -> None:
+        """Refuse votes that are not those of the design: what the rules say of them was not frozen."""
+        if digest != self.votes:
+            raise DataError(
+                "These votes are not those that the design was drawn for: votes were added, removed or changed since. "
+                "Use the votes of then, or ask anew; labels that you have stay good as labels of their items."
+            )
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON gives back as it is; others as their text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return (
+        value
+        if value is None or isinstance(value, bool | int | str)
+        else value
+        if isinstance(value, float)
+        else str(value)
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recognised:
+    """A file of labels, the design that it came from, and where that lies."""
+
+    design: Design
+    path: Path
+    answers: tuple[ExpertAnswer, ...]
+    beside: bool = False  # one file of labels, and the design beside it under its name
+
+    @property
+    def sample(self) -> bool:
+        """Whether the labels can be read as gold: items drawn uniformly, in one file with the design beside it."""
+        return self.beside and self.design.uniform
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the labels settle."""
+        return self.design.judge(self.answers)
+
+
+def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised | None:
+    """The design behind a file of labels (or several experts' files), None where there is none: gold of its own.
+
+    It lies beside the file under the same name, or is the one in its folder that drew these items; `design` names it.
+    Labels that were drawn by design are no random sample: nothing but the design's own question may be read off them.
+    """
+    files = gold_file if isinstance(gold_file, list | tuple) else [gold_file]
+    paths = [file if isinstance(file, NamedFile) else Path(file) for file in files if is_file(file)]
+    if not paths:
+        return None
+    beside = Path(design) if design is not None else design_path(paths[0])
+    if design is None and not beside.exists() and not may_be_drawn(paths[0]):
+        return None
+    labelled = [read_answers(path, expert=Path(str(path)).stem if len(paths) > 1 else "") for path in paths]
+    if design is None and not beside.exists():
+        in_folder = _in_folder(paths[0], labelled[0])
+        if in_folder is None:
+            return None
+        beside = in_folder
+    answers = tuple(answer for file in labelled for answer in file.answers)
+    return Recognised(Design.read(beside), beside, answers, len(paths) == 1 and beside == design_path(paths[0]))
+
+
+def _in_folder(path: Path | NamedFile, labelled: ExpertLabels) -> Path | None:
+    """The design in the file's folder that its labels belong to."""
+    designs = sorted(Path(path).parent.glob(f"*{DESIGN_ENDING}"))
+    for candidate in designs:
+        design = Design.read(candidate)
+        drawn = set(map(str, design.order))
+        if labelled.design == design.id or (
+            labelled.design is None and all(str(answer.item) in drawn for answer in labelled.answers)
+        ):
+            return candidate
+    raise DataError(
+        f"{path} holds items drawn by majorant ask, but its design ({design_path(str(path)).name}) is not beside it. "
+        "Put it there, or name it with design=. Without it these labels prove nothing: they are no random sample."
+    )

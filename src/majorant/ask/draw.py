@@ -1,0 +1,432 @@
+"""Draw a design for votes wherever they lie: what the rules say where they differ, and a random order of these items.
+
+Items are put in order by numbers that depend on their names and the seed alone, so the same design is drawn in memory,
+from files and on a cluster, whatever the order of the rows.  Ties of a rule are broken once, in the same way: a rule
+gives every item one label, as a user would hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.ask.accuracy import AIM, NOTHING, Known, WrittenLabels
+from majorant.ask.close_calls import CloseCalls, close_calls
+from majorant.ask.correction import CORRECTED, CorrectedRule, corrected_fit, learn
+from majorant.ask.design import Design
+from majorant.ask.question import SKIPPED, UNASKED, Codes, Question
+from majorant.ask.race import Race
+from majorant.backend import Backend, Part, fit_of_items, rows_alone
+from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
+from majorant.errors import ConfigError, DataError
+from majorant.items import mix_bits, name_hashes
+from majorant.kernels import row_maxima
+from majorant.methods.fit import Fit, chances, leaders
+from majorant.read.tasks import ExpertAnswer
+from majorant.tally import counts
+from majorant.values import FloatArray
+from majorant.votes import Votes
+
+MOST = 20_000  # items of the order that a design keeps: nobody labels more
+WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
+TIES_BY_NAME = 1_000_000  # up to so many tied items are looked up by name
+TIE_SEED, DIGEST_SEED, FRESH_SEED = 0x7469_6573, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
+SAMPLED = 256  # items whose names go into the digest of the votes
+DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
+CORRECTION_SEED = 0x6C65_6172  # the order is drawn apart from that of the items learned from
+
+
+def draw_rules(
+    backend: Backend,
+    fits: Mapping[str, Fit],
+    *,
+    seed: int,
+    favourite: str | None = None,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+    experts: str = "majority",
+) -> Design:
+    """A design that tells which of these rules is best; the first is the one in use, the favourite the one advised.
+
+    Nothing is asked yet: `more(n)` asks.  The rules must be fixed before any expert label is seen.
+    """
+    if len(fits) < 2:
+        raise ConfigError("A comparison takes two rules at least.")
+    frozen = freeze(backend, fits, seed)
+    order = random_order(backend, frozen.item_d, seed)
+    question = _race(fits, frozen, order, favourite=favourite, tolerance=tolerance, level=level)
+    return _design(backend, question, frozen.item_d[order], seed, experts)
+
+
+class Planned(NamedTuple):
+    """About how many labels settle a question, and how many there are to ask for."""
+
+    labels: int
+    most: int
+
+
+def planned_labels(backend: Backend, fits: Mapping[str, Fit], *, seed: int, tolerance: float, level: float) -> Planned:
+    """About how many labels settle which of two rules is better: what the design of `draw_rules` would say."""
+    frozen = freeze(backend, fits, seed)
+    order = np.arange(len(frozen.item_d))
+    race = _race(fits, frozen, order, favourite=None, tolerance=tolerance, level=level)
+    return Planned(race.expected(), race.size)
+
+
+def draw_close_calls(
+    backend: Backend,
+    *,
+    seed: int,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+    experts: str = "majority",
+    monotone: bool = False,
+) -> Design:
+    """A design that bounds what majority vote gives away to rules that look at how close a vote was and who led.
+
+    `monotone` assumes that a clearer vote is never less likely to be right.
+    """
+    count_ik = np.concatenate(list(backend.map(lambda part: counts(part.votes), doing="comparing")))
+    cells = close_calls(count_ik, tolerance=tolerance)
+    untied = np.flatnonzero(cells.cell_i >= 0)
+    order = untied[random_order(backend, untied, seed)]
+    how = {"tolerance": tolerance, "level": level, "monotone": monotone}
+    question = CloseCalls.of(cells, order, n_classes=len(backend.votes.labels), **how)
+    return _design(backend, question, order, seed, experts)
+
+
+def draw_accuracy(
+    backend: Backend,
+    rule: str,
+    fit: Fit,
+    *,
+    seed: int,
+    aim: float = AIM,
+    level: float = LEVEL,
+    experts: str = "majority",
+    after: tuple[Design, Iterable[ExpertAnswer]] | None = None,
+) -> Design:
+    """A design that bounds the accuracy of a rule's labels: items drawn uniformly from those with votes.
+
+    `after` is a race and its answers: the items labelled there count exactly, and the order of the others is drawn
+    afresh, so the rule may be the one that the race chose.
+    """
+    known, seen = NOTHING, np.empty(0, dtype=np.int64)
+    voted = np.concatenate(list(backend.map(_voted, doing="comparing")))
+    if after is not None:
+        known, labelled = _known(rule, *after)
+        seen = np.sort(_codes(backend, labelled))
+    rest = voted[~np.isin(voted, seen)]
+    item_d = rest[random_order(backend, rest, seed ^ FRESH_SEED)]
+    posterior_dk = fit_of_items(backend, fit, item_d).posterior
+    best_rdk = chances(posterior_dk)[None] > 0
+    question = WrittenLabels(
+        rule=rule,
+        label_d=_broken(best_rdk, _tie_hashes(backend, item_d, seed))[0],
+        n_items=len(voted),
+        known=known,
+        aim=aim,
+        level=level,
+        confidence=round(float(posterior_dk.max(axis=1).mean()), DECIMALS) if len(item_d) else 1.0,
+    )
+    return _design(backend, question, item_d, seed, experts)
+
+
+def _voted(part: Part) -> Codes:
+    return np.asarray(np.flatnonzero(part.votes.votes_i > 0) + part.start)
+
+
+def _known(rule: str, race: Design, answers: Iterable[ExpertAnswer]) -> tuple[Known, list[object]]:
+    """How many items a race labelled, on how many of them the rule is right, and which they are."""
+    question = race.question
+    if not isinstance(question, Race) or rule not in question.rules:
+        raise ConfigError(
+            f"The design did not compare {rule}, so it does not say on which of its items {rule} is right."
+        )
+    answer_d = race.codes(answers)
+    label_d = question.label_rd[question.rules.index(rule)]
+    answered = np.flatnonzero(answer_d != UNASKED)
+    n_right, n_skipped = int((answer_d == label_d).sum()), int((answer_d == SKIPPED).sum())
+    known = Known(n_items=len(answered), n_right=n_right, n_skipped=n_skipped)
+    return known, [race.order[position] for position in answered]
+
+
+def draw_correction(
+    backend: Backend,
+    present: tuple[str, Fit],
+    members: Mapping[str, Fit],
+    learned_from: tuple[Design, Iterable[ExpertAnswer]],
+    *,
+    seed: int,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+    experts: str = "majority",
+) -> Design:
+    """Learn a correction from labels of items drawn uniformly, freeze it, and draw the items that judge it.
+
+    `present` is the rule in use with its fit, `members` the models to reweight, fitted to votes alone.  `learned_from`
+    must be a design that draws uniformly from all items: that of the accuracy of a rule.
+    """
+    uniform, answers = learned_from
+    if not isinstance(uniform.question, WrittenLabels) or uniform.question.known.n_items:
+        raise ConfigError("A correction is learned from labels of items drawn uniformly: ask with question='correct'.")
+    answer_d = uniform.codes(answers)
+    item_d = _codes(backend, uniform.order)
+    labelled, asked = item_d[answer_d >= 0], item_d[answer_d != UNASKED]
+    if not len(labelled):
+        raise DataError("No item of the design is labelled yet, so there is nothing to learn from.")
+    if len(asked) == backend.votes.shape[0]:
+        raise DataError("Every item taught the correction, so none is left to judge it: learn from fewer labels.")
+    posterior_mnk = np.array([fit_of_items(backend, fit, labelled).posterior for fit in members.values()])
+    correction = learn(posterior_mnk, answer_d[answer_d >= 0])
+    rule, fit = present
+    fits = {rule: fit, CORRECTED: corrected_fit(backend, members, correction)}
+    frozen = freeze(backend, fits, seed)
+    fresh = ~np.isin(frozen.item_d, asked)
+    order = random_order(backend, frozen.item_d[fresh], seed ^ CORRECTION_SEED)
+    race = Race(
+        rules=(rule, CORRECTED),
+        label_rd=frozen.label_rd[:, fresh][:, order],
+        differ_qr=np.array([[0, fresh.sum()], [fresh.sum(), 0]]),
+        n_items=frozen.n_items - len(asked),
+        tolerance=tolerance,
+        level=level,
+        lead_qr=frozen.lead_qr,
+        decisive_qr=frozen.decisive_qr,
+    )
+    question = CorrectedRule(race=race, correction=correction, members=tuple(members))
+    return _design(backend, question, frozen.item_d[fresh][order], seed, experts)
+
+
+class Frozen(NamedTuple):
+    """What rules say of the items on which they differ, by the items' codes, which rise; and how many items there are.
+
+    Ties are drawn here, but for what is said before any label: `apart` and `stake_qr` take a tie for a fair draw.  The
+    last two are what a model of the votes expects, for planning: the mean of x and of |x| where q and r differ.
+    """
+
+    n_items: int  # with votes
+    apart: int  # items of which any two rules say different things
+    stake_qr: FloatArray  # by how many items, at most, q and r can be apart
+    item_d: Codes
+    label_rd: Codes
+    differ_qr: Codes
+    lead_qr: FloatArray
+    decisive_qr: FloatArray
+
+
+def freeze(backend: Backend, fits: Mapping[str, Fit], seed: int) -> Frozen:
+    """One label per rule and item, and the items on which any two rules differ."""
+    rules = tuple(rows_alone(fit) for fit in fits.values())
+    parts = list(backend.map(partial(_of_part, rules, belief_weights(fits)), doing="comparing"))
+    if not (n_items := sum(part.n_items for part in parts)):
+        raise DataError("No item has a vote.")
+    item_t = np.concatenate([part.item_t for part in parts])
+    best_rtk = np.concatenate([part.best_rtk for part in parts], axis=1)
+    tied_rt = _broken(best_rtk, _tie_hashes(backend, item_t, seed))
+    apart_t = (tied_rt != tied_rt[0]).any(axis=0)
+    item_d = np.concatenate([*(part.item_d for part in parts), item_t[apart_t]])
+    label_rd = np.concatenate([*(part.label_rd for part in parts), tied_rt[:, apart_t]], axis=1)
+    belief_t = np.concatenate([part.belief_tk for part in parts])[apart_t]
+    tied_belief_rt = belief_t[np.arange(len(belief_t)), tied_rt[:, apart_t]]
+    belief_rd = np.concatenate([*(part.belief_rd for part in parts), tied_belief_rt], axis=1)
+    rising = np.argsort(item_d, kind="stable")
+    item_d, label_rd, belief_rd = item_d[rising], label_rd[:, rising], belief_rd[:, rising]
+    differ_qr = (label_rd[:, None] != label_rd[None]).sum(axis=2)
+    lead_qr, decisive_qr = expected_leads(label_rd, belief_rd)
+    apart, stake_qr = (
+        sum(part.apart for part in parts),
+        np.sum([part.stake_qr for part in parts], axis=0).round(DECIMALS),
+    )
+    return Frozen(n_items, apart, stake_qr, item_d, label_rd, differ_qr, lead_qr, decisive_qr)
+
+
+class _FrozenPart(NamedTuple):
+    """What a part of the items holds: those on which rules differ, and those on which a rule is tied."""
+
+    n_items: int
+    apart: int
+    stake_qr: FloatArray
+    item_d: Codes
+    label_rd: Codes
+    belief_rd: FloatArray  # what the models believe of each rule's label
+    item_t: Codes
+    best_rtk: NDArray[np.bool_]
+    belief_tk: FloatArray
+
+
+def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _FrozenPart:
+    posterior_rik = np.stack([part.of(fit).posterior for fit in fits])
+    belief_ik = np.clip(np.tensordot(weight_r, posterior_rik, axes=1), 0, 1)
+    label_ri, n_best_ri = np.array([leaders(posterior_ik) for posterior_ik in posterior_rik], np.int64).swapaxes(0, 1)
+    voted_i, tied_i = part.votes.votes_i > 0, (n_best_ri > 1).any(axis=0)
+    d = np.flatnonzero(voted_i & ~tied_i & (label_ri != label_ri[0]).any(axis=0))
+    t = np.flatnonzero(voted_i & tied_i)
+    chance_rvk = np.stack([chances(posterior_ik[voted_i]) for posterior_ik in posterior_rik])
+    apart_qrv = np.array([[row_maxima(np.abs(q_vk - r_vk)) for r_vk in chance_rvk] for q_vk in chance_rvk])
+    start = part.start
+    return _FrozenPart(
+        n_items=int(voted_i.sum()),
+        apart=int((apart_qrv[0] > 0).any(axis=0).sum()),
+        stake_qr=apart_qrv.sum(axis=2),
+        item_d=d + start,
+        label_rd=label_ri[:, d],
+        belief_rd=belief_ik[d, label_ri[:, d]],
+        item_t=t + start,
+        best_rtk=np.stack([chances(posterior_ik[t]) > 0 for posterior_ik in posterior_rik]),
+        belief_tk=belief_ik[t],
+    )
+
+
+def _broken(best_rtk: NDArray[np.bool_], hash_t: NDArray[np.uint64]) -> Codes:
+    """One of the tied classes of each item, the same one for rules that are tied between the same classes."""
+    n_best_rt = best_rtk.sum(axis=2)
+    chosen_rt = (hash_t[None] % np.maximum(n_best_rt, 1).astype(np.uint64)).astype(np.int64)
+    return np.asarray((np.cumsum(best_rtk, axis=2) == chosen_rt[..., None] + 1).argmax(axis=2))
+
+
+def _tie_hashes(backend: Backend, item_t: Codes, seed: int) -> NDArray[np.uint64]:
+    if len(item_t) > TIES_BY_NAME and backend.whole is None:
+        return mix_bits(item_t.astype(np.uint64) ^ mix_bits(np.array([seed ^ TIE_SEED], np.uint64)))
+    return name_hashes(item_names(backend, item_t), seed ^ TIE_SEED)
+
+
+def _race(
+    fits: Mapping[str, Fit], frozen: Frozen, order: Codes, *, favourite: str | None, tolerance: float, level: float
+) -> Race:
+    rules = tuple(fits)
+    return Race(
+        rules=rules,
+        label_rd=frozen.label_rd[:, order],
+        differ_qr=frozen.differ_qr,
+        n_items=frozen.n_items,
+        apart=frozen.apart,
+        stake_qr=frozen.stake_qr,
+        favourite=rules.index(favourite) if favourite is not None else len(rules) - 1,
+        tolerance=tolerance,
+        level=level,
+        lead_qr=frozen.lead_qr,
+        decisive_qr=frozen.decisive_qr,
+    )
+
+
+def belief_weights(fits: Mapping[str, Fit]) -> FloatArray:
+    """How much each rule's posterior counts in what is believed of the truth: the mean of the models.
+
+    Shares of votes are no probabilities: majority vote counts only to take its part out of a combination.
+
+    >>> from majorant.votes import Votes
+    >>> votes = Votes.from_codes([0], [0], [1], items="a", workers="w", labels="ny")
+    >>> from majorant.methods.majority import Majority
+    >>> from dataclasses import replace
+    >>> majority = Majority().fit(votes)
+    >>> combination = replace(majority, learned={"shares": np.array(.25)})
+    >>> belief_weights({"majority": majority, "combination": combination}).round(2).tolist()
+    [-0.33, 1.33]
+    """
+    shares_r = np.array([float(fit.learned.get("shares", 0.0)) for fit in fits.values()])
+    model_r = np.array([rule != MAJORITY for rule in fits], dtype=float)
+    if not model_r.any():
+        return np.full(len(fits), 1 / len(fits))
+    if MAJORITY not in fits:
+        return np.asarray(model_r / model_r.sum())
+    weight_r = model_r / (1 - shares_r)
+    weight_r[[*fits].index(MAJORITY)] = -(model_r * shares_r / (1 - shares_r)).sum()
+    return np.asarray(weight_r / model_r.sum())
+
+
+def expected_leads(label_rd: Codes, belief_rd: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of x and of |x| on the items where q and r differ, if each label is right as often as is believed."""
+    apart_qrd = label_rd[:, None] != label_rd[None]
+    with np.errstate(invalid="ignore"):
+        lead_qr = ((belief_rd[:, None] - belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
+        decisive_qr = ((belief_rd[:, None] + belief_rd[None]) * apart_qrd).sum(axis=2) / apart_qrd.sum(axis=2)
+    return lead_qr.round(DECIMALS), decisive_qr.round(DECIMALS)
+
+
+def random_order(backend: Backend, item_d: Codes, seed: int) -> Codes:
+    """The positions of these items, whose codes rise, in a random order: all, or those that come first."""
+    if not len(item_d):
+        return np.empty(0, dtype=np.int64)
+    n_items = backend.votes.shape[0]
+    share = 1.0 if n_items <= WHOLE_ORDER else min(1.0, 2 * MOST / len(item_d))
+    drawn_p = backend.draw(share, seed)
+    at_p = np.minimum(np.searchsorted(item_d, drawn_p), len(item_d) - 1)
+    return np.asarray(at_p[item_d[at_p] == drawn_p][:MOST])
+
+
+def item_names(backend: Backend, item_p: Codes) -> tuple[object, ...]:
+    """The names of items by their codes."""
+    if backend.whole is not None:
+        return tuple(backend.whole.items[item] for item in item_p)
+    rising = np.argsort(item_p)
+    named = backend.take(item_p[rising]).items if len(item_p) else ()
+    back = np.argsort(rising)
+    return tuple(named[place] for place in back)
+
+
+def _codes(backend: Backend, names: Iterable[object]) -> Codes:
+    """The codes of items by their names."""
+    place = {str(name): item for item, name in enumerate(item_names(backend, np.arange(backend.votes.shape[0])))}
+    return np.array([place[str(name)] for name in names], dtype=np.int64)
+
+
+def _design(backend: Backend, question: Question, item_d: Codes, seed: int, experts: str) -> Design:
+    """The design that asks a question about items, in the order of their codes."""
+    return Design(
+        question=question,
+        order=item_names(backend, item_d),
+        labels=backend.votes.labels,
+        votes=votes_digest(backend),
+        seed=seed,
+        experts=experts,
+    )
+
+
+def refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit]) -> None:
+    """Refuse rules that give the items of a design other labels than those that the design froze."""
+    question = design.question
+    race = question.race if isinstance(question, CorrectedRule) else question
+    if not isinstance(race, Race):
+        return
+    item_d = _codes(backend, design.order)
+    for rule in set(race.rules) & set(fits):
+        if not race.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
+            raise DataError(
+                f"{rule} gives other labels now than those that the design froze, so what the expert's labels show "
+                "does not hold for them. Use the version of majorant, and the seed, with which it was asked."
+            )
+
+
+def votes_digest(backend: Backend) -> str:
+    """The same for the same votes in any order of the rows and wherever they lie; another for any other votes.
+
+    All votes enter with their workers and labels, grouped by item; items enter by name where their name is among some
+    that the name itself selects, so that names need not be gathered from wherever they are.
+    """
+    worker_j = name_hashes(backend.votes.workers, DIGEST_SEED)
+    label_k = name_hashes(backend.votes.labels, DIGEST_SEED + 1)
+    total = backend.sum(partial(_hash_of_part, worker_j, label_k), doing="comparing")
+    sampled = backend.draw(min(1.0, SAMPLED / max(backend.votes.shape[0], 1)), DIGEST_SEED)
+    named = np.zeros(1, np.uint64)
+    if len(sampled):
+        few = backend.take(np.sort(sampled))
+        item_p = _item_hashes(few, worker_j, label_k) + name_hashes(few.items, DIGEST_SEED + 2)
+        named = mix_bits(item_p).sum(keepdims=True)
+    sizes = (backend.votes.n_votes, backend.votes.shape[0])
+    return "".join(f"{int(number):016x}" for number in (*total, *named, *sizes))
+
+
+def _hash_of_part(worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64], part: Part) -> NDArray[np.uint64]:
+    return np.asarray(mix_bits(_item_hashes(part.votes, worker_j, label_k)).sum(keepdims=True, dtype=np.uint64))
+
+
+def _item_hashes(votes: Votes, worker_j: NDArray[np.uint64], label_k: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A number for the votes of each item, whatever their order."""
+    vote_n = mix_bits(worker_j[votes.worker_n] + mix_bits(label_k[votes.label_n]))
+    running_n = np.concatenate([np.zeros(1, np.uint64), np.cumsum(vote_n, dtype=np.uint64)])
+    return np.asarray(running_n[votes.offsets_i[1:]] - running_n[votes.offsets_i[:-1]])

@@ -1,0 +1,97 @@
+"""What a design asks: one protocol for every kind of question, and the facts that come back.
+
+A question knows the items that may be asked as positions 0, 1, ... of a random order, never by name, and what the
+expert said as one code per position.  It holds all that it needs to judge the answers; `Design` adds names and files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.read.tasks import SKIPPED, UNASKED
+from majorant.values import Estimate, lock
+
+__all__ = ["OPEN", "SKIPPED", "UNASKED", "Codes", "Outcome", "Question", "n_answers"]
+
+Codes = NDArray[np.int64]
+OPEN = "open"
+
+
+class Question(Protocol):
+    """Frozen content of a design; `answer_d` holds a class code, SKIPPED or UNASKED for each position of the order."""
+
+    kind: ClassVar[str]
+
+    @property
+    def size(self) -> int:
+        """How many items may be asked: the positions of the order."""
+
+    @property
+    def strata(self) -> Codes:
+        """Of each position the stratum whose own order must be kept: the rows of a file may be mixed otherwise."""
+
+    def expected(self) -> int | None:
+        """About how many labels should settle the question, before any is given; None where nothing tells."""
+
+    def next_items(self, answer_d: Codes) -> Codes:
+        """The positions to ask about, the next one first, given the answers so far."""
+
+    def evaluate(self, answer_d: Codes) -> Outcome:
+        """What the answers so far settle."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content as plain data for JSON."""
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """The question that `to_dict` wrote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """What expert labels by design say: facts, no sentences.
+
+    `value` is what is bounded, as a share of the items: the lead of a rule, what majority vote gives away, an accuracy.
+    The last five fields are filled by the design, which knows how items were drawn, and their names.
+    """
+
+    kind: str  # of the question
+    verdict: str  # rules: better, worse, same, within, open; close calls: good enough, beaten, open; ...
+    decided: bool  # no further label is needed
+    value: Estimate
+    level: float
+    tolerance: float
+    n_items: int  # that the statement is about
+    n_differ: int  # on which the answer depends
+    labels: int  # answers given, without skipped items
+    skipped: int
+    more: int | None  # about so many more labels should settle it; 0 where it is settled
+    rules: tuple[str, ...] = ()
+    leader: str | None = None  # the rule to use now
+    alive: tuple[str, ...] = ()  # rules that may be the best
+    right: Mapping[str, int] = field(default_factory=dict)  # answers on which each rule was right
+    below: float | None = None  # the leader may be so far below the best
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what is particular to the question
+    uniform: bool = False  # items were drawn uniformly from all: what is labelled is a random sample
+    ignored: tuple[Any, ...] = ()  # labelled items that the design did not draw
+    unknown: tuple[Any, ...] = ()  # labels that are no class of the votes; such an item counts as skipped
+    relabelled: tuple[Any, ...] = ()  # items labelled more than once by one expert: the last label counts
+    disagreed: tuple[Any, ...] = ()  # items on which experts do not agree; they count as skipped
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def adopted(self) -> bool:
+        """Whether labels show that a correction learned from others is better than the rule that it corrects."""
+        return self.kind == "correct" and self.verdict == "better"
+
+
+def n_answers(answer_d: Codes) -> tuple[int, int]:
+    """How many labels were given, and how many items skipped."""
+    return int((answer_d >= 0).sum()), int((answer_d == SKIPPED).sum())

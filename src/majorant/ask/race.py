@@ -1,0 +1,407 @@
+"""Which of several rules is best, from expert labels where they differ: exact at any time, no model of the votes.
+
+Rules 1..R are fixed before any label is seen.  On the items on which q and r differ, n of all N, let x be 1 where q
+alone is right, -1 where r alone is, else 0: the lead of q is n / N times the mean of x.  A random order of the items on
+which any two rules differ, restricted to those of a pair, is a random order of these, so `betting` bounds every lead.
+q beats r if the capital against "the lead is at most 0" reaches c_r = |Q_r| / alpha, Q_r being the rules that differ
+from r on more than the tolerance: only comparisons with the best rule can do harm, and those are |Q_r| for it.
+
+An item without an answer counts as the worst case, which lowers every capital: so labels may be taken, skipped and
+judged in any way, even one that looks at earlier labels.  Proofs: docs/theory/ask.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.ask.betting import bounds, evidence_above
+from majorant.ask.question import OPEN, UNASKED, Codes, Outcome, n_answers
+from majorant.defaults import LEVEL, TOLERANCE
+from majorant.values import Estimate, FloatArray, lock
+from majorant.wording import NO_DIFFERENCE_LABELLED
+
+Mask = NDArray[np.bool_]
+ROUNDING = 1e-9
+NEAR_TIE = 1e-6  # of a probability: fits in memory and from files differ by no more
+UNPLANNED = 40  # labels, where nothing tells how far two rules are apart
+MOST_AT_ONCE = 1 << 16  # draws of pairs that are judged together
+LABELS_TO_PLAN = 8  # below so many the plan is the model's
+LEAST_MORE = 5  # labels: fewer more are not worth a session
+
+
+def labels_to_decide(lead: float | None, decisive: float, differ: int, least: float) -> int:
+    """About how many labels settle which of two rules is better; the constants were fitted to public data.
+
+    `lead` is the mean of 1[one right] - 1[other right] over the `differ` items on which they differ, None where nothing
+    tells, `decisive` that of its square; a lead below `least` is of no use.
+
+    >>> labels_to_decide(.6, .9, 200, .1), labels_to_decide(None, 1, 200, .1)
+    (21, 40)
+    """
+    if lead is None:
+        return min(UNPLANNED, differ)
+    square = max(lead**2, least**2)
+    return int(min(np.ceil(9.4 * max(decisive - square, 0) / square + 6), differ))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Race:
+    """The rules with their frozen labels on the items where they differ, in a random order.
+
+    The first rule is the one in use, with which others are compared by name; `favourite` is the one to use before any
+    label is given, and where labels do not tell.
+
+    >>> label_rd = np.array([[0, 0, 0, 0, 0, 1, 0, 0], [1, 1, 1, 1, 1, 0, 1, 1]])
+    >>> race = Race.of(("majority", "auto"), label_rd, n_items=50)
+    >>> outcome = race.evaluate(np.array([1, 1, 1, 1, 1, 1, 1, -2]))
+    >>> outcome.verdict, outcome.right["auto"], round(outcome.value.low, 3)
+    ('better', 6, 0.08)
+    """
+
+    kind: ClassVar[str] = "rules"
+    rules: tuple[str, ...]
+    label_rd: Codes  # class codes; positions are those of the order
+    differ_qr: Codes  # on how many of the N items two rules differ; the order may hold the first of them only
+    n_items: int
+    apart: int | None = None  # items of which rules say different things, a tie being a fair draw; None: as `differ_qr`
+    stake_qr: FloatArray | None = None  # by how many items, at most, two rules can be apart in that sense
+    favourite: int = 0
+    tolerance: float = TOLERANCE
+    level: float = LEVEL
+    lead_qr: FloatArray | None = None  # planning: what a model expects of the mean of x where q and r differ
+    decisive_qr: FloatArray | None = None  # ... and of the share of these items on which one of the two is right
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of(cls, rules: tuple[str, ...], label_rd: Codes, *, n_items: int, **settings: Any) -> Race:
+        """A race whose order holds every item on which rules differ."""
+        label_rd = np.asarray(label_rd, dtype=np.int64)
+        differ_qr = (label_rd[:, None] != label_rd[None]).sum(axis=2)
+        return cls(rules=rules, label_rd=label_rd, differ_qr=differ_qr, n_items=n_items, **settings)
+
+    @property
+    def size(self) -> int:
+        """How many items the order holds."""
+        return int(self.label_rd.shape[1])
+
+    @property
+    def strata(self) -> Codes:
+        """One: the order is kept."""
+        return np.zeros(self.size, dtype=np.int64)
+
+    @property
+    def n_differ(self) -> int:
+        """On how many of all items any two rules differ, as far as the order tells: what is said before any label."""
+        return self.apart if self.apart is not None else max(self.size, int(self.differ_qr.max(initial=0)))
+
+    @property
+    def _most_qr(self) -> FloatArray:
+        """By how many items two rules can be apart, whether ties are drawn as they were or fairly."""
+        return np.asarray(self.differ_qr, float) if self.stake_qr is None else np.maximum(self.differ_qr, self.stake_qr)
+
+    @property
+    def stake(self) -> float:
+        """The most that can lie between two of the rules, as a share of the items, a tie being a fair draw."""
+        most_qr = self.differ_qr if self.stake_qr is None else self.stake_qr
+        return float(np.max(most_qr, initial=0)) / self.n_items
+
+    @property
+    def same_as(self) -> dict[str, str]:
+        """Rules that give every item the label of an earlier one: they take no part."""
+        return {
+            self.rules[r]: self.rules[int(np.argmax(self.differ_qr[:r, r] == 0))]
+            for r in range(1, len(self.rules))
+            if (self.differ_qr[:r, r] == 0).any()
+        }
+
+    @property
+    def _runners(self) -> list[int]:
+        return [r for r, rule in enumerate(self.rules) if rule not in self.same_as]
+
+    @property
+    def _first_choice(self) -> int:
+        name = self.rules[self.favourite]
+        return self.rules.index(self.same_as.get(name, name))
+
+    @property
+    def _near_qr(self) -> Mask:
+        """Pairs that are within the tolerance without any label: they differ on too few items."""
+        return np.asarray(self._most_qr <= self.tolerance * self.n_items * (1 + ROUNDING))
+
+    @property
+    def _price_r(self) -> FloatArray:
+        """log c_r: what a claim against rule r costs, for those that can do harm if r is the best."""
+        runners = self._runners
+        rivals_r = (~self._near_qr[runners]).sum(axis=0)
+        # Two rules: each may be claimed to be better, and if they are equal both claims are wrong.
+        return np.asarray(np.log(np.maximum(rivals_r, 2 if len(self.rules) == 2 else 1) / (1 - self.level)))
+
+    def is_given_by(self, rule: str, posterior_dk: FloatArray) -> bool:
+        """Whether a fit gives the items of the order the labels that were frozen for a rule, a near tie any of them."""
+        label_d = self.label_rd[self.rules.index(rule)]
+        believed_d = posterior_dk[np.arange(len(label_d)), label_d]
+        return bool((believed_d >= posterior_dk.max(axis=1, initial=0.0) - NEAR_TIE).all())
+
+    def expected(self) -> int:
+        """About how many labels settle it, by what a model of the votes expects: constants fitted to public data."""
+        return 0 if self._near_qr[np.ix_(self._runners, self._runners)].all() else self._planned(self._first_choice)
+
+    def _planned(self, leader: int, lead_r: FloatArray | None = None, decisive_r: FloatArray | None = None) -> int:
+        """Labels in all, if the leader leads on average by lead_r where it differs from rule r."""
+        lead_r = self._believed(self.lead_qr, leader) if lead_r is None else lead_r
+        decisive_r = self._believed(self.decisive_qr, leader) if decisive_r is None else decisive_r
+        rivals = [r for r in self._runners if not self._near_qr[leader, r]]
+        if len(self._runners) == 2:
+            return max(
+                (self._pair_labels(float(lead_r[r]), float(decisive_r[r]), leader, r) for r in rivals), default=0
+            )
+        share_d = np.zeros(self.size)
+        for r in rivals:
+            n, slack = int(self.differ_qr[leader, r]), self.tolerance * self.n_items / self.differ_qr[leader, r]
+            lead, decisive = abs(float(lead_r[r])), float(decisive_r[r])
+            labels = float(self._price_r[r]) * 1.2 * max(decisive - lead**2, 0) / (lead + slack) ** 2 + 3
+            labels = min(float(UNPLANNED), n) if np.isnan(labels) else min(labels, n)
+            differs_d = self.label_rd[leader] != self.label_rd[r]
+            share_d = np.maximum(share_d, np.where(differs_d, labels / max(int(differs_d.sum()), 1), 0))
+        return int(np.ceil(share_d.sum() - ROUNDING))
+
+    def _pair_labels(self, lead: float, decisive: float, q: int, r: int) -> int:
+        n = int(self.differ_qr[q, r])
+        known = None if np.isnan(lead) else lead
+        return labels_to_decide(known, decisive, n, self.tolerance * self.n_items / n)
+
+    def _believed(self, mean_qr: FloatArray | None, leader: int) -> FloatArray:
+        return np.full(len(self.rules), np.nan) if mean_qr is None else np.asarray(mean_qr[leader])
+
+    def next_items(self, answer_d: Codes) -> Codes:
+        """First what separates the leader from rules that it may be behind, then the rest, both in the random order."""
+        standing = self.standing(answer_d)
+        needed_d = (self.label_rd[standing.open_rules] != self.label_rd[standing.leader]).any(axis=0)
+        free = np.flatnonzero(answer_d == UNASKED)
+        return np.concatenate([free[needed_d[free]], free[~needed_d[free]]])
+
+    def evaluate(self, answer_d: Codes) -> Outcome:
+        """Two rules: better, worse, same or open, of the second; several: within the tolerance of the best, or open."""
+        answer_d = np.asarray(answer_d, dtype=np.int64)
+        standing = self.standing(answer_d)
+        labels, skipped = n_answers(answer_d)
+        pair, leader = len(self.rules) == 2, standing.leader
+        verdict = standing.of_two() if pair else OPEN if len(standing.open_rules) else "within"
+        known_d, decided = answer_d >= 0, verdict != OPEN
+        return Outcome(
+            kind=self.kind,
+            verdict=verdict,
+            decided=decided,
+            value=self._lead(answer_d, 1 if pair else leader, standing),
+            level=self.level,
+            tolerance=self.tolerance,
+            n_items=self.n_items,
+            n_differ=self.n_differ,
+            labels=labels,
+            skipped=skipped,
+            more=0 if decided else self._more(standing, labels, left=int((answer_d == UNASKED).sum())),
+            rules=self.rules,
+            leader=self.rules[leader],
+            alive=tuple(self.rules[r] for r in np.flatnonzero(standing.alive_r)),
+            right={
+                rule: int((self.label_rd[r, known_d] == answer_d[known_d]).sum()) for r, rule in enumerate(self.rules)
+            },
+            below=self._below(answer_d, standing),
+            facts={
+                "not_told_apart": tuple(self.rules[r] for r in self._runners if standing.alive_r[r] and r != leader),
+                "same_as": self.same_as,
+                "stake": self.stake,
+            },
+        )
+
+    def standing(self, answer_d: Codes, before: Standing | None = None) -> Standing:
+        """Who beats whom, who is within the tolerance of whom, and who leads.
+
+        `before` is the standing after some of these answers: rules that were out then stay out, and need no look.
+        """
+        size, runners = len(self.rules), self._runners
+        near_qr, price_r = self._near_qr, self._price_r
+        beats_qr, within_qr = np.zeros((size, size), dtype=bool), near_qr.copy()
+        estimate_qr, decisive_qr = np.full((size, size), np.nan), np.full((size, size), np.nan)
+        in_play = runners
+        if before is not None:
+            beats_qr, within_qr = before.beats_qr.copy(), within_qr | before.within_qr
+            in_play = [int(r) for r in np.flatnonzero(before.alive_r)]
+        pairs = [(q, r) for q in in_play for r in in_play if q < r]
+        draws = [self._draws(answer_d, q, r) for q, r in pairs]
+        evidence = self._evidence(pairs, draws)
+        for (q, r), y_t, for_pair in zip(pairs, draws, evidence, strict=True):
+            n = int(self.differ_qr[q, r])
+            for rule, other, own_t, (ahead, near) in ((q, r, y_t, for_pair[0]), (r, q, 1 - y_t, for_pair[1])):
+                estimate_qr[rule, other], decisive_qr[rule, other] = _mean_of_prefix(own_t)
+                if not near_qr[rule, other]:
+                    price = float(price_r[other])
+                    beats_qr[rule, other] = _leads(own_t, n, 0.5, ahead >= price)
+                    within_qr[rule, other] |= beats_qr[rule, other] or _leads(own_t, n, self._edge(n), near >= price)
+        alive_r: Mask = np.logical_not(np.any(beats_qr, axis=0, keepdims=True))[0]
+        alive_r[[r for r in range(size) if r not in runners]] = False
+        favourite = self._first_choice
+        if not alive_r.any():  # claims that contradict each other: rarer than 1 - level
+            alive_r[favourite] = True
+        lead_qr = np.nan_to_num(estimate_qr) * self.differ_qr / self.n_items
+        worst_q = np.where(alive_r[None], lead_qr, np.inf).min(axis=1)
+        worst_q[~alive_r] = -np.inf
+        ahead = worst_q >= worst_q.max() - ROUNDING
+        leader = favourite if ahead[favourite] else int(np.argmax(ahead))
+        open_rules = np.flatnonzero(alive_r & ~within_qr[leader] & (np.arange(size) != leader))
+        return Standing(leader, alive_r, open_rules, beats_qr, within_qr, estimate_qr, decisive_qr)
+
+    def _edge(self, n: int) -> float:
+        """The mean of y at which the lead is minus the tolerance."""
+        return 0.5 * (1 - self.tolerance * self.n_items / max(n, 1))
+
+    def _evidence(self, pairs: list[tuple[int, int]], draws: list[FloatArray]) -> FloatArray:
+        """(pairs, 2, 2): for each pair, and the same the other way round, that one leads, and that it leads by more
+        than minus the tolerance; what is not known is the worst case.
+        """
+        n_p = np.array([self.differ_qr[pair] for pair in pairs], dtype=np.int64)
+        mean_pc = np.array([[0.5, self._edge(int(n))] for n in n_p]).reshape(-1, 2)
+        worst_pst = np.zeros((len(pairs), 2, max(map(len, draws), default=0)))
+        for worst_st, y_t in zip(worst_pst, draws, strict=True):
+            known_t = np.isfinite(y_t)
+            worst_st[:, : len(y_t)] = np.where(known_t, (y_t, 1 - y_t), 0.0)
+        at_once = max(1, MOST_AT_ONCE // max(worst_pst[:1].size, 1))
+        parts = [slice(start, start + at_once) for start in range(0, len(pairs), at_once)]
+        evidence = [
+            evidence_above(worst_pst[part, :, None], n_p[part, None, None], mean_pc[part, None]) for part in parts
+        ]
+        return np.concatenate(evidence) if evidence else np.zeros((0, 2, 2))
+
+    def _draws(self, answer_d: Codes, q: int, r: int) -> FloatArray:
+        """(1 + x) / 2 up to the last answer where q and r differ, NaN where there is none."""
+        differ = np.flatnonzero(self.label_rd[q] != self.label_rd[r])
+        answer_t = answer_d[differ]
+        known = np.flatnonzero(answer_t >= 0)
+        last = int(known[-1]) + 1 if len(known) else 0
+        differ, answer_t = differ[:last], answer_t[:last]
+        right_q, right_r = self.label_rd[q, differ] == answer_t, self.label_rd[r, differ] == answer_t
+        return np.where(answer_t >= 0, (1.0 + right_q - right_r) / 2, np.where(answer_t == UNASKED, -np.inf, np.nan))
+
+    def _lead(self, answer_d: Codes, q: int, standing: Standing) -> Estimate:
+        """The lead of rule q over the first rule, at a level that holds for all rules at once."""
+        n = int(self.differ_qr[q, 0])
+        if n == 0:
+            return Estimate(0.0, 0.0, 0.0)
+        tail = (1 - self.level) / 2 / max(len(self._runners) - 1, 1)
+        low, high = bounds(_unknown_as_nan(self._draws(answer_d, q, 0)), n, tail, tail)
+        scale, mean = n / self.n_items, standing.estimate_qr[q, 0]
+        value = None if np.isnan(mean) else float(mean) * scale
+        reason = NO_DIFFERENCE_LABELLED if value is None else ""
+        return Estimate(value, scale * (2 * low - 1), scale * (2 * high - 1), reason)
+
+    def _below(self, answer_d: Codes, standing: Standing) -> float:
+        """How far the leader may be below the best rule."""
+        worst = 0.0
+        for r in np.flatnonzero(standing.alive_r):
+            n = int(self.differ_qr[standing.leader, r])
+            if n:
+                # A pair that no label could bring apart costs nothing: its bound is what the answers make certain.
+                alpha = 0.0 if self._near_qr[standing.leader, r] else float(np.exp(-self._price_r[r]))
+                y_t = _unknown_as_nan(self._draws(answer_d, standing.leader, int(r)))
+                low = bounds(y_t, n, alpha, alpha)[0] if alpha else float(np.nansum(y_t)) / n
+                worst = max(worst, (1 - 2 * low) * n / self.n_items)
+        return worst
+
+    def _more(self, standing: Standing, labels: int, left: int) -> int:
+        """What is planned in all less what was given, a few at least, at most what is left."""
+        leader = standing.leader
+        enough = labels >= LABELS_TO_PLAN
+        by_labels = (standing.estimate_qr[leader], standing.decisive_qr[leader]) if enough else (None, None)
+        return min(max(self._planned(leader, *by_labels) - labels, LEAST_MORE), left)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content as plain data for JSON."""
+        return {
+            "rules": list(self.rules),
+            "labels": self.label_rd.tolist(),
+            "differ": self.differ_qr.tolist(),
+            "items": self.n_items,
+            "apart": self.apart,
+            "stake": _plain(self.stake_qr),
+            "favourite": self.favourite,
+            "tolerance": self.tolerance,
+            "level": self.level,
+            "expected_lead": _plain(self.lead_qr),
+            "expected_decisive": _plain(self.decisive_qr),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """The race that `to_dict` wrote."""
+        return cls(
+            rules=tuple(content["rules"]),
+            label_rd=np.array(content["labels"], dtype=np.int64).reshape(len(content["rules"]), -1),
+            differ_qr=np.array(content["differ"], dtype=np.int64),
+            n_items=int(content["items"]),
+            apart=content.get("apart"),
+            stake_qr=_array(content.get("stake")),
+            favourite=int(content["favourite"]),
+            tolerance=float(content["tolerance"]),
+            level=float(content["level"]),
+            lead_qr=_array(content["expected_lead"]),
+            decisive_qr=_array(content["expected_decisive"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """Who may be the best, who leads, and which rules the leader may be behind by more than the tolerance."""
+
+    leader: int
+    alive_r: Mask
+    open_rules: Codes
+    beats_qr: Mask
+    within_qr: Mask
+    estimate_qr: FloatArray  # mean of x where q and r differ
+    decisive_qr: FloatArray  # share of these items on which one of the two is right
+
+    def of_two(self) -> str:
+        """How the second of two rules stands to the first."""
+        if self.beats_qr[1, 0] or self.beats_qr[0, 1]:
+            return "better" if self.beats_qr[1, 0] else "worse"
+        return "same" if self.within_qr[0, 1] and self.within_qr[1, 0] else OPEN
+
+
+def _leads(y_t: FloatArray, n: int, mean: float, shown: bool) -> bool:
+    """Whether the mean of the n values is above `mean`: by evidence, where that is `shown`, or for certain.
+
+    -inf and inf mark items that were not asked, NaN those that the expert skipped: all count as the worst case.
+    """
+    worst_t = np.where(np.isfinite(y_t), y_t, 0.0)
+    most = float(np.where(np.isfinite(y_t), y_t, 1.0).sum()) + n - len(y_t)
+    certain = mean < 0.5 and float(worst_t.sum()) >= n * mean - ROUNDING * n  # a lead of minus the tolerance will do
+    return certain or (shown and most > n * mean + ROUNDING * n)
+
+
+def _unknown_as_nan(y_t: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(y_t), y_t, np.nan)
+
+
+def _mean_of_prefix(y_t: FloatArray) -> tuple[float, float]:
+    """Mean of x and of |x| over the answers before the first item that was not asked: these are a random sample."""
+    unasked = np.flatnonzero(np.isinf(y_t))
+    known_t = y_t[: unasked[0]] if len(unasked) else y_t
+    x_t = 2 * known_t[np.isfinite(known_t)] - 1
+    return (float(x_t.mean()), float(np.abs(x_t).mean())) if len(x_t) else (np.nan, np.nan)
+
+
+def _plain(mean_qr: FloatArray | None) -> list[list[float | None]] | None:
+    if mean_qr is None:
+        return None
+    return [[None if np.isnan(value) else float(value) for value in row] for row in mean_qr]
+
+
+def _array(rows: Any) -> FloatArray | None:
+    return None if rows is None else np.array(rows, dtype=float)

@@ -1,0 +1,459 @@
+"""The bootstrap over items: the model refitted to items drawn with replacement, from where the fit stands.
+
+Each replicate has log-odds of the labels given who voted what, and a loss of majority vote by them; limits of
+resampled margins make verdicts, and say what it would take to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from majorant.errors import ConfigError
+from majorant.evidence.certificate.certificate import Verdict
+from majorant.evidence.certificate.design import as_copies, leaders
+from majorant.methods.fit import Fit, Refits
+from majorant.theory.checks import safe_log
+from majorant.values import Estimate, FloatArray, as_generator
+from majorant.votes import IntArray, Votes
+from majorant.wording import NO_VOTED_ITEM
+
+Refit = Callable[[IntArray, Fit], Refits]  # (weights (B, items), where to start) -> B fits of the same votes
+N_REPLICATES, FEW_REPLICATES, FEWEST_REPLICATES = 200, 100, 60
+MOST_WORK = 20_000_000  # votes x classes x replicates; of more, fewer replicates, whose ends are as likely to be passed
+VERY_MUCH_WORK = 100_000_000  # the same for FEW_REPLICATES, of which there are fewer only for crowds of very many
+FEWEST_LEVEL = 0.95  # up to which FEWEST_REPLICATES hold the level: the third of 60 is passed once in 20
+WEIGHTS_AT_ONCE = 20_000_000  # of the weights held at a time
+FEW_COPIES = 8  # items that an item stands for on average, up to which they are drawn one by one
+THIN_CELL = 5.0  # expected votes; a bootstrap of fewer cannot tell a rate from 0
+SCORES_AT_ONCE = 250_000  # items x models: so many numbers stay in the cache
+LEAST = -1e9  # log-probability of the impossible: finite, so that differences are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replicates:
+    """What each replicate b estimated: class probabilities, confusions, and what majority vote loses, and by ties."""
+
+    prior_bk: FloatArray
+    confusion: FloatArray  # (B, workers, K, K), or (B, K, K) where all share one
+    loss_b: FloatArray
+    tie_loss_b: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """What a claim by the bootstrap is made from: votes, a fit of them, and how to fit them again.
+
+    refit(weights, start) must fit the same votes with weighted items; `copies` says how many items each item stands
+    for, where equal items were merged (do: it makes panels cheap); `replicates` are given where the bootstrap was done
+    before.
+    """
+
+    votes: Votes
+    fit: Fit
+    refit: Refit
+    copies: ArrayLike | None = None
+    replicates: Replicates | None = None
+
+
+def replicates_of(case: Case, level: float, rng: int | np.random.Generator) -> Replicates:
+    """The replicates of a case, drawn if there are none yet."""
+    if case.replicates is not None:
+        return case.replicates
+    return bootstrap(case, rng=rng, n_replicates=affordable_replicates(case.votes, level))
+
+
+def bootstrap(case: Case, *, rng: int | np.random.Generator, n_replicates: int = N_REPLICATES) -> Replicates:
+    """Refit to items drawn with replacement.
+
+    A row of a confusion matrix with a cell of less than THIN_CELL expected votes is drawn anew around the replicate
+    (Dirichlet, half a vote more in each cell): a worker without an error in the data has none in any replicate, and
+    would pass for perfect.
+    """
+    votes, fit = case.votes, case.fit
+    if fit.confusion is None:
+        raise ConfigError(f"a {fit.method} fit has no confusion matrices: certify needs them.")
+    generator, copies_i = as_generator(rng), as_copies(votes, case.copies)
+    top_ik = leaders(votes)
+    expected = _expected_votes(votes, fit, copies_i)
+    prior, confusion, loss, tie_loss = [], [], [], []
+    at_once = max(1, WEIGHTS_AT_ONCE // max(1, len(votes.items)))
+    for start in range(0, n_replicates, at_once):
+        weight_bi = drawn_items(copies_i, min(at_once, n_replicates - start), generator)
+        again = case.refit(weight_bi, fit)
+        if again.confusion.shape[1:] != fit.confusion.shape:
+            raise ConfigError("refit must give confusion matrices of the shape of the fit's.")
+        prior.append(again.prior_bk)
+        lost = majority_losses(votes, top_ik, weight_bi, again.prior_bk, again.confusion)
+        loss.append(lost.all_b)
+        tie_loss.append(lost.tied_b)
+        confusion.append(_redraw_thin_rows(again.confusion, expected, generator))
+    return Replicates(
+        prior_bk=np.concatenate(prior),
+        confusion=np.concatenate(confusion),
+        loss_b=np.concatenate(loss),
+        tie_loss_b=np.concatenate(tie_loss),
+    )
+
+
+def affordable_replicates(votes: Votes, level: float) -> int:
+    """As many replicates as the work allows, 200 at most, and at least as many as the level needs.
+
+    >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
+    >>> affordable_replicates(votes, level=.95)
+    200
+    """
+    work = max(votes.n_votes * len(votes.labels), 1)
+    fewest = FEWEST_REPLICATES if level <= FEWEST_LEVEL else FEW_REPLICATES
+    return min(N_REPLICATES, max(MOST_WORK // work, FEW_REPLICATES), max(VERY_MUCH_WORK // work, fewest))
+
+
+def drawn_items(copies_i: FloatArray, n_draws: int, rng: np.random.Generator) -> IntArray:
+    """How often each item comes up when all are drawn with replacement, (draws, items); item i stands for copies_i[i].
+
+    >>> drawn_items(np.array([1., 3.]), 2, np.random.default_rng(0)).sum(axis=1).tolist()
+    [4, 4]
+    """
+    n_items, n_rows = int(copies_i.sum()), len(copies_i)
+    if n_items > FEW_COPIES * n_rows:
+        return rng.multinomial(n_items, copies_i / n_items, size=n_draws)
+    row_n = np.repeat(np.arange(n_rows), copies_i.astype(np.int64))
+    weight_bi = np.empty((n_draws, n_rows), dtype=np.int32)
+    for weight_i in weight_bi:
+        weight_i[:] = np.bincount(row_n[rng.integers(n_items, size=n_items, dtype=np.uint32)], minlength=n_rows)
+    return weight_bi
+
+
+def loss_estimate(value: float, loss_b: FloatArray, level: float, *, refuted: bool) -> Estimate:
+    """The loss with its bootstrap interval: at each end the farther of the percentile and its reflection.
+
+    A plug-in loss is never negative and so too large where majority vote is optimal, in replicates twice over:
+    percentiles alone then miss a true loss of 0 up to one time in five.  For the same reason the interval reaches
+    down to 0 unless it is `refuted` that majority vote is optimal.
+
+    >>> loss_estimate(.02, np.linspace(.01, .025, 101), level=.9, refuted=True)
+    Estimate(value=0.02, low=0.01..., high=0.029..., reason='')
+    """
+    defined_b = loss_b[~np.isnan(loss_b)]
+    if np.isnan(value) or not len(defined_b):
+        return Estimate(None, reason=NO_VOTED_ITEM)
+    share = as_likely_passed((1 - level) / 2, len(defined_b))
+    low, high = (float(end) for end in np.quantile(defined_b, [share, 1 - share]))
+    least = max(0.0, min(low, 2 * value - high)) if refuted else 0.0
+    return Estimate(value, least, min(1.0, max(high, 2 * value - low)))
+
+
+def as_likely_passed(share: float, n_replicates: int) -> float:
+    """The share at which a quantile of so many replicates is as likely to be passed as one of N_REPLICATES.
+
+    The quantile at p of B draws from a law is passed by another draw with probability (p (B - 1) + 1) / (B + 1).
+
+    >>> round(as_likely_passed(.025, 200), 12), round(as_likely_passed(.025, 100), 4)
+    (0.025, 0.0202)
+    """
+    passed = (share * (N_REPLICATES - 1) + 1) / (N_REPLICATES + 1)
+    return max(0.0, (passed * (n_replicates + 1) - 1) / max(n_replicates - 1, 1))
+
+
+def _expected_votes(votes: Votes, fit: Fit, copies_i: FloatArray) -> FloatArray:
+    """How many votes each worker gave on items of each class, (J, K), or all together, (K,), as `fit` sees it."""
+    posterior_nk = (fit.posterior * copies_i[:, None])[votes.item_n]
+    if fit.confusion is not None and fit.confusion.ndim == 2:
+        return np.asarray(posterior_nk.sum(axis=0))
+    _, n_workers, _ = votes.shape
+    by_class = [np.bincount(votes.worker_n, weights=column_n, minlength=n_workers) for column_n in posterior_nk.T]
+    return np.stack(by_class, axis=1)
+
+
+def _redraw_thin_rows(confusion: FloatArray, expected: FloatArray, rng: np.random.Generator) -> FloatArray:
+    cell = expected[..., None] * confusion
+    thin = cell.min(axis=-1) < THIN_CELL
+    if not thin.any():
+        return confusion
+    drawn = np.maximum(rng.standard_gamma(cell[thin] + 0.5), np.finfo(float).tiny)
+    redrawn = np.array(confusion)
+    redrawn[thin] = drawn / drawn.sum(axis=-1, keepdims=True)
+    return redrawn
+
+
+def vote_odds(votes: Votes, item: IntArray, label: IntArray, prior_bk: FloatArray, confusion: FloatArray) -> FloatArray:
+    """The log-odds of each item's `label` against the best other class, given who voted what, (models, items).
+
+    `confusion` holds a matrix for each worker, (B, J, K, K), or one for all, (B, K, K).
+
+    >>> votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
+    >>> crew = np.array([[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]])
+    >>> vote_odds(votes, np.array([0]), np.array([0]), np.array([[.5, .5]]), crew[None]).round(3).tolist()
+    [[1.792]]
+    """
+    odds_bi = np.empty((len(prior_bk), len(item)))
+    votes_ic = _vote_matrix(votes, shared=confusion.ndim == 3)[item]
+    for rows, score_kib in _scores(votes_ic, prior_bk, confusion):
+        odds_bi[:, rows] = _odds(score_kib, label[rows]).T
+    return odds_bi
+
+
+class Losses(NamedTuple):
+    """What majority gives away per item under each model, and the part of it that a fair draw on ties does."""
+
+    all_b: FloatArray
+    tied_b: FloatArray
+
+
+def least_deserving(
+    votes: Votes, top_ik: NDArray[np.bool_], prior_bk: FloatArray, confusion: FloatArray
+) -> NDArray[np.int64]:
+    """Majority's label of each item; of tied labels the one that is least probable under the (one) model.
+
+    >>> from majorant.evidence.certificate.design import leaders
+    >>> votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="wx", labels="ny")
+    >>> crew = np.array([[[.9, .1], [.1, .9]], [[.6, .4], [.4, .6]]])
+    >>> least_deserving(votes, leaders(votes), np.array([[.5, .5]]), crew[None]).tolist()
+    [1]
+    """
+    label_i, tied = top_ik.argmax(axis=1), np.flatnonzero((top_ik.sum(axis=1) > 1) & (votes.votes_i > 0))
+    votes_ic = _vote_matrix(votes, shared=confusion.ndim == 3)[tied]
+    for rows, score_ki1 in _scores(votes_ic, prior_bk, confusion):
+        label_i[tied[rows]] = np.where(top_ik[tied[rows]], score_ki1[..., 0].T, np.inf).argmin(axis=1)
+    return np.asarray(label_i, dtype=np.int64)
+
+
+def majority_right(votes: Votes, top_ik: NDArray[np.bool_], prior_k: FloatArray, confusion: FloatArray) -> FloatArray:
+    """P(majority's label is the class), given who voted what, for each item; NaN without votes.
+
+    `top_ik` are the classes with the most votes, among which majority draws.
+
+    >>> from majorant.evidence.certificate.design import leaders
+    >>> votes = Votes.from_codes([0, 1, 2, 2], [0, 0, 0, 1], [0, 1, 0, 1], items="abc", workers="wx", labels="ny")
+    >>> crew = np.array([[[.9, .1], [.2, .8]]] * 2)
+    >>> majority_right(votes, leaders(votes), np.array([.5, .5]), crew).round(3).tolist()
+    [0.818, 0.889, 0.5]
+    """
+    right_i, voted = np.full(len(top_ik), np.nan), np.flatnonzero(votes.votes_i > 0)
+    votes_ic = _vote_matrix(votes, shared=confusion.ndim == 2)[voted]
+    for rows, score_ki1 in _scores(votes_ic, prior_k[None], confusion[None]):
+        right_i[voted[rows]] = _drawn(_probabilities(score_ki1), top_ik[voted[rows]])[:, 0]
+    return right_i
+
+
+def majority_losses(
+    votes: Votes, top_ik: NDArray[np.bool_], weight_bi: NDArray[Any], prior_bk: FloatArray, confusion: FloatArray
+) -> Losses:
+    """What majority gives away under each model: mean over items of max_k q_ik less that of the classes it draws from.
+
+    Item i counts weight_bi[b, i] times under model b; NaN where no item has votes.  Most items are never lost: the
+    worst that any model says of each vote, added up, still speaks for majority.
+
+    >>> from majorant.evidence.certificate.design import leaders
+    >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items="ab", workers="w", labels="ny")
+    >>> worker = np.array([[[[.9, .1], [.9, .1]]]])
+    >>> majority_losses(votes, leaders(votes), np.ones((1, 2)), np.array([[.7, .3]]), worker).all_b.round(3).tolist()
+    [0.2]
+    """
+    votes_ic, tied_i, majority_i = (
+        _vote_matrix(votes, shared=confusion.ndim == 3),
+        top_ik.sum(axis=1) > 1,
+        top_ik.argmax(axis=1),
+    )
+    voted_i = votes.votes_i > 0
+    untied = np.flatnonzero(voted_i & ~tied_i)
+    at_stake = untied[_worst_odds(votes_ic[untied], majority_i[untied], prior_bk, confusion) < 0]
+    lost_pb = np.zeros((2, len(prior_bk)))
+    for part, item_p in enumerate((at_stake, np.flatnonzero(voted_i & tied_i))):
+        for rows, score_kib in _scores(votes_ic[item_p], prior_bk, confusion):
+            item, probability_kib = item_p[rows], _probabilities(score_kib)
+            lost_ib = probability_kib.max(axis=0) - _drawn(probability_kib, top_ik[item])
+            lost_pb[part] += (lost_ib * weight_bi[:, item].T).sum(axis=0)
+    total_b = weight_bi[:, voted_i].sum(axis=1, dtype=float)
+    all_b, tied_b = (
+        np.divide(lost_b, total_b, out=np.full(len(total_b), np.nan), where=total_b > 0)
+        for lost_b in (lost_pb.sum(axis=0), lost_pb[1])
+    )
+    return Losses(all_b, tied_b)
+
+
+def _probabilities(score_kib: FloatArray) -> FloatArray:
+    """Of each class, from scores up to a constant; these are overwritten."""
+    score_kib -= score_kib.max(axis=0)
+    np.exp(score_kib, out=score_kib)
+    score_kib /= score_kib.sum(axis=0)
+    return score_kib
+
+
+def _drawn(probability_kib: FloatArray, top_ik: NDArray[np.bool_]) -> FloatArray:
+    """The probability of a class drawn from those with the most votes, (items, models)."""
+    return np.asarray(np.einsum("kib,ik->ib", probability_kib, top_ik / top_ik.sum(axis=1, keepdims=True)))
+
+
+def _vote_matrix(votes: Votes, *, shared: bool) -> Any:
+    """Items x (worker, label); one worker stands for all if they share a confusion."""
+    from scipy.sparse import csr_array
+
+    _, n_workers, n_classes = votes.shape
+    column_n = votes.label_n if shared else votes.worker_n * np.int64(n_classes) + votes.label_n
+    shape = (len(votes.items), n_classes if shared else n_workers * n_classes)
+    return csr_array((np.ones(votes.n_votes), column_n, votes.offsets_i), shape=shape)
+
+
+def _tables(prior_bk: FloatArray, confusion: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log-probabilities of the classes, (K, B), and of each vote given the class, (K, workers * labels, B)."""
+    n_models, n_classes = prior_bk.shape
+    log_bjkl = np.maximum(safe_log(confusion), LEAST).reshape(n_models, -1, n_classes, n_classes)
+    log_vote_kcb = log_bjkl.transpose(2, 1, 3, 0).reshape(n_classes, -1, n_models)
+    return np.maximum(safe_log(prior_bk), LEAST).T, log_vote_kcb
+
+
+def _scores(votes_ic: Any, prior_bk: FloatArray, confusion: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+    """Some items at a time, and their scores of each class, (K, items, models), relative to the first class."""
+    log_prior_kb, log_vote_kcb = _tables(prior_bk, confusion)
+    log_vote_kcb -= log_vote_kcb[0].copy()
+    n_items, n_models, n_classes = votes_ic.shape[0], *prior_bk.shape
+    size = max(1, SCORES_AT_ONCE // n_models)
+    for start in range(0, n_items, size):
+        rows = slice(start, min(start + size, n_items))
+        score_kib = np.zeros((n_classes, rows.stop - start, n_models))
+        for k in range(1, n_classes):
+            score_kib[k] = votes_ic[rows] @ log_vote_kcb[k]
+            score_kib[k] += log_prior_kb[k] - log_prior_kb[0]
+        yield rows, score_kib
+
+
+def _odds(score_kib: FloatArray, label_i: IntArray) -> FloatArray:
+    """Each label's score less the best other, (items, models)."""
+    own_ib, best_ib = np.empty((2, *score_kib.shape[1:]))
+    for k in np.unique(label_i):
+        rows = np.flatnonzero(label_i == k)
+        own_ib[rows] = score_kib[k, rows]
+        best_ib[rows] = np.delete(score_kib, k, axis=0)[:, rows].max(axis=0, initial=-np.inf)
+    return np.asarray(own_ib - best_ib)
+
+
+def _worst_odds(votes_ic: Any, label_i: IntArray, prior_bk: FloatArray, confusion: FloatArray) -> FloatArray:
+    """A lower bound for each label's odds under all models: every vote as bad for it as under any of them."""
+    log_prior_kb, log_vote_kcb = _tables(prior_bk, confusion)
+    worst_i = np.full(len(label_i), np.inf)
+    for k, m in permutations(range(len(log_prior_kb)), 2):
+        least_c = (log_vote_kcb[k] - log_vote_kcb[m]).min(axis=1)
+        start = (log_prior_kb[k] - log_prior_kb[m]).min()
+        rows = np.flatnonzero(label_i == k)
+        worst_i[rows] = np.minimum(worst_i[rows], votes_ic[rows] @ least_c + start)
+    return worst_i
+
+
+def weakest_verdict(verdicts: Collection[Verdict]) -> Verdict:
+    """The verdict on all parts together: refuted if one is, supported if all are.
+
+    >>> weakest_verdict(["supported", "undecided"]), weakest_verdict(["supported", "refuted"])
+    ('undecided', 'refuted')
+    """
+    if "refuted" in verdicts:
+        return "refuted"
+    return "supported" if set(verdicts) == {"supported"} else "undecided"
+
+
+def lower_limit(value_b: FloatArray, level: float) -> FloatArray:
+    """The bootstrap's lower limit along the first axis; margins of inf are legal.
+
+    >>> float(lower_limit(np.arange(100.), .95))
+    4.0
+    """
+    return np.asarray(np.quantile(value_b, 1 - level, axis=0, method="lower"))
+
+
+def deviation(value_b: FloatArray) -> FloatArray:
+    """The bootstrap's standard deviation along the first axis, inf where a value is infinite."""
+    finite = np.isfinite(value_b).all(axis=0)
+    return np.where(finite, np.where(finite, value_b, 0.0).std(axis=0, ddof=1), np.inf)
+
+
+def supported_together(value_p: FloatArray, value_bp: FloatArray, level: float) -> NDArray[np.bool_]:
+    """Which margins are above 0, all of them together at the level; margins of inf are legal.
+
+    Where the lower limit of each is, all are: one that is not passes with no more than the error.  Where it is not,
+    each has its share of the error (Bonferroni): no replicate may be at 0 or below, nor the margin less its spread
+    downwards as often as a normal law's quantile at that share says.
+
+    >>> value_bp = np.random.default_rng(0).normal([1.0, 0.1], .2, size=(200, 2))
+    >>> supported_together(np.array([1.0, 0.1]), value_bp, .95).tolist()
+    [True, False]
+    """
+    if (lower_limit(value_bp, level) > 0).all():
+        return np.ones(len(value_p), dtype=bool)
+    return clearly_positive(value_p, value_bp, len(value_p), level)
+
+
+def clearly_positive(value_p: FloatArray, value_bp: FloatArray, n_tried: int, level: float) -> NDArray[np.bool_]:
+    """Which values are above 0 at the level, all `n_tried` taken together (Bonferroni), by their spread downwards."""
+    middle_p = np.median(value_bp, axis=0)
+    known_p = np.isfinite(middle_p) & np.isfinite(value_p)
+    below_bp = np.maximum(np.where(known_p, middle_p, 0.0) - np.where(known_p, value_bp, 0.0), 0.0)
+    spread_p = np.sqrt(2 * (below_bp**2).mean(axis=0))
+    far_p = np.where(known_p, value_p, np.inf) > _deviations(level, n_tried, len(value_bp)) * spread_p
+    return np.asarray(far_p & (value_bp > 0).all(axis=0))
+
+
+def fresh_to_tell_margin(margin: float, deviation: float, n_items: float, level: float) -> int | None:
+    """Fresh items by which alone a margin this large is told from 0 with probability .8; None if it is not > 0.
+
+    The items at hand have been looked at: to judge them again together with others would be a second test of the same
+    items, at no level.
+
+    >>> fresh_to_tell_margin(.2, .1, 1000, .95)
+    1546
+    """
+    from scipy.special import ndtri
+
+    if not margin > 0 or not 0 < deviation < np.inf:
+        return None
+    needed = n_items * ((ndtri(level) + ndtri(0.8)) * deviation / margin) ** 2
+    return ceil(needed) if needed < 1e12 else None
+
+
+def spread_upwards(value_bp: FloatArray) -> FloatArray:
+    """The deviation of the replicates above their median, which for a symmetric law is the standard deviation.
+
+    Log-odds of a worker who hardly errs have a long tail away from 0, and their whole deviation would hide how far they
+    stay from it; inf where a value is infinite.
+
+    >>> spread_upwards(np.array([[-9.], [-1.], [0.], [1.], [1.]])).round(3).tolist()
+    [0.894]
+    """
+    finite_p = np.isfinite(value_bp).all(axis=0)
+    shown_bp = np.where(finite_p, value_bp, 0.0)
+    above_bp = np.maximum(shown_bp - np.median(shown_bp, axis=0), 0.0)
+    return np.where(finite_p, np.sqrt(2 * (above_bp**2).mean(axis=0)), np.inf)
+
+
+def clearly_negative(value_p: FloatArray, value_bp: FloatArray, n_tried: int, level: float) -> NDArray[np.bool_]:
+    """Which log-odds are below 0 at the level, all `n_tried` taken together (Bonferroni), by their spread upwards.
+
+    No replicate may be at 0 or above: with few items the spread alone, a normal law's, refutes too often.
+
+    >>> clearly_negative(np.array([-1.]), np.linspace(-1.6, -.4, 100)[:, None], 10, .95).tolist()
+    [True]
+    """
+    spread_p = spread_upwards(value_bp)
+    far_p = value_p + _deviations(level, n_tried, len(value_bp)) * spread_p < 0
+    return np.asarray(far_p & (value_bp < 0).all(axis=0))
+
+
+def _deviations(level: float, n_tried: int, n_replicates: int) -> float:
+    """How many standard deviations one of `n_tried` normal values stays within, with its share of the error.
+
+    A deviation by fewer than FEW_REPLICATES, half of which tell it, is less certain: by Student's law.
+
+    >>> round(_deviations(.95, 1000, 100), 3), round(_deviations(.95, 1000, 60), 3)
+    (3.891, 4.124)
+    """
+    from scipy.special import ndtri, stdtrit
+
+    share = 1 - (1 - level) / max(n_tried, 1)
+    if n_replicates >= FEW_REPLICATES:
+        return float(ndtri(share))
+    return float(ndtri(share) * stdtrit(n_replicates / 2, share) / stdtrit(FEW_REPLICATES / 2, share))

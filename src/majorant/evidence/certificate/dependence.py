@@ -1,0 +1,609 @@
+"""Do workers err together?  Residual dependence of pairs given the true label, one test, and what the panel is worth.
+
+From votes alone, pairs are tested by the scores of the independent model for each vote pattern; from items whose true
+label is known, without a model.  Workers who copy one other are found by likelihood.  Statement, calibration and
+limits: docs/theory/dependence.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import combinations, permutations, product
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtrc, gammaincc, ndtr, ndtri, stdtrit
+
+from majorant.defaults import LEVEL
+from majorant.errors import ConfigError
+from majorant.evidence.certificate.certificate import INDEPENDENT_WORKERS, AssumptionTest, Dependence, Pair
+from majorant.evidence.certificate.design import WorkerSets, as_copies, worker_sets
+from majorant.methods.fit import NO_LABEL, Fit
+from majorant.theory.checks import safe_log
+from majorant.values import Estimate, FloatArray, as_generator
+from majorant.votes import IntArray, Votes
+from majorant.wording import (
+    COMMON_CORRELATION,
+    MATRICES_FIT_ALL,
+    NEVER_ERR,
+    NO_ERRORS_ADD_UP,
+    gold_would_bound,
+    no_shared_items,
+    not_tested_since,
+    too_many_parameters,
+    workers_independent,
+)
+
+MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
+DRAWS = 20_000
+MOST_TESTED_PAIRS = 200  # those with the most items in common
+MOST_PARAMETERS = 1_000  # of all confusion matrices: their information is inverted
+FEW_PAIRS = 21  # among more, a little that all have in common would drown
+PAIR_ITEMS = 30  # that a pair must share
+SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
+UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
+REDUNDANT = 0.5  # correlation, or share of votes copied, from which a worker mostly repeats the other
+ENOUGH_GOLD = 50  # items, with two votes or more
+ROUGH = gold_would_bound(ENOUGH_GOLD)
+CLEAR_LEAD = 7.0  # nats by which one pair's copying must explain the votes better than any other pair's
+COPYING_WORK = 20_000  # vote patterns x ordered pairs
+COPYING_STEPS = 500
+COPYING_TOLERANCE = 1e-5  # nats by which the likelihood must still rise
+SMOOTHING = 0.01  # imaginary votes in each cell
+Pairs = list[tuple[int, int]]
+CANCELLED = 1e-9  # of the squared errors: what rounding leaves of them where the errors on each item cancel out
+SYMMETRIC = 1e-6  # skewness, times standard errors, that changes nothing
+
+
+class _PairScores(NamedTuple):
+    """The score of each pair, what is left of its information once the parameters are fitted, and what there was."""
+
+    score_q: FloatArray
+    information_qq: FloatArray
+    raw_q: FloatArray
+
+
+def dependence(
+    votes: Votes,
+    fit: Fit,
+    *,
+    rng: int | np.random.Generator,
+    level: float = LEVEL,
+    copies: ArrayLike | None = None,
+) -> Dependence:
+    """Whether votes depend on each other given the true label, pair by pair and in one test at the level.
+
+    A score test of the fitted model with one confusion matrix per worker (maximum likelihood, or nearly): unequal
+    workers pass, workers who err together do not.  Its level holds in the limit of many items.  Three workers and two
+    classes fit any votes: they are tested by gold labels, where enough items have one.  `copies` says how many items
+    each item stands for; `rng` is drawn from where a panel has too many vote patterns to go through them all.
+    """
+    if fit.confusion is None or fit.confusion.ndim != 3:
+        raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
+    n_workers, n_classes, _ = fit.confusion.shape
+    if n_workers * n_classes * (n_classes - 1) > MOST_PARAMETERS:
+        return _untested(too_many_parameters(n_workers, MOST_PARAMETERS))
+    copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
+    pairs = _pairs(label_ij, copies_i)
+    if not pairs:
+        return _untested(no_shared_items(PAIR_ITEMS))
+    model = WorkerModel(np.asarray(fit.prior), np.asarray(fit.confusion))
+    evidence = _evidence(label_ij, worker_sets(votes, copies_i), copies_i, model, pairs, as_generator(rng))
+    gate = _gate(evidence, level)
+    gold = gold_items(label_ij, votes.gold_i, copies_i, len(votes.labels))
+    if gold is not None:
+        tests = pair_tests(gold, pairs)
+        gate = gate or _gold_gate(tests, gold, level)
+        results, n_eff = _pair_results(votes, pairs, tests), worth_by_gold(gold, level)
+    elif gate is None:
+        return _untested(MATRICES_FIT_ALL)
+    else:
+        n_votes = float(copies_i @ votes.votes_i / copies_i[votes.votes_i > 0].sum())
+        results, n_eff = _pair_results(votes, pairs, _one_step(evidence)), _rough_worth(evidence, n_votes)
+    redundant = _redundant(votes, model, results, level)
+    if gate.passed is False:
+        redundant = tuple(dict.fromkeys([*redundant, *_copier(votes, label_ij, copies_i, model)]))
+    truth: Literal["gold", "estimated"] = "estimated" if gold is None else "gold"
+    return Dependence(gate=gate, truth=truth, pairs=results, n_eff=n_eff, redundant=redundant)
+
+
+def _pairs(label_ij: IntArray, copies_i: FloatArray) -> Pairs:
+    """The pairs of workers with enough items in common, at most MOST_TESTED_PAIRS of them, the largest first."""
+    voted_ij = (label_ij != NO_LABEL).astype(float)
+    common_jj = (voted_ij * copies_i[:, None]).T @ voted_ij
+    enough = [(a, b) for a, b in combinations(range(len(common_jj)), 2) if common_jj[a, b] >= PAIR_ITEMS]
+    return sorted(enough, key=lambda pair: -common_jj[pair])[:MOST_TESTED_PAIRS]
+
+
+def _evidence(
+    label_ij: IntArray,
+    sets: tuple[WorkerSets, ...],
+    copies_i: FloatArray,
+    model: WorkerModel,
+    pairs: Pairs,
+    rng: np.random.Generator,
+) -> _PairScores:
+    """The pairs' scores and their information less what the fitted parameters take up."""
+    seen = scores(label_ij, model, pairs)
+    n_classes = len(model.prior_k)
+    n_patterns = sum(len(group.items_s) * float(n_classes) ** group.n_votes for group in sets)
+    if n_patterns <= MOST_PATTERNS:
+        total = _expected_information(sets, model, pairs)
+    else:
+        item = rng.choice(len(copies_i), size=DRAWS, p=copies_i / copies_i.sum())
+        voted_rj = label_ij[item] != NO_LABEL
+        both_rc = scores(drawn_patterns(voted_rj, model, rng), model, pairs).both_rc
+        total = copies_i.sum() / DRAWS * both_rc.T @ both_rc
+    p = seen.own_rp.shape[1]
+    own_pp, cross_pq, pair_qq = total[:p, :p], total[:p, p:], total[p:, p:]
+    left_qq = pair_qq - cross_pq.T @ np.linalg.pinv(own_pp, rcond=1e-10, hermitian=True) @ cross_pq
+    return _PairScores(copies_i @ seen.pair_rq, left_qq, np.diag(pair_qq).copy())
+
+
+def _expected_information(sets: tuple[WorkerSets, ...], model: WorkerModel, pairs: Pairs) -> FloatArray:
+    """The information of the model itself: all patterns of all worker sets, each with its probability."""
+    n_workers, n_classes, _ = model.confusion_jkl.shape
+    parts = []
+    for group in sets:
+        for worker_h, n_items in zip(group.worker_sh, group.items_s, strict=True):
+            every = scores(every_pattern(np.unique(worker_h), n_workers, n_classes), model, pairs)
+            parts.append(n_items * (every.both_rc * every.probability_r[:, None]).T @ every.both_rc)
+    return np.asarray(sum(parts))
+
+
+def _gate(evidence: _PairScores, level: float) -> AssumptionTest | None:
+    """The score test of all pairs, and of what many have in common; None where nothing is left to test."""
+    scale_q = np.sqrt(np.where(evidence.raw_q > 0, evidence.raw_q, np.inf))
+    value_d, vector_qd = np.linalg.eigh(evidence.information_qq / np.outer(scale_q, scale_q))
+    tested = value_d > SINGULAR  # directions that the fitted parameters leave to be tested
+    if not tested.any():
+        return None
+    projected_d = vector_qd[:, tested].T @ (evidence.score_q / scale_q)
+    statistic, common = float((projected_d**2 / value_d[tested]).sum()), float(evidence.information_qq.sum())
+    p_value = float(chdtrc(int(tested.sum()), statistic))
+    if len(evidence.score_q) > FEW_PAIRS and common > UNTOLD * evidence.raw_q.sum():
+        together = float(chdtrc(1, evidence.score_q.sum() ** 2 / common))
+        p_value = min(1.0, 2 * min(p_value, together))  # two tests, each at half the level
+    return _all_pairs(p_value, level)
+
+
+def _gold_gate(tests: PairTests, gold: GoldItems, level: float) -> AssumptionTest:
+    """The tests of all pairs together, on gold items: if votes are independent, so in the limit are the tests."""
+    told_q = tests.z_q[np.isfinite(tests.z_q)]
+    if not len(told_q):
+        return _untested(NEVER_ERR).gate
+    return _all_pairs(float(chdtrc(len(told_q), told_q @ told_q)), level, gold.n_items)
+
+
+def _all_pairs(p_value: float, level: float, n_gold: float | None = None) -> AssumptionTest:
+    text = workers_independent(p_value, passed=p_value > 1 - level, n_gold=n_gold)
+    return AssumptionTest(name=INDEPENDENT_WORKERS, passed=p_value > 1 - level, p_value=p_value, text=text)
+
+
+def _untested(reason: str) -> Dependence:
+    gate = AssumptionTest(name=INDEPENDENT_WORKERS, passed=None, p_value=None, text=not_tested_since(reason))
+    return Dependence(gate=gate, truth="estimated", pairs=(), n_eff=Estimate(None, reason=reason), redundant=())
+
+
+def _one_step(evidence: _PairScores) -> PairTests:
+    """Each pair's correlation by one step from independence, where the data can tell."""
+    left_q = np.diag(evidence.information_qq)
+    left_q = np.where(left_q > UNTOLD * evidence.raw_q, left_q, np.nan)
+    return PairTests(evidence.score_q / left_q, evidence.score_q / np.sqrt(left_q))
+
+
+def _pair_results(votes: Votes, pairs: Pairs, tests: PairTests) -> tuple[Pair, ...]:
+    """The pairs of which something can be told, the most correlated first."""
+    results = [
+        Pair(
+            workers=(votes.workers[a], votes.workers[b]),
+            correlation=float(np.clip(correlation, -1, 1)),
+            p_value=float(2 * ndtr(-abs(z))),
+        )
+        for (a, b), correlation, z in zip(pairs, tests.correlation_q, tests.z_q, strict=True)
+        if np.isfinite(z)
+    ]
+    return tuple(sorted(results, key=lambda pair: -pair.correlation))
+
+
+def _rough_worth(evidence: _PairScores, n_votes: float) -> Estimate:
+    """n / (1 + (n - 1) rho), rho the one correlation for all pairs that the votes bear out best.
+
+    Strong dependence draws the estimated truth to itself, so no interval would hold its level.
+    """
+    information = float(evidence.information_qq.sum())
+    if information <= UNTOLD * evidence.raw_q.sum():
+        return Estimate(None, reason=COMMON_CORRELATION)
+    rho = float(np.clip(evidence.score_q.sum() / information, 0, 1))
+    return Estimate(n_votes / (1 + (n_votes - 1) * rho), reason=ROUGH)
+
+
+def _redundant(votes: Votes, model: WorkerModel, pairs: tuple[Pair, ...], level: float) -> tuple[Hashable, ...]:
+    """The weaker worker of each pair that is strongly correlated, and surely so among all pairs (Bonferroni)."""
+    skill = dict(zip(votes.workers, _skill(model).tolist(), strict=True))
+    clear = [pair.workers for pair in pairs if pair.correlation >= REDUNDANT and pair.p_value * len(pairs) <= 1 - level]
+    return tuple(dict.fromkeys(min(workers, key=skill.__getitem__) for workers in clear))
+
+
+def _copier(votes: Votes, label_ij: IntArray, copies_i: FloatArray, model: WorkerModel) -> tuple[Hashable, ...]:
+    """The weaker worker of the pair in which one clearly copies the other, also where the two are never apart."""
+    copying = find_copying(label_ij, copies_i, len(model.prior_k))
+    if copying is None or copying.share < REDUNDANT or copying.lead < CLEAR_LEAD:
+        return ()
+    return (votes.workers[min((copying.copier, copying.source), key=_skill(model).__getitem__)],)
+
+
+def _skill(model: WorkerModel) -> FloatArray:
+    """How often each worker is right."""
+    return np.asarray(np.einsum("k,jkk->j", model.prior_k, model.confusion_jkl))
+
+
+class WorkerModel(NamedTuple):
+    """Class probabilities (K,) and one confusion matrix per worker (J, K, K), votes independent given the class."""
+
+    prior_k: FloatArray
+    confusion_jkl: FloatArray
+
+
+class PatternScores(NamedTuple):
+    """For each pattern r the derivatives of its log-probability: by each pair's correlation, by each parameter."""
+
+    pair_rq: FloatArray
+    own_rp: FloatArray
+    probability_r: FloatArray
+
+    @property
+    def both_rc(self) -> FloatArray:
+        """Those of the parameters, then those of the pairs."""
+        return np.concatenate([self.own_rp, self.pair_rq], axis=1)
+
+
+def label_matrix(votes: Votes) -> IntArray:
+    """What each worker said on each item, (I, J), -1 for no vote; of several votes on an item the last."""
+    label_ij = np.full((len(votes.items), len(votes.workers)), NO_LABEL, dtype=np.int32)
+    label_ij[votes.item_n, votes.worker_n] = votes.label_n
+    return label_ij
+
+
+def every_pattern(worker_h: IntArray, n_workers: int, n_classes: int) -> IntArray:
+    """All ways in which these workers can label an item, (K ** H, J)."""
+    label_rj = np.full((n_classes ** len(worker_h), n_workers), NO_LABEL, dtype=np.int32)
+    label_rj[:, worker_h] = list(product(range(n_classes), repeat=len(worker_h)))
+    return label_rj
+
+
+def drawn_patterns(voted_rj: NDArray[np.bool_], model: WorkerModel, rng: np.random.Generator) -> IntArray:
+    """Labels drawn from the model for those who voted, (R, J)."""
+    class_r = rng.choice(len(model.prior_k), size=len(voted_rj), p=model.prior_k)
+    threshold_rjl = np.cumsum(model.confusion_jkl, axis=2)[:, class_r, :-1].transpose(1, 0, 2)
+    label_rj = (rng.random(voted_rj.shape)[:, :, None] > threshold_rjl).sum(axis=2)
+    return np.where(voted_rj, label_rj, NO_LABEL)
+
+
+def scores(label_rj: IntArray, model: WorkerModel, pairs: Pairs) -> PatternScores:
+    """The scores at independence.
+
+    A correlation rho of workers a and b multiplies P(votes | class k) by 1 + rho g_k(their labels), where g_k is the
+    excess of their agreement over what independence expects, scaled to variance 1; for two classes rho is the
+    correlation of their votes given the class.
+    """
+    posterior_rk, probability_r = _posterior(label_rj, model)
+    pair_rq = np.zeros((len(label_rj), len(pairs)))
+    for q, (a, b) in enumerate(pairs):
+        both = np.flatnonzero((label_rj[:, a] != NO_LABEL) & (label_rj[:, b] != NO_LABEL))
+        excess_lmk = _excess_agreement(model.confusion_jkl[a], model.confusion_jkl[b])
+        excess_rk = excess_lmk[label_rj[both, a], label_rj[both, b]]
+        pair_rq[both, q] = np.einsum("rk,rk->r", posterior_rk[both], excess_rk)
+    return PatternScores(pair_rq, _own_scores(label_rj, posterior_rk, model), probability_r)
+
+
+def _posterior(label_rj: IntArray, model: WorkerModel) -> tuple[FloatArray, FloatArray]:
+    """P(class | pattern), (R, K), and P(pattern) among all patterns of the same workers."""
+    score_rk = np.tile(safe_log(model.prior_k), (len(label_rj), 1))
+    for label_r, confusion_kl in zip(label_rj.T, model.confusion_jkl, strict=True):
+        voted = np.flatnonzero(label_r != NO_LABEL)
+        score_rk[voted] += safe_log(confusion_kl).T[label_r[voted]]
+    joint_rk = np.exp(score_rk)
+    best_r = score_rk.max(axis=1, keepdims=True)
+    likely_rk = np.exp(score_rk - np.where(np.isfinite(best_r), best_r, 0.0))
+    total_r = likely_rk.sum(axis=1, keepdims=True)
+    return np.asarray(likely_rk / np.where(total_r > 0, total_r, 1.0)), joint_rk.sum(axis=1)
+
+
+def _excess_agreement(one_kl: FloatArray, two_kl: FloatArray) -> FloatArray:
+    """g_k(l, m) of `scores`, (L, M, K); 0 for a class in which the two cannot but agree, or never vary."""
+    n_classes = len(one_kl)
+    expected_k = np.einsum("kl,kl->k", one_kl, two_kl)
+    excess_lmk = np.eye(n_classes)[:, :, None] - two_kl.T[:, None, :] - one_kl.T[None, :, :] + expected_k
+    variance_k = np.einsum("kl,km,lmk->k", one_kl, two_kl, excess_lmk**2)
+    scaled = np.divide(excess_lmk, np.sqrt(variance_k), out=np.zeros_like(excess_lmk), where=variance_k > 0)
+    return np.asarray(scaled)
+
+
+def _own_scores(label_rj: IntArray, posterior_rk: FloatArray, model: WorkerModel) -> FloatArray:
+    """Derivatives by the log-odds of the prior and of each row of each matrix, the last entry of each left out."""
+    columns = [posterior_rk[:, :-1] - model.prior_k[:-1]]
+    for label_r, confusion_kl in zip(label_rj.T, model.confusion_jkl, strict=True):
+        said_rl = np.eye(len(confusion_kl))[label_r]
+        residual_rkl = said_rl[:, None, :-1] - confusion_kl[None, :, :-1]
+        residual_rkl *= (posterior_rk * (label_r != NO_LABEL)[:, None])[:, :, None]
+        columns.append(residual_rkl.reshape(len(label_r), -1))
+    return np.concatenate(columns, axis=1)
+
+
+class GoldItems(NamedTuple):
+    """Items g with a known class and two votes or more: who said what (-1: nothing), and how many items each is."""
+
+    label_gj: IntArray
+    class_g: IntArray
+    copies_g: FloatArray
+    n_classes: int
+
+    @property
+    def n_items(self) -> float:
+        """With all copies."""
+        return float(self.copies_g.sum())
+
+
+class PairTests(NamedTuple):
+    """For each pair the correlation of their votes given the class, and how far it is from 0 in standard errors."""
+
+    correlation_q: FloatArray
+    z_q: FloatArray  # nan where one of the two is never wrong, or never right
+
+
+def gold_items(label_ij: IntArray, gold_i: IntArray | None, copies_i: FloatArray, n_classes: int) -> GoldItems | None:
+    """The items from which dependence can be told by gold; None where they are too few."""
+    if gold_i is None:
+        return None
+    known = np.flatnonzero((gold_i >= 0) & ((label_ij != NO_LABEL).sum(axis=1) >= 2))
+    gold = GoldItems(label_ij[known], gold_i[known], copies_i[known], n_classes)
+    return gold if gold.n_items >= ENOUGH_GOLD else None
+
+
+def pair_tests(gold: GoldItems, pairs: Pairs) -> PairTests:
+    """Mantel and Haenszel's test of each pair's agreement, stratified by the class, with its continuity correction.
+
+    With more than two labels, agreement on any of them counts alike.
+    """
+    correlation_q, z_q = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    for q, (a, b) in enumerate(pairs):
+        excess, variance, third, most, half_step = agreement_moments(gold, a, b)
+        if variance > 0:
+            beyond = np.sign(excess) * max(abs(excess) - half_step, 0.0)
+            correlation_q[q] = excess / most
+            z_q[q] = normal_score(float(beyond / np.sqrt(variance)), third / variance**1.5)
+    return PairTests(correlation_q, z_q)
+
+
+class AgreementMoments(NamedTuple):
+    """Of the number of agreements of two workers, if their votes were dealt anew to the items of each class."""
+
+    excess: float  # of the agreements seen, over the mean
+    variance: float
+    third: float  # central moment
+    most: float  # excess of two workers who always agree
+    half_step: float  # of the values that the number of agreements can take
+
+
+def agreement_moments(gold: GoldItems, a: int, b: int) -> AgreementMoments:
+    """Exact, given how often each of the two said each label in each class."""
+    both = (gold.label_gj[:, a] != NO_LABEL) & (gold.label_gj[:, b] != NO_LABEL)
+    excess = variance = third = 0.0
+    spread, half_step = np.zeros(2), 1.0
+    for k in range(gold.n_classes):
+        here = both & (gold.class_g == k)
+        n = gold.copies_g[here].sum()
+        if n < 2:
+            continue
+        joint_lm = np.zeros((gold.n_classes, gold.n_classes))
+        np.add.at(joint_lm, (gold.label_gj[here, a], gold.label_gj[here, b]), gold.copies_g[here])
+        of_a, of_b = joint_lm.sum(axis=1), joint_lm.sum(axis=0)
+        ways_lm, met = np.outer(of_a, of_b), of_a @ of_b
+        # n**2 times "agree" less its means over both, in whole numbers: one who always says the same has exactly 0.
+        off_lm = n**2 * np.eye(len(of_a)) - n * of_b[:, None] - n * of_a + met
+        excess += float(np.trace(joint_lm) - met / n)
+        variance += float((ways_lm * off_lm**2).sum() / n**4 / (n - 1))
+        third += float((ways_lm * off_lm**3).sum() / n**5 / ((n - 1) * max(n - 2, 1)))
+        spread += n - np.array([of_a @ of_a, of_b @ of_b]) / n
+        if (ways_lm * off_lm).any() and (of_a + of_b > 0).sum() > 2:
+            half_step = 0.5  # agreements change by 1; with two labels, where one more of one is one more of both, by 2
+    return AgreementMoments(excess, variance, third, float(np.sqrt(spread.prod())), half_step)
+
+
+def normal_score(z: float, skew: float) -> float:
+    """The standard normal number with the same tail as `z` has, of a law with this skewness (Pearson's third type).
+
+    One shared error of two workers who hardly ever err is 8 standard errors from the mean, and no proof.
+
+    >>> round(normal_score(8.6, 17.), 1), normal_score(2., 0.), normal_score(-2., 1.)
+    (2.8, 2.0, -2.0)
+    """
+    if z * skew <= SYMMETRIC:  # towards the short tail the normal law errs on the safe side
+        return z
+    shape = 4 / skew**2
+    tail = max(float(gammaincc(shape, shape + np.sqrt(shape) * abs(z))), np.finfo(float).tiny)
+    return float(np.sign(z) * max(-ndtri(tail), 0.0))
+
+
+def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
+    """How many independent votes vary as much, given the class, as those of an item: n over Kish's design effect.
+
+    With e the votes less their worker's mean in the class, the design effect is `sum |sum_j e|^2 / sum sum_j |e|^2`;
+    its interval comes from leaving out one item at a time, on the log scale, with half an item more: for the low end
+    one on which all err together, for the high end one on which one errs alone.  Else rare errors would hide.
+
+    >>> label_gj = np.array([[0, 0], [1, 1], [0, 0], [0, 1]] * 20)
+    >>> worth = worth_by_gold(GoldItems(label_gj, np.zeros(80, dtype=int), np.ones(80), 2), .95)
+    >>> round(worth.value, 2), round(worth.low, 2), round(worth.high, 2)
+    (1.27, 1.16, 1.4)
+    """
+    squares = squared_errors(gold)
+    apart, together = squares.all_s
+    if together <= CANCELLED * apart:
+        return Estimate(None, reason=NO_ERRORS_ADD_UP)
+    n_votes = float(gold.copies_g @ (gold.label_gj != NO_LABEL).sum(axis=1) / gold.n_items)
+    effects = (
+        together / apart,
+        _effect_bound(gold, squares, np.array([n_votes, n_votes**2]), (1 + level) / 2),
+        _effect_bound(gold, squares, np.ones(2), (1 - level) / 2),
+    )
+    value, low, high = (float(np.clip(n_votes / effect, 1, n_votes)) for effect in effects)
+    return Estimate(value, low, high)
+
+
+def _effect_bound(gold: GoldItems, squares: Squares, added_s: FloatArray, quantile: float) -> float:
+    """A one-sided bound of the design effect by the jackknife, with an item of these squares added."""
+    copies_g, n = np.append(gold.copies_g, 1.0), gold.n_items + 1
+    log_gs = np.log(np.vstack([squares.without_gs + added_s, squares.all_s]))
+    effect_g = log_gs[:, 1] - log_gs[:, 0]
+    off_g = effect_g - copies_g @ effect_g / n
+    error = np.sqrt((n - 1) / n * (copies_g @ off_g**2))
+    apart, together = squares.all_s + added_s
+    return float(together / apart * np.exp(stdtrit(n - 1, quantile) * error))
+
+
+class Squares(NamedTuple):
+    """The squared errors s of all items, worker by worker (0) and of the workers' sum (1); and without each item."""
+
+    all_s: FloatArray
+    without_gs: FloatArray
+
+
+def squared_errors(gold: GoldItems) -> Squares:
+    """Each vote less the mean of its worker in the class, squared; without an item that mean is another."""
+    all_s, without_gs = np.zeros(2), np.zeros((len(gold.class_g), 2))
+    for k in np.unique(gold.class_g):
+        here = gold.class_g == k
+        of_class = _squares_of_class(gold.label_gj[here], gold.copies_g[here], gold.n_classes)
+        all_s += of_class.all_s
+        without_gs[here] = of_class.without_gs - of_class.all_s
+    return Squares(all_s, all_s + without_gs)
+
+
+def _squares_of_class(label_gj: IntArray, copies_g: FloatArray, n_classes: int) -> Squares:
+    voted_gj = (label_gj != NO_LABEL).astype(float)
+    said_gjl = (label_gj[:, :, None] == np.arange(n_classes)).astype(float)
+    items_j = copies_g @ voted_gj
+    mean_jl = np.tensordot(copies_g, said_gjl, 1) / np.maximum(items_j, 1)[:, None]
+    error_gjl = (said_gjl - mean_jl) * voted_gj[:, :, None]
+    sum_gl = error_gjl.sum(axis=1)
+    all_s = np.array([copies_g @ (error_gjl**2).sum(axis=(1, 2)), copies_g @ (sum_gl**2).sum(axis=1)])
+    # Without item g the errors of worker j on all other items grow by shift_gjl.
+    shift_gjl = error_gjl / np.maximum(items_j - 1, 1)[:, None]
+    common_jj = (voted_gj * copies_g[:, None]).T @ voted_gj
+    beside_jl = (voted_gj * copies_g[:, None]).T @ sum_gl
+    grown_gjl = 2 * beside_jl + np.einsum("jh,ghl->gjl", common_jj, shift_gjl)
+    lost_gs = np.stack(
+        [
+            ((error_gjl * shift_gjl).sum(axis=2) * items_j).sum(axis=1),
+            ((sum_gl + shift_gjl.sum(axis=1)) ** 2).sum(axis=1) - (shift_gjl * grown_gjl).sum(axis=(1, 2)),
+        ],
+        axis=1,
+    )
+    return Squares(all_s, all_s - lost_gs)
+
+
+class Copying(NamedTuple):
+    """Worker `copier` gives the vote of `source` on a `share` of the items; `lead` in nats over any other two."""
+
+    copier: int
+    source: int
+    share: float
+    log_likelihood: float
+    lead: float
+
+
+class _CopyingModels(NamedTuple):
+    """One model for each ordered pair m: class probabilities, confusions (labels before classes), share copied."""
+
+    prior_mk: FloatArray
+    confusion_mjlk: FloatArray
+    share_m: FloatArray
+
+
+class _PatternPairs(NamedTuple):
+    """Vote patterns r, how often each came up, and for each ordered pair who might copy and where the two agree."""
+
+    said_rjl: FloatArray
+    weight_r: FloatArray
+    copier_m: IntArray
+    own_mrl: FloatArray  # what the copier said
+    both_mr: FloatArray
+    equal_mr: FloatArray
+
+
+def find_copying(label_rj: IntArray, weight_r: FloatArray, n_classes: int) -> Copying | None:
+    """The pair whose copying explains the patterns best; None for panels of too many patterns and pairs.
+
+    With probability `share` the copier repeats the source's vote, else labels by a matrix of its own; all else is
+    independent given the class.  Maximum likelihood by EM, which starts from the votes of all but the copier: with both
+    counted, two who always agree are taken for the truth, and nothing seems copied.
+    """
+    pairs = np.array(list(permutations(range(label_rj.shape[1]), 2)))
+    if len(pairs) * len(label_rj) > COPYING_WORK or len(pairs) < 6:
+        return None
+    copier_m, source_m = pairs.T
+    own_mr, other_mr = label_rj.T[copier_m], label_rj.T[source_m]
+    both_mr = ((own_mr != NO_LABEL) & (other_mr != NO_LABEL)).astype(float)
+    said_rjl = (label_rj[:, :, None] == np.arange(n_classes)).astype(float)
+    own_mrl = said_rjl[:, copier_m].transpose(1, 0, 2)
+    panel = _PatternPairs(said_rjl, weight_r, copier_m, own_mrl, both_mr, both_mr * (own_mr == other_mr))
+    tables, height_m = _climb(panel)
+    best = int(height_m.argmax())
+    same_two = (np.sort(pairs, axis=1) == np.sort(pairs[best])).all(axis=1)
+    lead = float(height_m[best] - height_m[~same_two].max())
+    copier, source = pairs[best].tolist()
+    return Copying(copier, source, float(tables.share_m[best]), float(height_m[best]), lead)
+
+
+def _climb(panel: _PatternPairs) -> tuple[_CopyingModels, FloatArray]:
+    """The models after EM, and the log-likelihood of each."""
+    others_mrl = panel.said_rjl.sum(axis=1) - panel.own_mrl
+    posterior_mrk = (others_mrl + SMOOTHING) / (others_mrl + SMOOTHING).sum(axis=2, keepdims=True)
+    tables = _m_step(panel, posterior_mrk, 0.5 * panel.equal_mr[..., None] * np.ones(posterior_mrk.shape[2]))
+    height_m = np.full(len(panel.copier_m), -np.inf)
+    for _ in range(COPYING_STEPS):
+        posterior_mrk, copied_mrk, log_total_mr = _e_step(panel, tables)
+        before_m, height_m = height_m, log_total_mr @ panel.weight_r
+        if (height_m - before_m).max() < COPYING_TOLERANCE:
+            break
+        tables = _m_step(panel, posterior_mrk, copied_mrk)
+    return tables, height_m
+
+
+def _e_step(panel: _PatternPairs, tables: _CopyingModels) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """P(class), P(copied | class) and the log-probability of each pattern under each model."""
+    n_patterns, n_workers, n_labels = panel.said_rjl.shape
+    log_mjlk = np.log(tables.confusion_mjlk)
+    said_rc = panel.said_rjl.reshape(n_patterns, -1)
+    score_mrk = said_rc @ log_mjlk.reshape(len(log_mjlk), n_workers * n_labels, -1) + np.log(tables.prior_mk)[:, None]
+    model = np.arange(len(log_mjlk))
+    own_mrk = np.einsum("mrl,mlk->mrk", panel.own_mrl, tables.confusion_mjlk[model, panel.copier_m])
+    own_mrk = np.where(panel.both_mr[..., None] > 0, own_mrk, 1.0)
+    copied_mrk = (tables.share_m[:, None] * panel.equal_mr)[..., None] * np.ones(own_mrk.shape[2])
+    either_mrk = copied_mrk + (1 - tables.share_m[:, None] * panel.both_mr)[..., None] * own_mrk
+    score_mrk += np.log(either_mrk) - np.log(own_mrk)
+    top_mr = score_mrk.max(axis=2)
+    posterior_mrk = np.exp(score_mrk - top_mr[..., None])
+    total_mr = posterior_mrk.sum(axis=2)
+    return posterior_mrk / total_mr[..., None], copied_mrk / either_mrk, top_mr + np.log(total_mr)
+
+
+def _m_step(panel: _PatternPairs, posterior_mrk: FloatArray, copied_mrk: FloatArray) -> _CopyingModels:
+    weight_mrk = posterior_mrk * panel.weight_r[:, None]
+    n_patterns, n_workers, n_labels = panel.said_rjl.shape
+    count_mck = panel.said_rjl.reshape(n_patterns, -1).T @ weight_mrk
+    count_mjlk = count_mck.reshape(-1, n_workers, n_labels, weight_mrk.shape[2])
+    own_mrk = weight_mrk * (1 - copied_mrk)
+    model = np.arange(len(count_mjlk))
+    count_mjlk[model, panel.copier_m] = np.einsum("mrl,mrk->mlk", panel.own_mrl, own_mrk)
+    count_mjlk += SMOOTHING
+    together_m = (panel.both_mr * panel.weight_r).sum(axis=1)
+    copied_m = np.einsum("mrk,mrk->m", weight_mrk, copied_mrk)
+    share_m = (copied_m + SMOOTHING) / (together_m + 2 * SMOOTHING)
+    items_mk = weight_mrk.sum(axis=1) + SMOOTHING
+    return _CopyingModels(
+        items_mk / items_mk.sum(axis=1, keepdims=True), count_mjlk / count_mjlk.sum(axis=2, keepdims=True), share_m
+    )

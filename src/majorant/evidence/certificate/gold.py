@@ -1,0 +1,586 @@
+"""What gold labels settle alone, without a model or independent votes: the claim, the loss, labels from elsewhere.
+
+Majority vote meets gold in exact tests, cell by cell; what it gives away against the best rule on counts, and what
+labels that the user already has give away, come with intervals that are exact too.  Proofs: docs/theory/gold.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, kl_div, ndtri
+
+from majorant.defaults import LEVEL
+from majorant.errors import ConfigError
+from majorant.evidence.certificate.certificate import GOLD_ALONE, RARE_SHARE, Claim, Verdict
+from majorant.items import take_items
+from majorant.methods.fit import NO_LABEL, Fit
+from majorant.tally import Patterns, counts, distinct_counts, tied
+from majorant.theory.patterns import can_enumerate, shared_patterns
+from majorant.values import Estimate, FloatArray, as_level, binomial_bounds, clopper_pearson
+from majorant.votes import IntArray, Votes
+from majorant.wording import (
+    FITTED_IS_TRUTH,
+    NO_FIT,
+    NO_LABELLED_GOLD,
+    NO_LABELLED_ITEM,
+    gold_count,
+    gold_sentence,
+    no_gold,
+    ties_cost,
+)
+
+POWER = 0.8  # with which the planned gold decides
+MOST_GOLD = 1_000_000  # beyond this the answer is: no
+GOLD_NUMBERS = ("accuracy", "over_majority", "loss")
+
+
+def gold_claim(votes: Votes, *, level: float = LEVEL) -> Claim:
+    """Is majority's class the likeliest given the counts, on every count of votes that occurs: by exact tests.
+
+    Any number of classes and of gold items; votes may depend on each other in any way.  Each verdict, and the loss
+    interval, is wrong with probability at most 1 - level.  Without gold the claim is `unidentified`.
+
+    >>> from majorant.simulate import simulate
+    >>> votes, _ = simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=1000, n_votes=3, rng=0, gold=.5)
+    >>> claim = gold_claim(votes)
+    >>> claim.verdict, claim.items_certified
+    ('proved', 1.0)
+    """
+    as_level(level)
+    known = votes.gold_i is not None and bool((votes.gold_i >= 0).any())
+    return claim_from_cells(gold_cells(votes), votes.labels, level=level, any_gold=known)
+
+
+def claim_from_cells(cells: GoldCells, labels: Sequence[Hashable], *, level: float, any_gold: bool = True) -> Claim:
+    """The gold claim from counted cells; `any_gold` says whether some item has gold, be it without votes."""
+    if not cells.gold_c.sum() or cells.n_classes < 2:
+        why = no_gold(one_class=len(labels) < 2, any_gold=any_gold)
+        model, assumptions, _ = GOLD_ALONE
+        return Claim(kind="gold", verdict="unidentified", why=why, model=model, assumptions=assumptions)
+    alpha = 1 - level
+    counted, certified_c = cells.select(_counted(cells)), certified(cells, alpha)
+    untied, p_not_optimal = counted.untied, not_optimal_p_value(counted, alpha)
+    proved = bool(len(untied.items_c)) and bool((best_p_values(untied) <= alpha).all())
+    refuted = p_not_optimal <= alpha
+    apart: Verdict = "proved" if proved else "undecided"
+    if refuted and not proved and not_optimal_p_value(untied, alpha) <= alpha:
+        apart = "refuted"
+    verdict: Verdict = "refuted" if refuted else apart
+    loss, tie_loss = gold_loss(cells, level)
+    tied_share = float(cells.share_c[cells.tied_c].sum())
+    return Claim(
+        kind="gold",
+        verdict=verdict,
+        why=_why(verdict, apart, counted, labels, alpha) + ties_cost(tied_share, tie_loss) + ".",
+        by_votes=_by_votes(cells, certified_c, counted if proved else None, alpha),
+        untied=apart,
+        margin=_margin(untied, alpha),
+        loss=loss,
+        tied_share=tied_share,
+        tie_loss=tie_loss,
+        items_certified=float(cells.share_c[certified_c].sum()),
+        evidence={
+            "gold_items": float(cells.gold_c.sum()),
+            "cells": float(len(cells.items_c)),
+            "cells_certified": float(certified_c.sum()),
+            "p_optimal": float(best_p_values(untied).max(initial=0.0 if len(untied.items_c) else 1.0)),
+            "p_not_optimal": p_not_optimal,
+            "majority_accuracy": float(cells.right_c.sum() / cells.gold_c.sum()),
+        },
+        model=GOLD_ALONE.model,
+        assumptions=GOLD_ALONE.assumptions,
+        not_tested=GOLD_ALONE.not_tested,
+        level=level,
+        more_items=more_gold(untied, alpha) if verdict == "undecided" else 0,
+    )
+
+
+def _by_votes(
+    cells: GoldCells, certified_c: NDArray[np.bool_], proved: GoldCells | None, alpha: float
+) -> dict[int, Verdict]:
+    """The verdict for each number of votes apart from ties, all of them together at the level, and for ties with them.
+
+    Those of a data set that is proved are proved with it; else a number of votes is if all its cells are certified, all
+    cells at once.  Refutations share the error evenly.
+    """
+    sizes = np.unique(cells.votes_c)
+    together = set() if proved is None else set(np.unique(proved.votes_c).tolist())
+    verdicts: dict[int, Verdict] = {}
+    for n in sizes.tolist():
+        of_size_c = cells.votes_c == n
+        untied_c = of_size_c & ~cells.tied_c
+        good = n in together or (untied_c.any() and certified_c[untied_c].all())
+        lost = not_optimal_p_value(cells.select(of_size_c), alpha / len(sizes)) <= alpha / len(sizes)
+        verdicts[n] = "refuted" if lost else "proved" if good else "undecided"
+    return verdicts
+
+
+def _counted(cells: GoldCells) -> NDArray[np.bool_]:
+    """Cells of a number of votes that at least RARE_SHARE of the items hold, or of the commonest ones."""
+    _, size_c = np.unique(cells.votes_c, return_inverse=True)
+    share_s = np.bincount(size_c, weights=cells.share_c)
+    return np.asarray(share_s[size_c] >= min(RARE_SHARE, share_s.max()))
+
+
+def _margin(cells: GoldCells, alpha: float) -> float | None:
+    """The smallest estimated log-odds of majority's class against its rival, half an item added to each.
+
+    Over the cells whose gold could tell anything at this level, if there are any: a few items give wild odds.
+    """
+    odds_c = np.log(cells.right_c + 0.5) - np.log(cells.rival_c + 0.5)
+    telling_c = cells.gold_c >= max(1, min(np.log2(1 / alpha), cells.gold_c.max(initial=0)))
+    return float(odds_c[telling_c].min()) if telling_c.any() else None
+
+
+def _why(verdict: Verdict, apart: Verdict, cells: GoldCells, labels: Sequence[Hashable], alpha: float) -> str:
+    untied, any_tied = cells.untied, bool(cells.tied_c.any())
+    shown = cells if verdict == "refuted" else untied
+    worst = _worst(shown, labels) if len(shown.items_c) else ""
+    n_open = int((best_p_values(untied) > alpha).sum())
+    return gold_sentence(verdict, apart, worst, n_open, len(untied.items_c), any_tied=any_tied)
+
+
+def _worst(cells: GoldCells, labels: Sequence[Hashable]) -> str:
+    """The count that speaks most against majority, in words."""
+    worst = int(np.lexsort([-cells.items_c, -best_p_values(cells), worse_p_values(cells)])[0])
+    gold_k, top_k, count_k = cells.gold_ck[worst], cells.top_ck[worst], cells.counts_ck[worst]
+    votes = [(int(count_k[k]), labels[k]) for k in np.argsort(-count_k, kind="stable") if count_k[k]]
+    shown = [int(cells.majority_c[worst]), int(np.where(top_k, -1, gold_k).argmax())]
+    if top_k.sum() > 1:
+        shown = np.argsort(-gold_k, kind="stable")[:2].tolist()
+    return gold_count(votes, int(cells.gold_c[worst]), [(int(gold_k[k]), labels[k]) for k in shown])
+
+
+def more_gold(cells: GoldCells, alpha: float) -> int | None:
+    """About how many fresh gold items, drawn at random and judged by themselves, would decide.
+
+    None where no number in reach would.  At the estimated odds in each untied cell, one imaginary gold item added at
+    majority's overall accuracy.
+
+    >>> more_gold(GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[30, 1], [14, 10]])), .05)
+    450
+    """
+    if not len(cells.items_c):
+        return None
+    pair_c = cells.right_c + cells.rival_c
+    overall = (cells.right_c.sum() + 1) / (pair_c.sum() + 1)
+    odds_c = (cells.right_c + overall) / (pair_c + 1)
+    either_c = (pair_c + 1) / (cells.gold_c + 1)
+    return gold_needed(odds_c, either_c * cells.share_c, cells.n_classes, alpha)
+
+
+def gold_needed(odds_c: FloatArray, share_c: FloatArray, n_classes: int, alpha: float) -> int | None:
+    """About how many gold items decide with probability POWER at given odds; None if more than MOST_GOLD.
+
+    `odds_c` is P(truth is majority's class) against the strongest rival in each cell, `share_c` the share of all items
+    that are in the cell and of either class.  For a proof the cell that needs the most counts, for a refutation the one
+    that needs the least.
+    """
+    worse_c = odds_c < 0.5
+    error = alpha / (len(odds_c) * (n_classes - 1)) if worse_c.any() else alpha
+    spread_c = ndtri(1 - error) / 2 + ndtri(POWER) * np.sqrt(odds_c * (1 - odds_c))
+    with np.errstate(divide="ignore"):
+        tests_c = np.maximum((spread_c / (odds_c - 0.5)) ** 2, np.log2(1 / error))
+        needed_c = tests_c / share_c
+    needed = needed_c[worse_c].min() if worse_c.any() else needed_c.max()
+    return int(np.ceil(needed)) if needed <= MOST_GOLD else None
+
+
+def model_gold(prior_k: FloatArray, confusion_kl: FloatArray, n_votes: int, alpha: float) -> int | None:
+    """Gold items that would decide at this model; the rarest counts, RARE_SHARE of the items together, left open."""
+    if not can_enumerate(n_votes, len(prior_k)):
+        return None
+    patterns = shared_patterns(prior_k, confusion_kl, n_votes)
+    untied_b = patterns.top_kb.sum(axis=0) == 1
+    top_kb = patterns.top_kb[:, untied_b]
+    joint_kb = prior_k[:, None] * np.exp(patterns.log_given_kb[:, untied_b])
+    share_b = joint_kb.sum(axis=0)
+    order_b = np.argsort(share_b)
+    common_b = order_b[np.cumsum(share_b[order_b]) > RARE_SHARE]
+    right_b = joint_kb[top_kb.argmax(axis=0), np.arange(len(share_b))][common_b]
+    either_b = right_b + np.where(top_kb, 0, joint_kb).max(axis=0)[common_b]
+    return gold_needed(right_b / either_b, either_b, len(prior_k), alpha)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GoldCells:
+    """The vote counts that occur, a row each; all but `gold_ck` is known from the votes alone.
+
+    Majority vote is a fair draw among the classes with the most votes: one of them, or several tied ones.
+    """
+
+    counts_ck: IntArray
+    items_c: IntArray  # items with these counts, gold or not
+    gold_ck: IntArray  # of them, gold items by their true class
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return int(self.counts_ck.shape[1])
+
+    @property
+    def votes_c(self) -> NDArray[np.int64]:
+        """Votes on an item of each cell."""
+        return np.asarray(self.counts_ck.sum(axis=1), dtype=np.int64)
+
+    @property
+    def gold_c(self) -> NDArray[np.int64]:
+        """Gold items of each cell."""
+        return np.asarray(self.gold_ck.sum(axis=1), dtype=np.int64)
+
+    @property
+    def top_ck(self) -> NDArray[np.bool_]:
+        """The classes with the most votes, among which majority draws."""
+        return np.asarray(self.counts_ck == self.counts_ck.max(axis=1, keepdims=True, initial=0))
+
+    @property
+    def n_top_c(self) -> NDArray[np.int64]:
+        """How many classes have the most votes: 1 unless they are tied."""
+        return np.asarray(self.top_ck.sum(axis=1), dtype=np.int64)
+
+    @property
+    def tied_c(self) -> NDArray[np.bool_]:
+        """The cells whose votes are tied."""
+        return np.asarray(self.n_top_c > 1)
+
+    @property
+    def untied(self) -> GoldCells:
+        """The cells in which one class has the most votes."""
+        return self.select(~self.tied_c)
+
+    @property
+    def majority_c(self) -> NDArray[np.int64]:
+        """The class with the most votes, the first of tied ones."""
+        return np.asarray(self.counts_ck.argmax(axis=1), dtype=np.int64)
+
+    @property
+    def right_c(self) -> FloatArray:
+        """Gold items on which majority is right; where votes are tied, on average of its draws."""
+        return np.asarray((self.gold_ck * self.top_ck).sum(axis=1) / self.n_top_c)
+
+    @property
+    def rival_c(self) -> NDArray[np.int64]:
+        """Gold items of the commonest class without the most votes."""
+        return np.asarray(np.where(self.top_ck, 0, self.gold_ck).max(axis=1, initial=0), dtype=np.int64)
+
+    @property
+    def share_c(self) -> FloatArray:
+        """Share of the items."""
+        return np.asarray(self.items_c / max(self.items_c.sum(), 1))
+
+    def select(self, chosen_c: NDArray[np.bool_]) -> GoldCells:
+        """Some of the cells."""
+        return GoldCells(self.counts_ck[chosen_c], self.items_c[chosen_c], self.gold_ck[chosen_c])
+
+
+def gold_cells(votes: Votes) -> GoldCells:
+    """Count gold labels by cell; items without votes are left out.
+
+    >>> votes = Votes.from_codes([0, 1, 1, 2], [0, 0, 1, 0], [1, 0, 1, 1], items="abc", workers="wx", labels="ny",
+    ...                          gold=[1, 0, -1])
+    >>> cells = gold_cells(votes)
+    >>> cells.counts_ck.tolist(), cells.items_c.tolist(), cells.gold_ck.tolist()
+    ([[0, 1], [1, 1]], [2, 1], [[0, 1], [1, 0]])
+    """
+    return cells_of(distinct_counts(gold_rows(votes)))
+
+
+def gold_rows(votes: Votes) -> IntArray:
+    """For each item its votes by class, and its gold label, one more than its code, 0 where unknown: (I, K + 1)."""
+    gold_i = np.full(len(votes.items), -1, dtype=np.int32) if votes.gold_i is None else votes.gold_i
+    return np.column_stack([counts(votes), gold_i + 1])
+
+
+def cells_of(rows: Patterns) -> GoldCells:
+    """The cells from the distinct rows of `gold_rows`, in order, and how many items have each."""
+    n_classes = rows.counts_pk.shape[1] - 1
+    counts_rk, truth_r = rows.counts_pk[:, :-1], rows.counts_pk[:, -1]
+    used_r = counts_rk.sum(axis=1) > 0
+    counts_rk, truth_r, items_r = counts_rk[used_r], truth_r[used_r], rows.items_p[used_r]
+    new_r = np.ones(len(counts_rk), dtype=bool)
+    new_r[1:] = (counts_rk[1:] != counts_rk[:-1]).any(axis=1)  # rows are sorted: those of a cell stand together
+    cell_r, n_cells = np.cumsum(new_r) - 1, int(new_r.sum())
+    by_truth_c = np.zeros((n_cells, n_classes + 1), dtype=np.int64)
+    by_truth_c[cell_r, truth_r] = items_r
+    return GoldCells(counts_rk[new_r], by_truth_c.sum(axis=1), by_truth_c[:, 1:])
+
+
+def best_p_values(cells: GoldCells) -> FloatArray:
+    """For each untied cell the p-value against "some other class is at least as likely as majority's".
+
+    Given how many of its gold items belong to one of two classes, the number that belongs to the first is binomial; so
+    each other class is tested exactly.  All must be beaten, hence the largest p-value, that of the commonest rival.
+    No data can prove that a draw between tied classes is best: 1 there.
+
+    >>> best_p_values(GoldCells(np.array([[3, 0], [1, 1]]), np.array([9, 9]), np.array([[5, 0], [5, 0]]))).tolist()
+    [0.03125, 1.0]
+    """
+    return np.where(cells.tied_c, 1.0, _at_least(cells.right_c, cells.right_c + cells.rival_c, 0.5))
+
+
+def worse_p_values(cells: GoldCells) -> FloatArray:
+    """For each cell the p-value against "no class is more likely than those with the most votes, and these alike".
+
+    If that holds, class k among T tied ones is the truth of at most every T-th gold item whose truth is one of them,
+    and another class of at most every (T + 1)-th whose truth is one of them or itself.  One of the classes may be the
+    one (Bonferroni).
+
+    >>> worse_p_values(GoldCells(np.array([[2, 1, 0]]), np.array([9]), np.array([[0, 5, 0]]))).tolist()
+    [0.0625]
+    >>> worse_p_values(GoldCells(np.array([[2, 2]]), np.array([9]), np.array([[0, 6]]))).tolist()
+    [0.03125]
+    """
+    top_c = (cells.gold_ck * cells.top_ck).sum(axis=1)[:, None]
+    pool_ck = np.where(cells.top_ck, top_c, top_c + cells.gold_ck)
+    fair_ck = 1 / (cells.n_top_c[:, None] + ~cells.top_ck)
+    p_value_ck = np.where(fair_ck < 1, _at_least(cells.gold_ck, pool_ck, np.minimum(fair_ck, 0.5)), 1.0)
+    return np.asarray(np.minimum(1.0, n_rivals(cells) * p_value_ck.min(axis=1, initial=1.0)))
+
+
+def n_rivals(cells: GoldCells) -> NDArray[np.int64]:
+    """How many classes could be better than majority's draw in each cell: all others, or if votes are tied all."""
+    return np.asarray(cells.n_classes - 1 + cells.tied_c, dtype=np.int64)
+
+
+def certified(cells: GoldCells, alpha: float) -> NDArray[np.bool_]:
+    """The cells in which majority's class is proved the likeliest, all of them at once with error at most alpha.
+
+    Hommel's procedure, the closure of the test of Simes, on the cells that hold enough gold to be proved at alpha at
+    all: which these are says nothing of the truth.  If each of them passes alone at alpha, all are certified.
+
+    >>> cells = GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[30, 1], [14, 10]]))
+    >>> certified(cells, .05).tolist()
+    [True, False]
+    """
+    p_value_c = best_p_values(cells)
+    telling_c = ~cells.tied_c & (cells.gold_c >= np.log2(1 / alpha))
+    ordered = np.sort(p_value_c[telling_c])[::-1]
+    n_left = 1  # the largest number of cells that Simes does not reject together
+    for i in range(2, len(ordered) + 1):
+        if (ordered[:i] > alpha * np.arange(i, 0, -1) / i).all():
+            n_left = i
+    return np.asarray(telling_c & (p_value_c <= alpha / n_left))
+
+
+def not_optimal_p_value(cells: GoldCells, alpha: float) -> float:
+    """One p-value against "majority loses nothing in any cell", from the cells that can speak at alpha."""
+    telling_c = cells.gold_c >= np.log2(n_rivals(cells) / alpha)
+    return simes(worse_p_values(cells)[telling_c])
+
+
+def simes(p_value_c: FloatArray) -> float:
+    """One p-value from independent ones, against "all hypotheses hold" (Simes 1986).
+
+    >>> simes(np.array([.04, .03, .9]))
+    0.06
+    """
+    ordered_c = np.sort(p_value_c)
+    return float((ordered_c * len(ordered_c) / np.arange(1, len(ordered_c) + 1)).min(initial=1.0))
+
+
+def _at_least(wins: NDArray[Any], trials: NDArray[Any], chance: FloatArray | float) -> FloatArray:
+    """P(at least so many wins in so many trials)."""
+    return np.where(wins > 0, betainc(np.maximum(wins, 1), np.maximum(trials - wins, 0) + 1.0, chance), 1.0)
+
+
+class GoldLoss(NamedTuple):
+    """What majority gives away, as a share of the items, and the part of it that a fair draw on ties does."""
+
+    all: Estimate
+    tied: Estimate
+
+
+def gold_loss(cells: GoldCells, level: float) -> GoldLoss:
+    """Loss per item, with a simultaneous interval over cells.
+
+    It holds with probability at least `level` whatever the sample size and however votes depend on each other.  A cell
+    with too few gold items to tell is estimated at no loss; the upper end then allows for all of majority's errors in
+    such cells, and for anything in cells without gold.
+
+    >>> cells = GoldCells(np.array([[3, 0], [2, 1]]), np.array([60, 40]), np.array([[60, 0], [10, 30]]))
+    >>> loss, _ = gold_loss(cells, .95)
+    >>> loss.value, round(loss.low, 3), round(loss.high, 3)
+    (0.2, 0.043, 0.314)
+    """
+    tail, enough_c = _error_shares(cells, 1 - level)
+    tied_c = cells.tied_c
+    return GoldLoss(_loss(cells, enough_c, np.ones_like(tied_c), tail), _loss(cells, enough_c, tied_c, tail))
+
+
+def _loss(cells: GoldCells, enough_c: NDArray[np.bool_], chosen_c: NDArray[np.bool_], tail: float) -> Estimate:
+    """Of some of the cells together."""
+    telling_c, scant_c = enough_c & chosen_c, ~enough_c & chosen_c & (cells.gold_c > 0)
+    enough, share_c = cells.select(telling_c), cells.share_c[telling_c]
+    low_c, high_c = _cell_bounds(enough, tail)
+    unknown = float(cells.share_c[chosen_c & (cells.gold_c == 0)].sum())
+    high = float(share_c @ high_c) + _errors_bound(cells.select(scant_c), cells.share_c[scant_c], tail) + unknown
+    excess_c = np.maximum(enough.gold_ck.max(axis=1, initial=0) - enough.right_c, 0) / np.maximum(enough.gold_c, 1)
+    return Estimate(float(share_c @ excess_c), float(share_c @ low_c), min(1.0, high))
+
+
+def difference_bounds(
+    more: NDArray[np.int64], less: NDArray[np.int64], trials: NDArray[np.int64], tail: float
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds on P(more) - P(less), events that exclude each other; each bound fails with probability at most `tail`.
+
+    The difference is pi (2 theta - 1): pi the probability of either, theta that of `more` given either.  Both have
+    exact binomial bounds, at half the tail each.
+
+    >>> low, high = difference_bounds(np.array([30]), np.array([10]), np.array([100]), .025)
+    >>> round(low.item(), 3), round(high.item(), 3)
+    (0.038, 0.399)
+    """
+    either = np.stack(binomial_bounds(more + less, trials, tail / 2))
+    return _product(either, 2 * np.stack(binomial_bounds(more, more + less, tail / 2)) - 1)
+
+
+def _product(positive: FloatArray, factor: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds of a product, from those of its factors, (2, ...) each; the first factor is never negative."""
+    low = np.where(factor[0] > 0, positive[0], positive[1]) * factor[0]
+    high = np.where(factor[1] > 0, positive[1], positive[0]) * factor[1]
+    return low, high
+
+
+def _error_shares(cells: GoldCells, alpha: float) -> tuple[float, NDArray[np.bool_]]:
+    """What each bound may fail with, and which cells hold enough gold for bounds of their own.
+
+    Enough: were all of it right, majority would be certified in that cell.  Both follow from the votes and from which
+    items are gold, not from their labels.  The cells that lack gold share one bound, and so do the tied ones of them.
+    """
+    rivals = 1 if cells.n_classes == 2 else int(n_rivals(cells).max(initial=1))
+    shared = 1 + bool(cells.tied_c.any())
+    ordered_c = -np.sort(-cells.gold_c)
+    tail_m = alpha / 2 / (rivals * np.arange(len(ordered_c) + 2) + shared)  # with m cells that have bounds of their own
+    least_m = np.log2(1 / tail_m) + (cells.n_classes > 2)
+    m = int((ordered_c > least_m[1:-1]).sum())
+    return float(tail_m[m]), cells.gold_c > least_m[m + 1]
+
+
+def _cell_bounds(cells: GoldCells, tail: float) -> tuple[FloatArray, FloatArray]:
+    """Bounds on the loss in each cell: the largest lead of a class over majority's draw, if any.
+
+    With T classes that have the most votes, class k leads by pi (theta - (1 - theta) / T), or pi (theta - 1 / T) if it
+    is one of them: pi is the probability that the truth is k or one of them, theta that of k given this.
+    """
+    gold_c, top_ck, n_top_c1 = cells.gold_c, cells.top_ck, cells.n_top_c[:, None]
+    top_c1 = (cells.gold_ck * top_ck).sum(axis=1)[:, None]
+    pool_ck = np.where(top_ck, top_c1, top_c1 + cells.gold_ck)
+    if cells.n_classes == 2:  # either class is the truth: one bound, at the whole tail
+        first_ck = np.stack(binomial_bounds(cells.gold_ck[:, 0], gold_c, tail))
+        share = np.stack([np.stack([first_ck[0], 1 - first_ck[1]], 1), np.stack([first_ck[1], 1 - first_ck[0]], 1)])
+        either = np.ones_like(share)
+    else:
+        every_ck = np.broadcast_to(gold_c[:, None], pool_ck.shape)
+        either = np.stack(binomial_bounds(pool_ck, every_ck, tail / 2))
+        share = np.stack(binomial_bounds(cells.gold_ck, pool_ck, tail / 2))
+    lead = np.where(top_ck, share - 1 / n_top_c1, share - (1 - share) / n_top_c1)
+    low_ck, high_ck = _product(either, lead)
+    alone_ck = top_ck & (n_top_c1 == 1)
+    low_c, high_c = (np.where(alone_ck, 0.0, bound_ck).max(axis=1, initial=0.0) for bound_ck in (low_ck, high_ck))
+    return low_c, high_c
+
+
+def _errors_bound(cells: GoldCells, share_c: FloatArray, tail: float) -> float:
+    """Upper bound on majority's share of errors in these cells together, which is at least what it gives away there.
+
+    A gold item stands for share / gold items of its cell; scaled by the largest such weight, errors are independent
+    numbers in 0..1, to whose mean Hoeffding's inequality in its relative-entropy form applies.
+    """
+    if not len(share_c):
+        return 0.0
+    weight_c = share_c / cells.gold_c
+    n_gold, heaviest = int(cells.gold_c.sum()), float(weight_c.max())
+    errors = float(weight_c @ (cells.gold_c - cells.right_c)) / heaviest
+    bound = heaviest * n_gold * _entropy_bound(errors / n_gold, np.log(1 / tail) / n_gold)
+    return min(bound, float(share_c.sum()))
+
+
+def _entropy_bound(mean: float, budget: float) -> float:
+    """The largest q >= mean whose relative entropy kl(mean, q) is at most `budget`."""
+    from scipy.optimize import brentq
+
+    def excess(q: float) -> float:
+        return float(kl_div(mean, q) + kl_div(1 - mean, 1 - q)) - budget
+
+    largest = 1 - 1e-15
+    return 1.0 if mean >= largest or excess(largest) <= 0 else float(brentq(excess, mean, largest, xtol=1e-12))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsLoss:
+    """Labels from elsewhere beside majority and the best rule; items without a label, or with tied votes, left out."""
+
+    n_items: int  # items judged
+    accuracy: Estimate  # share of gold items that are labelled right
+    over_majority: Estimate  # by gold, how much oftener the labels are right than majority
+    loss: Estimate  # by gold, accuracy given away against the best rule that ignores who voted; negative: it is beaten
+    model_loss: Estimate  # the same against the best rule of a fitted model
+
+
+def labels_loss(votes: Votes, label_i: IntArray, *, level: float = LEVEL, fit: Fit | None = None) -> LabelsLoss:
+    """Compare labels (a class code per item, -1 for none) with gold and with a fit, as far as they are given.
+
+    Gold items must be a random sample.  The intervals are exact at any sample size; that of the loss adds those of
+    majority's loss and of the lead over majority, each at half the error.  Proof: docs/theory/gold.md.
+
+    >>> votes = Votes.from_codes([0, 1, 2], [0, 0, 0], [1, 1, 0], items="abc", workers="w", labels="ny", gold=[1, 0, 0])
+    >>> found = labels_loss(votes, np.array([1, 0, 0]))
+    >>> found.accuracy.value, round(found.over_majority.value, 3)
+    (1.0, 0.333)
+    """
+    as_level(level)
+    if len(label_i) != len(votes.items):
+        raise ConfigError(f"labels must hold one code for each of {len(votes.items)} items, not {len(label_i)}.")
+    counts_ik = counts(votes)
+    judged_i = np.flatnonzero((label_i != NO_LABEL) & (votes.votes_i > 0) & ~tied(counts_ik))
+    chosen, label_i = take_items(votes, judged_i), np.asarray(label_i)[judged_i]
+    majority_i = counts_ik[judged_i].argmax(axis=1)
+    return LabelsLoss(
+        n_items=len(judged_i),
+        **_by_gold(chosen, label_i, majority_i, level),
+        model_loss=_by_model(None if fit is None else fit.posterior[judged_i], label_i),
+    )
+
+
+def _by_gold(votes: Votes, label_i: IntArray, majority_i: IntArray, level: float) -> dict[str, Estimate]:
+    gold_i = votes.gold_i if votes.gold_i is not None else np.full(len(votes.items), -1)
+    known = np.flatnonzero(gold_i >= 0)
+    if not len(known):
+        return dict.fromkeys(GOLD_NUMBERS, Estimate(None, reason=NO_LABELLED_GOLD))
+    right_i, by_majority_i = (code_i[known] == gold_i[known] for code_i in (label_i, majority_i))
+    n_right, n_gold = int(right_i.sum()), len(known)
+    wins, losses = int((right_i & ~by_majority_i).sum()), int((by_majority_i & ~right_i).sum())
+    lead = (wins - losses) / n_gold
+    lead_low, lead_high = _bounds(wins, losses, n_gold, (1 - level) / 2)
+    lost = gold_loss(gold_cells(votes), (1 + level) / 2).all
+    return {
+        "accuracy": Estimate(n_right / n_gold, *clopper_pearson(n_right, n_gold, level)),
+        "over_majority": Estimate(lead, *_bounds(wins, losses, n_gold, 1 - level)),
+        "loss": _less(lost, lead, lead_low, lead_high),
+    }
+
+
+def _less(lost: Estimate, lead: float, lead_low: float, lead_high: float) -> Estimate:
+    assert lost.value is not None
+    assert lost.low is not None
+    assert lost.high is not None
+    return Estimate(lost.value - lead, max(-1.0, lost.low - lead_high), min(1.0, lost.high - lead_low))
+
+
+def _bounds(wins: int, losses: int, trials: int, error: float) -> tuple[float, float]:
+    low, high = difference_bounds(np.array([wins]), np.array([losses]), np.array([trials]), error / 2)
+    return float(low[0]), float(high[0])
+
+
+def _by_model(posterior_ik: np.ndarray[tuple[int, int], np.dtype[np.float64]] | None, label_i: IntArray) -> Estimate:
+    """mean of max_k q_ik - q_i,label: what the model itself expects to lose; it knows no error of its own."""
+    if posterior_ik is None or not len(label_i):
+        return Estimate(None, reason=NO_FIT if posterior_ik is None else NO_LABELLED_ITEM)
+    chosen_i = posterior_ik[np.arange(len(label_i)), label_i]
+    value = float((posterior_ik.max(axis=1) - chosen_i).mean())
+    return Estimate(value, reason=FITTED_IS_TRUTH)

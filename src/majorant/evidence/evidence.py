@@ -1,0 +1,92 @@
+"""Evidence: what one engine knows about majority vote and another rule, and what it assumes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from majorant.defaults import LEVEL, MAJORITY
+from majorant.values import Estimate
+
+
+class Source(StrEnum):
+    """Where evidence comes from, strongest first."""
+
+    LABELS = "labels"  # expert or gold labels
+    IDENTICAL = "identical"  # the two rules give (nearly) the same labels
+    CERTIFICATE = "certificate"  # a model of the votes whose assumptions can be tested
+    TRACK_RECORD = "track record"  # how the rule did on public data sets like this one
+
+
+class Status(StrEnum):
+    """What is known about an assumption."""
+
+    PASSED = "passed"  # tested, and the data show no sign against it
+    FAILED = "failed"  # tested and rejected
+    UNTESTABLE = "untestable"  # these data cannot test it
+    UNTESTED = "untested"  # nothing here tests it
+
+
+class Assumption(StrEnum):
+    """What an engine takes for granted."""
+
+    RANDOM_LABELS = "labels are a random sample of the items"
+    INDEPENDENT_VOTES = "votes on an item are independent given the truth"
+    INDEPENDENT_WORKERS = "workers err independently of each other"
+    EXCHANGEABLE_WORKERS = "workers are exchangeable"
+    INDEPENDENT_ITEMS = "items are independent of each other"
+    NO_COPIES = "no worker repeats another"
+    LIKE_PUBLIC_SETS = "the data resemble the public data sets"
+
+
+class Certainty(StrEnum):
+    """How sure an answer or a verdict is."""
+
+    PROVED = "proved"
+    SUPPORTED = "supported"
+    LIKELY = "likely"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """An assumption, what is known about it, and the p-value of its test where there is one."""
+
+    assumption: Assumption
+    status: Status
+    p_value: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What one engine says about the gain of a rule over the rule in use.
+
+    Parameters
+    ----------
+    source : Source
+        The kind of engine.
+    other : str
+        The rule that is compared with `present`; for a certificate, the best rule of a family.
+    gain : Estimate
+        Accuracy of `other` minus accuracy of `present`, as a share of all items.
+    present : str
+        The rule in use: majority vote unless another one was asked about.
+    level : float
+        Probability with which the interval of `gain` holds if the assumptions do.
+    assumptions : tuple of Tested
+        What the engine takes for granted, and what is known about each assumption.
+    n_labels : int
+        Expert or gold labels that it rests on.
+    """
+
+    source: Source
+    other: str
+    gain: Estimate
+    present: str = MAJORITY
+    level: float = LEVEL
+    assumptions: tuple[Tested, ...] = ()
+    n_labels: int = 0
+
+    def with_status(self, *statuses: Status) -> tuple[Tested, ...]:
+        """The assumptions with one of these statuses."""
+        return tuple(tested for tested in self.assumptions if tested.status in statuses)

@@ -1,0 +1,117 @@
+"""From votes to labels: one method a file, all with `fit(votes) -> Fit`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from majorant.errors import ConfigError
+from majorant.methods.bwa import BWA
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.ebcc import EBCC
+from majorant.methods.fit import Estimator, Fit
+from majorant.methods.glad import GLAD
+from majorant.methods.hierarchical import Hierarchical
+from majorant.methods.iaa import IAA
+from majorant.methods.ibcc import IBCC
+from majorant.methods.known_workers import AnchorMap, GivenMap, WeightedMajority
+from majorant.methods.la import LaOnePass, LaTwoPass
+from majorant.methods.mace import MACE
+from majorant.methods.majority import Majority
+from majorant.methods.one_coin import OneCoin
+from majorant.methods.online import State, load_state, polish, save_state, update
+from majorant.methods.shared import SharedConfusion
+from majorant.methods.spectral_em import SpectralEm
+from majorant.methods.two_class import KOS, Spectral, Triplet
+from majorant.methods.weighted_votes import IWMV, Wawa, ZeroBasedSkill
+
+METHODS: tuple[type[Estimator], ...] = (
+    GivenMap,
+    AnchorMap,
+    Majority,
+    WeightedMajority,
+    DawidSkene,
+    Hierarchical,
+    OneCoin,
+    SharedConfusion,
+    GLAD,
+    MACE,
+    IWMV,
+    BWA,
+    IBCC,
+    EBCC,
+    LaOnePass,
+    LaTwoPass,
+    IAA,
+    Triplet,
+    KOS,
+    Spectral,
+    SpectralEm,
+    Wawa,
+    ZeroBasedSkill,
+)
+ESTIMATORS: dict[str, type[Estimator]] = {method.name: method for method in METHODS}
+
+__all__ = [
+    "ESTIMATORS",
+    "Estimator",
+    "Fit",
+    "State",
+    "estimator_named",
+    "load_state",
+    "method_named",
+    "polish",
+    "save_state",
+    "update",
+]
+
+
+ALSO_KNOWN_AS = {
+    "mv": "majority",
+    "vote": "majority",
+    "majorityvote": "majority",
+    "majorityvoting": "majority",
+    "ds": "dawid-skene",
+    "dawidandskene": "dawid-skene",
+    "em": "dawid-skene",
+    "wmv": "weighted-majority",
+    "onecoindawidskene": "one-coin",
+    "zc": "one-coin",
+    "zencrowd": "one-coin",
+    "zbs": "zero-based-skill",
+    "hds": "hierarchical",
+    "mmsr": "spectral",
+    "worker": "hierarchical",
+    "workeragreementwithaggregate": "wawa",
+}
+
+
+def estimator_named(method: str, *, beside: Iterable[str] = ()) -> type[Estimator]:
+    """The estimator of that name; the error lists all, after what the caller takes `beside` them."""
+    return ESTIMATORS[method_named(method, beside=beside)]
+
+
+def method_named(method: str, *, beside: Iterable[str] = ()) -> str:
+    """The usual name of a method that is written in another way; what is unknown gets the nearest names.
+
+    >>> method_named("DawidSkene"), method_named("ds"), method_named("majority_vote")
+    ('dawid-skene', 'dawid-skene', 'majority')
+    >>> method_named("david-skene")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.ConfigError: There is no method 'david-skene'. Did you mean dawid-skene? ...
+    """
+    names = [*beside, *ESTIMATORS]
+    if method in names:
+        return method
+    known = {_bare(name): name for name in names} | {n: m for n, m in ALSO_KNOWN_AS.items() if m in ESTIMATORS}
+    if _bare(str(method)) in known:
+        return known[_bare(str(method))]
+    close = get_close_matches(_bare(str(method)), known, n=1)
+    hint = f"Did you mean {known[close[0]]}? " if close else ""
+    raise ConfigError(f"There is no method {method!r}. {hint}Choose one of: {', '.join(names)}.")
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()

@@ -1,0 +1,66 @@
+"""Majority vote: the label with the most votes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from majorant.blocks import Engine
+from majorant.errors import ConfigError
+from majorant.kernels import gather, shares, weighted_sum
+from majorant.methods.fit import Estimator, Fit, fit_of
+from majorant.tally import counts
+from majorant.values import FloatArray
+from majorant.votes import Votes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Majority(Estimator):
+    """The label with the most votes; each label's share of an item's votes stands for its probability.
+
+    A tie is reported, never broken in silence; `Fit.labels` says how to break it.  `prior` is the share of all votes.
+
+    >>> votes = Votes.from_codes([0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [1, 1, 0, 0, 1], items="ab", workers="xyz",
+    ...                          labels=("no", "yes"))
+    >>> Majority().fit(votes).labels(), Majority().fit(votes).labels(ties="first")
+    (['yes', None], ['yes', 'no'])
+    """
+
+    name: ClassVar[str] = "majority"
+    vote_shares: ClassVar[bool] = True
+    distributed: ClassVar[bool] = True
+
+    def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
+        """Shares of the votes of each item; an item without votes gets the same share for every class."""
+        share_ik, label_votes_k = _in_memory(votes, weights) if engine is None else _on_engine(engine, weights)
+        return fit_of(
+            self.name,
+            votes,
+            prior=shares(label_votes_k),
+            posterior=share_ik,
+        )
+
+
+def _in_memory(votes: Votes, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """The share of each label among an item's votes, and the votes for each label."""
+    count_ik, votes_i = counts(votes), votes.votes_i
+    if weights is None:
+        label_votes_k = np.einsum("ik->k", count_ik, dtype=float)
+    else:
+        label_votes_k = np.einsum("i,ik->k", np.asarray(weights, dtype=float), count_ik)
+    share_ik = count_ik / np.maximum(votes_i, 1)[:, None]
+    share_ik[votes_i == 0] = 1 / len(votes.labels)
+    return share_ik, label_votes_k
+
+
+def _on_engine(engine: Engine, weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """The same from blocks, wherever they live."""
+    if weights is not None:
+        raise ConfigError("weights are part of the engine: give them to in_memory(votes, weights=...).")
+    _, n_workers, n_classes = engine.shape
+    one_hot = np.tile(np.eye(n_classes), (n_workers, 1))
+    label_votes_k = engine.map_sum(lambda block: weighted_sum(block, gather(block, one_hot)))
+    return engine.rows(lambda block: shares(gather(block, one_hot))), label_votes_k

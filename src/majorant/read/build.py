@@ -1,0 +1,360 @@
+"""Codes to Votes: votes sorted by item, repeats resolved, gold attached, every row accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.errors import DataError
+from majorant.read.columns import says_position
+from majorant.read.encode import Coded, Codes
+from majorant.read.names import (
+    Gold,
+    Ids,
+    LabelCodes,
+    Mask,
+    ids_of,
+    label_uses,
+    name_labels,
+    one_per_item,
+    slices_of_items,
+    vote_mask,
+)
+from majorant.read.options import ReadOptions
+from majorant.read.values import decode, label_notes
+from majorant.votes import Account, IntArray, Note, Votes, item_order
+
+LISTED = 5  # how many items, workers or labels a note names
+NAMING = ("gold-unknown-items", "unlabelled-items", "silent-workers")  # notes that list items or workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortedVotes:
+    """Votes sorted by item; vote n stood in row row_n[n] of the table (None: in row n)."""
+
+    item_n: Codes
+    worker_n: Codes
+    label_n: Codes
+    seconds_n: NDArray[np.float64] | None
+    row_n: NDArray[np.integer[Any]] | None
+
+    def at(self, index: NDArray[Any]) -> SortedVotes:
+        """Some of the votes, in a given order."""
+        return SortedVotes(
+            item_n=self.item_n[index],
+            worker_n=self.worker_n[index],
+            label_n=self.label_n[index],
+            seconds_n=None if self.seconds_n is None else self.seconds_n[index],
+            row_n=(index if index.dtype != bool else np.flatnonzero(index))
+            if self.row_n is None
+            else self.row_n[index],
+        )
+
+    def row(self, vote: int) -> int:
+        """The row of the table in which a vote stood."""
+        return vote if self.row_n is None else int(self.row_n[vote])
+
+
+def build_votes(coded: Coded, items: Ids, gold: Gold | None, options: ReadOptions) -> Votes:
+    """The Votes of a table that has been read."""
+    workers = ids_of(coded, "worker")
+    label_values = decode(coded.known["label"], coded.table.kind)
+    vote_n = vote_mask(coded, label_values, options.no_vote)
+    uses = label_uses(coded, len(label_values), vote_n)
+    if not uses.any():
+        raise no_votes(coded)
+    named = name_labels(coded, label_values, uses, gold, options, len(items.values))
+    ballots, resolved = resolve_votes(coded, items, workers, named, vote_n, options.repeats)
+    votes = Votes.from_codes(
+        ballots.item_n,
+        ballots.worker_n,
+        ballots.label_n,
+        items=items.values,
+        workers=workers.values,
+        labels=named.labels,
+        gold=gold_codes(coded, items, named),
+        abstained=None if vote_n is None else abstained(items, workers, vote_n),
+        seconds=ballots.seconds_n,
+    )
+    slice_i, slices = slices_of_items(coded, items)
+    account = make_account(coded, coverage_of(votes), named, resolved, options.repeats, gold)
+    return replace(votes, account=account, slice_i=slice_i, slices=slices, ordered=options.scale.order is not None)
+
+
+def no_votes(coded: Coded) -> DataError:
+    """The error for a table in which no row holds a vote."""
+    return DataError(
+        f"{coded.table.source}: no row holds a vote; column {coded.table.columns['label']!r} is empty throughout. "
+        "Say which column holds the labels with label='NAME'."
+    )
+
+
+def resolve_votes(
+    coded: Coded, items: Ids, workers: Ids, named: LabelCodes, vote_n: Mask | None, repeats: str
+) -> tuple[SortedVotes, Resolved]:
+    """The votes sorted by item, without those that the policy on repeated votes leaves out."""
+    ballots = _sorted(coded, items, workers, named, vote_n)
+    resolved = _resolve(coded, items, workers, named, ballots, repeats)
+    return (ballots if resolved.kept_n is None else ballots.at(resolved.kept_n)), resolved
+
+
+def _sorted(coded: Coded, items: Ids, workers: Ids, named: LabelCodes, vote_n: Mask | None) -> SortedVotes:
+    ballots = SortedVotes(
+        item_n=items.code_n,
+        worker_n=workers.code_n,
+        label_n=named.label_map[coded.codes["label"]],
+        seconds_n=coded.seconds_n,
+        row_n=None,
+    )
+    if vote_n is not None:
+        ballots = ballots.at(vote_n)
+    order_n, _ = item_order(ballots.item_n, len(items.values))
+    return ballots if order_n is None else ballots.at(order_n)
+
+
+def _resolve(coded: Coded, items: Ids, workers: Ids, named: LabelCodes, ballots: SortedVotes, repeats: str) -> Resolved:
+    shown = [name for name in coded.table.ignored if says_position(name)]
+
+    def refuse(earlier: int, later: int) -> None:
+        before = coded.where(ballots.row(earlier))
+        place = coded.where(ballots.row(later))
+        if before.rsplit(", ", 1)[0] == place.rsplit(", ", 1)[0]:
+            before = before.rsplit(", ", 1)[1]
+        raise DataError(
+            f"{place}: worker {workers.values[ballots.worker_n[later]]!r} labels item "
+            f"{items.values[ballots.item_n[later]]!r} a second time, {named.labels[ballots.label_n[later]]!r} after "
+            f"{named.labels[ballots.label_n[earlier]]!r} in {before}. "
+            "Keep one vote per worker and item, or choose with repeats='first'|'last'|'each'."
+            + (f" If {shown[0]!r} is the order of a pair: majorant judges tells position bias." if shown else "")
+        )
+
+    return resolve(
+        ballots.item_n,
+        ballots.worker_n,
+        ballots.label_n,
+        n_items=len(items.values),
+        n_workers=len(workers.values),
+        policy=repeats,
+        refuse=refuse,
+    )
+
+
+def gold_codes(coded: Coded, items: Ids, named: LabelCodes) -> Codes | None:
+    """The gold label of each item, -1 where unknown; None without gold."""
+    if named.gold_map is None:
+        return named.gold_i
+    return one_per_item(coded, items, "gold", named.gold_map, named.labels)
+
+
+def abstained(items: Ids, workers: Ids, vote_n: Mask) -> Codes:
+    """Declared voters without a vote, per item: a worker who failed and then voted has not abstained."""
+    from scipy.sparse import csr_array
+
+    shape = len(items.values), len(workers.values)
+
+    def pairs(mask: Mask) -> csr_array:
+        ones = np.ones(int(mask.sum()), dtype=np.int32)
+        matrix = csr_array((ones, (items.code_n[mask], workers.code_n[mask])), shape=shape)
+        matrix.sum_duplicates()
+        matrix.data[:] = 1
+        return matrix
+
+    silent = pairs(~vote_n)
+    voters = pairs(vote_n & np.isin(items.code_n, np.unique(items.code_n[~vote_n])))
+    return np.asarray((silent - silent.multiply(voters)).sum(axis=1), dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Which votes stay (None: all), and how many went as exact copies and as repeats that differ."""
+
+    kept_n: NDArray[np.bool_] | None = None
+    merged: int = 0
+    dropped: int = 0
+
+
+def resolve(
+    item_n: IntArray, worker_n: IntArray, label_n: IntArray, *, n_items: int, n_workers: int, policy: str,
+    refuse: Callable[[int, int], None],
+) -> Resolved:  # fmt: skip
+    """Apply the policy to votes that are sorted by item; `refuse(earlier, later)` is called on votes that differ."""
+    if policy == "each" or not _any_repeat(item_n, worker_n, n_items, n_workers):
+        return Resolved()
+    vote_m, starts_m = _groups(item_n, worker_n, n_items, n_workers)
+    group_m = np.cumsum(starts_m) - 1
+    first_g = vote_m[starts_m]
+    if policy == "error":
+        differs = np.flatnonzero(label_n[vote_m] != label_n[first_g[group_m]])
+        if len(differs):
+            worst = differs[np.argmin(vote_m[differs])]
+            refuse(int(first_g[group_m[worst]]), int(vote_m[worst]))
+    keep_g = first_g if policy != "last" else vote_m[np.append(np.flatnonzero(starts_m)[1:], len(vote_m)) - 1]
+    gone_m = vote_m != keep_g[group_m]
+    copies = gone_m & (label_n[vote_m] == label_n[keep_g[group_m]])
+    kept_n = np.ones(len(item_n), dtype=bool)
+    kept_n[vote_m[gone_m]] = False
+    return Resolved(kept_n, int(copies.sum()), int(gone_m.sum() - copies.sum()))
+
+
+def _by_worker(
+    item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int, data_n: NDArray[np.generic]
+) -> tuple[Codes, NDArray[np.generic], Codes]:
+    """Votes regrouped by worker, items rising within: transposing a sparse matrix is a stable counting sort."""
+    from scipy.sparse import csr_array
+
+    offsets_i = np.concatenate([[0], np.cumsum(np.bincount(item_n, minlength=n_items))])
+    by_worker = csr_array((data_n, worker_n, offsets_i), shape=(n_items, n_workers)).tocsc()
+    return by_worker.indices, by_worker.data, by_worker.indptr
+
+
+def _same_as_before(item_m: Codes, indptr_j: Codes) -> NDArray[np.bool_]:
+    same_m = np.zeros(len(item_m), dtype=bool)
+    np.equal(item_m[1:], item_m[:-1], out=same_m[1:])
+    same_m[indptr_j[:-1][indptr_j[:-1] < len(item_m)]] = False
+    return same_m
+
+
+def _any_repeat(item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int) -> bool:
+    item_m, _, indptr_j = _by_worker(item_n, worker_n, n_items, n_workers, np.ones(len(item_n), dtype=np.int8))
+    return bool(_same_as_before(item_m, indptr_j).any())
+
+
+def _groups(
+    item_n: IntArray, worker_n: IntArray, n_items: int, n_workers: int
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The votes of repeated pairs, pair by pair in the order of the table, and where each pair starts."""
+    votes = np.arange(len(item_n), dtype=np.int64)
+    item_m, vote_m, indptr_j = _by_worker(item_n, worker_n, n_items, n_workers, votes)
+    same_m = _same_as_before(item_m, indptr_j)
+    repeated_m = same_m.copy()
+    repeated_m[:-1] |= same_m[1:]
+    return vote_m[repeated_m].astype(np.intp), ~same_m[repeated_m]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Which labels, items and workers the votes reach; of items and workers without votes, the first few by name."""
+
+    labels: Sequence[Hashable]
+    votes_l: IntArray
+    bare: Sequence[Hashable]
+    n_bare: int
+    silent: Sequence[Hashable]
+    n_silent: int
+    gold_k: NDArray[np.bool_] | None  # which labels are gold of some item
+
+
+def coverage_of(votes: Votes) -> Coverage:
+    """The coverage of votes in memory."""
+    bare = np.flatnonzero(votes.votes_i == 0)
+    silent = np.flatnonzero(np.bincount(votes.worker_n, minlength=len(votes.workers)) == 0)
+    gold_i = votes.gold_i
+    return Coverage(
+        labels=votes.labels,
+        votes_l=np.bincount(votes.label_n, minlength=len(votes.labels)),
+        bare=[votes.items[i] for i in bare[:LISTED]],
+        n_bare=len(bare),
+        silent=[votes.workers[j] for j in silent[:LISTED]],
+        n_silent=len(silent),
+        gold_k=None if gold_i is None else np.bincount(gold_i[gold_i >= 0], minlength=len(votes.labels)) > 0,
+    )
+
+
+def make_account(
+    coded: Coded, coverage: Coverage, named: LabelCodes, resolved: Resolved, repeats: str, gold: Gold | None
+) -> Account:
+    """Every row, and every note."""
+    n_votes = int(coverage.votes_l.sum())
+    rest = n_votes + resolved.merged + resolved.dropped
+    abstained = coded.n_rows - rest
+    notes = [
+        *([] if named.note is None else [named.note]),
+        *coded.table.notes,
+        *_row_notes(abstained, resolved, repeats),
+        *label_notes(coverage.labels, named.n_by_label),
+        *_coverage_notes(coverage),
+        *_gold_notes(coverage),
+        *(gold.notes if gold else ()),
+    ]
+    return Account(
+        source=coded.table.source,
+        format=coded.table.format,
+        columns=coded.table.columns,
+        ignored=coded.table.ignored,
+        rows=coded.n_rows,
+        votes=n_votes,
+        abstained=abstained,
+        merged=resolved.merged,
+        dropped=resolved.dropped,
+        repeats=repeats,
+        notes=tuple(notes),
+    )
+
+
+def _row_notes(abstained: int, resolved: Resolved, repeats: str) -> list[Note]:
+    notes = []
+    if abstained:
+        text = f"{_n(abstained, 'abstention')}: rows with an empty label, or with a status that says there is no vote."
+        notes.append(Note("abstained", text))
+    if resolved.merged:
+        notes.append(Note("merged", f"{_n(resolved.merged, 'exact copy', 'exact copies')} of earlier votes merged."))
+    if resolved.dropped:
+        text = f"{_n(resolved.dropped, 'repeated vote')} left out: the {repeats} of each worker and item counts."
+        notes.append(Note("dropped", text))
+    return notes
+
+
+def _coverage_notes(coverage: Coverage) -> list[Note]:
+    notes = []
+    used = np.flatnonzero(coverage.votes_l)
+    if len(used) == 1:
+        notes.append(Note("single-class", f"Every vote says {coverage.labels[used[0]]!r}: there is nothing to decide."))
+    if coverage.n_bare:
+        shown = _listed(coverage.bare, coverage.n_bare)
+        notes.append(Note("unlabelled-items", f"{_n(coverage.n_bare, 'item')} without any vote: {shown}."))
+    if coverage.n_silent:
+        shown = _listed(coverage.silent, coverage.n_silent)
+        notes.append(Note("silent-workers", f"{_n(coverage.n_silent, 'worker')} without any vote: {shown}."))
+    return notes
+
+
+def _gold_notes(coverage: Coverage) -> list[Note]:
+    if coverage.gold_k is None:
+        return []
+    unused = np.flatnonzero(coverage.gold_k & (coverage.votes_l == 0))
+    if not len(unused):
+        return []
+    shown = _listed([coverage.labels[k] for k in unused[:LISTED]], len(unused))
+    return [Note("gold-unused", f"{_n(len(unused), 'gold label')} that no worker used: {shown}.")]
+
+
+def _n(count: int, singular: str, plural: str | None = None) -> str:
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def _listed(values: Sequence[Any], n_all: int) -> str:
+    return ", ".join(map(repr, values)) + (f" and {n_all - len(values):,} more" if n_all > len(values) else "")
+
+
+def mask(votes: Votes) -> Votes:
+    """The same votes, items and workers numbered from 1 in the order in which they first appear; labels stay.
+
+    >>> votes = Votes.from_codes([0, 1], [0, 0], [0, 1], items=["x.jpg", "y.jpg"], workers=["ann"], labels="ny")
+    >>> mask(votes).items, mask(votes).workers
+    ((1, 2), (1,))
+    """
+    n_items, n_workers, _ = votes.shape
+    items, workers = tuple(range(1, n_items + 1)), tuple(range(1, n_workers + 1))
+    return replace(votes, items=items, workers=workers, account=mask_account(votes.account), text=None)
+
+
+def mask_account(account: Account) -> Account:
+    """The same account, without the names of items and workers."""
+    notes = tuple(
+        Note(note.kind, note.text.split(": ")[0] + ".") if note.kind in NAMING else note for note in account.notes
+    )
+    return replace(account, notes=notes)

@@ -1,0 +1,135 @@
+"""Labels back into labelling tools: predictions, suggestions or tasks with their confidence, the items' text kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from majorant.errors import ConfigError
+from majorant.read.faults import naming_faults
+from majorant.read.formats.base import DATA
+from majorant.read.opening import open_rows
+from majorant.read.options import ReadOptions
+from majorant.read.values import cell_values, loads
+
+AGENT = "majorant"
+TEXT = "text"
+
+
+class Consensus(NamedTuple):
+    """The label of an item with its confidence; without a label, a tie that was left open or an item without votes."""
+
+    item: Any
+    label: Any
+    confidence: float | None
+
+
+class Tool(NamedTuple):
+    """What the labels go back to: the items' own fields, the classes, and the names of the control."""
+
+    fields: Mapping[str, Mapping[str, Any]]  # text of the item -> its fields
+    labels: Sequence[Any]
+    question: str = "label"
+    about: str = TEXT
+
+
+def export_text(name: str, labelled: Iterable[Consensus], tool: Tool) -> str:
+    """The content of a file that the tool imports.
+
+    >>> print(export_text("prodigy", [Consensus("q1", "yes", .9)], Tool({"q1": {"text": "Hi"}}, ["no", "yes"])), end="")
+    {"text": "Hi", "options": [{"id": "no", "text": "no"}, {"id": "yes", "text": "yes"}], "accept": ["yes"],
+     "meta": {"item": "q1", "confidence": 0.9}}
+    """
+    if name not in EXPORTS:
+        raise ConfigError(f"export={name!r}: choose one of {', '.join(EXPORTS)}.")
+    return EXPORTS[name]([entry for entry in labelled if entry.label is not None], tool)
+
+
+@naming_faults
+def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, Any]]:
+    """What a file says of each item, by the item's text: of an export the fields of its data, of a table nothing."""
+    fields_of: dict[str, dict[str, Any]] = {}
+    with open_rows(source, ReadOptions(item=item)) as every:
+        for rows in every:
+            own = [p for p, name in enumerate(rows.names) if name.startswith(DATA)]
+            if not own or "item" not in rows.names:
+                continue
+            place = rows.names.index(item if item in rows.names else "item")
+            for columns in rows.stream([place, *own], 0):
+                for name, *values in zip(*(cell_values(column, rows.kind) for column in columns), strict=True):
+                    given = {rows.names[p].removeprefix(DATA): v for p, v in zip(own, values, strict=True)}
+                    fields_of.setdefault(str(name), {key: value for key, value in given.items() if value is not None})
+    return fields_of
+
+
+@naming_faults
+def control_of(source: Any) -> tuple[str, str] | None:
+    """The names of the choice in a Label Studio export, as the project's labelling interface has them."""
+    if not isinstance(source, (str, Path)) or not Path(source).is_file() or Path(source).suffix != ".json":
+        return None
+    try:
+        tasks = loads(Path(source).read_text(encoding="utf-8-sig"))
+    except ValueError:  # JSON Lines, or another encoding: no export of Label Studio
+        return None
+    for task in _records(tasks):
+        for annotation in _records(task.get("annotations")):
+            for result in _records(annotation.get("result")):
+                names = result.get("from_name"), result.get("to_name")
+                if result.get("type") == "choices" and isinstance(names[0], str) and isinstance(names[1], str):
+                    return names[0], names[1]
+    return None
+
+
+def _records(values: Any) -> list[dict[str, Any]]:
+    """The objects in a list; nothing where it is none."""
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+
+def _label_studio(labelled: Sequence[Consensus], tool: Tool) -> str:
+    """Tasks with a prediction each; its score is the confidence."""
+    tasks = []
+    for entry in labelled:
+        value = {"choices": [str(entry.label)]}
+        result = {"from_name": tool.question, "to_name": tool.about, "type": "choices", "value": value}
+        prediction = {"model_version": AGENT, "score": entry.confidence, "result": [result]}
+        own = tool.fields.get(str(entry.item), {})
+        tasks.append({"id": entry.item, "data": {"item": entry.item, **own}, "predictions": [prediction]})
+    return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+
+
+def _argilla(labelled: Sequence[Consensus], tool: Tool) -> str:
+    """Records for `dataset.records.from_json`, a suggestion each."""
+    records = [
+        {
+            "id": str(entry.item),
+            "fields": {
+                name: str(value) for name, value in (tool.fields.get(str(entry.item)) or {TEXT: entry.item}).items()
+            },
+            "metadata": {},
+            "suggestions": {tool.question: {"value": entry.label, "score": entry.confidence, "agent": AGENT}},
+            "responses": {},
+            "vectors": {},
+        }
+        for entry in labelled
+    ]
+    return json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+
+
+def _prodigy(labelled: Sequence[Consensus], tool: Tool) -> str:
+    """Tasks of a choice, the label chosen; the confidence is shown with the task."""
+    options = [{"id": str(label), "text": str(label)} for label in tool.labels]
+    lines = []
+    for entry in labelled:
+        text = (tool.fields.get(str(entry.item)) or {}).get(TEXT, str(entry.item))
+        meta = {"item": entry.item, "confidence": entry.confidence}
+        lines.append({"text": text, "options": options, "accept": [str(entry.label)], "meta": meta})
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
+EXPORTS: dict[str, Callable[[Sequence[Consensus], Tool], str]] = {
+    "label-studio": _label_studio,
+    "argilla": _argilla,
+    "prodigy": _prodigy,
+}

@@ -1,0 +1,406 @@
+"""CSV and its kin: the dialect told from the first rows, the rows read by DuckDB, bad ones found again and named.
+
+Delimited text without a quote, as most of it is: slices of whole lines, parsed and coded by Arrow on threads.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from majorant.database import BATCH_ROWS, batches, literal, path_literal
+from majorant.errors import ConfigError, DataError
+from majorant.read.columns import ROW_NAMES, Choice, find_roles, looks_like_header
+from majorant.read.files import File, as_utf8
+from majorant.read.formats.base import Apart
+from majorant.read.options import ReadOptions
+from majorant.read.table import ArrowArray, Column, NotCodedError, RowSource, hashed_columns, select_list
+from majorant.resources import in_order, thread_count
+
+SMALL_FILE = 30_000  # bytes
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
+DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
+SNIFFED_ROWS = 100
+LONGEST_HEADER = 1 << 26  # signs
+SLICE_BYTES = 1 << 22
+LONGEST_PIECE = 1 << 24  # of a line, at a time
+LARGE_FILE = 1 << 26  # bytes of a file from which on coding slices must pay: ids must come again within a slice
+
+
+@dataclass(frozen=True, slots=True)
+class SliceLayout:
+    """How the file is laid out, and which of its columns are wanted."""
+
+    delimiter: str
+    quote: str
+    n_columns: int
+    positions: tuple[int, ...]
+    header: bool
+
+
+def coded_slices(path: Path, layout: SliceLayout, threads: int | None) -> Iterator[list[Column]]:
+    """The wanted columns as dictionary arrays, slice by slice in the order of the file.
+
+    It ends with NotCodedError before the first slice that holds a quote, or a line with too few or too many fields,
+    and at the start of a large file whose first two columns hold few values twice: there, hashes are quicker.
+    """
+    import pyarrow as pa
+
+    size = path.stat().st_size
+    starts = range(0, size, SLICE_BYTES)
+
+    def parse(start: int) -> list[Column] | None:
+        lines = _lines(path, start, header=layout.header and start == 0)
+        if layout.quote.encode() in lines:
+            raise NotCodedError
+        try:
+            return _parse(lines, layout) if len(lines) else None
+        except pa.ArrowInvalid:
+            raise NotCodedError from None
+
+    if size > LARGE_FILE and not _pays(parse(0)):
+        raise NotCodedError
+    for columns in in_order(parse, starts, thread_count(threads)):
+        if columns is not None:
+            yield columns
+
+
+def _lines(path: Path, start: int, *, header: bool) -> bytes:
+    """The lines that begin in the slice at `start`, without the header."""
+    before = 1 if start else 0  # the byte before tells whether a line begins with the slice
+    with path.open("rb") as file:
+        file.seek(start - before)
+        data = file.read(before + SLICE_BYTES)
+        more = data
+        while more and not data.endswith(b"\n"):  # the last line may reach beyond the slice
+            more = file.readline(LONGEST_PIECE)
+            data += more
+    begin = data.find(b"\n") + 1 if before else _after_header(data) if header else 0
+    return data[begin:] if begin or not before else b""
+
+
+def _after_header(data: bytes) -> int:
+    """Where the first line that is not blank ends."""
+    at = len(data) - len(data.lstrip(b"\r\n"))
+    end = (data.find(b"\n", at) + 1) or len(data)
+    if at == len(data) or b"\r" in data[at:end].rstrip(b"\r\n"):
+        raise NotCodedError  # a slice of blank lines, or a line that ends in another way than the rest
+    return end
+
+
+def _parse(lines: bytes, layout: SliceLayout) -> list[Column] | None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    names = [f"c{p}" for p in range(layout.n_columns)]
+    wanted = [names[p] for p in layout.positions]
+    checked = wanted if lines.isascii() else names  # text of any column must be UTF-8
+    kind = pa.dictionary(pa.int32(), pa.string())
+    table = csv.read_csv(
+        pa.BufferReader(lines),
+        csv.ReadOptions(use_threads=False, block_size=len(lines) + 1, column_names=names),
+        csv.ParseOptions(delimiter=layout.delimiter, quote_char=False, double_quote=False),
+        csv.ConvertOptions(
+            column_types=dict.fromkeys(names, kind), include_columns=list(dict.fromkeys(checked)),
+            null_values=[""], strings_can_be_null=True,
+        ),
+    )  # fmt: skip
+    return [_whole(table[name]) for name in wanted] if table.num_rows else None
+
+
+def _whole(column: Any) -> Column:
+    return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
+
+
+def _pays(columns: Sequence[Any] | None) -> bool:
+    return columns is None or all(2 * len(column.dictionary) <= len(column) for column in columns[:2])
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How the fields of a file are told apart."""
+
+    delimiter: str
+    quote: str = '"'
+    escape: str = '"'
+
+    def reader(self, lines: Iterator[str] | io.TextIOBase | Sequence[str], *, strict: bool) -> Iterator[list[str]]:
+        """The records of some lines, blank ones left out, read by Python."""
+        doubled = self.escape == self.quote
+        records = csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            doublequote=doubled,
+            escapechar=None if doubled else self.escape,
+            strict=strict,
+        )
+        return (record for record in records if record)
+
+
+def open_delimited(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
+    """The rows of a delimited text file."""
+    lines, choice, threads = _head_lines(file), how.choice, how.threads
+    dialect = _dialect(lines, how.delimiter or ("\t" if how.format == "tsv" else None), choice)
+    first = next(dialect.reader(lines, strict=False), None)
+    if first is None:
+        raise DataError(f"{file.name} holds only blank lines. Check that the export that wrote it finished.")
+    header = choice.columns is None
+    if header:
+        names = tuple(cell.strip() for cell in first)
+        while len(names) > 1 and not names[-1]:  # a delimiter at the end of the line
+            names = names[:-1]
+        if not names[0] and len(names) > 1:
+            names = (ROW_NAMES, *names[1:])
+    else:
+        names = _positions(file, first, choice)
+
+    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        return _stream(file, dialect, len(names), positions, hashed, header=header, stack=stack, threads=threads)
+
+    def coded(positions: Sequence[int]) -> Iterator[list[Column]]:
+        layout = SliceLayout(dialect.delimiter, dialect.quote, len(names), tuple(positions), header=header)
+        return coded_slices(file.path, layout, threads)
+
+    plain = file.encoding == "utf-8" and not file.packing and dialect.delimiter.isascii() and b"\n" in file.head
+    packed = f", {file.packing}" if file.packing else ""
+    spelt = DELIMITERS.get(dialect.delimiter, f"{dialect.delimiter!r}")
+    code = file.encoding.upper().replace("UTF-8-SIG", "UTF-8 with a byte-order mark")
+    return RowSource(
+        source=file.name,
+        names=names,
+        kind="text",
+        format=f"CSV, {spelt}-separated, {'header' if header else 'no header'}, {code}{packed}",
+        stream=stream,
+        coded=coded if plain else None,
+        first_row=2 if header else 1,
+        named=header,
+    )
+
+
+def _head_lines(file: File) -> list[str]:
+    try:
+        with file.open() as stream:
+            rest = len(stream.read(len(file.head) + 1)) > len(file.head)
+    except (OSError, EOFError):
+        rest = True  # damaged further on: the scan will say where
+    text = file.head.decode(file.encoding, errors="replace")
+    lines = list(io.StringIO(text, newline=""))  # lines may end in several ways
+    if rest and len(lines) == 1:
+        return [_long_line(file)]
+    return lines[:-1] if rest and len(lines) > 1 else lines
+
+
+def _long_line(file: File) -> str:
+    """A first line beyond the head, such as the names of many workers in a wide table."""
+    with io.TextIOWrapper(file.open(), encoding=file.encoding, errors="replace", newline="") as text:
+        line = text.readline(LONGEST_HEADER)
+    if len(line) == LONGEST_HEADER:
+        raise DataError(f"{file.name}: its first line is longer than {LONGEST_HEADER:,} signs. Check where lines end.")
+    return line
+
+
+def _dialect(lines: Sequence[str], delimiter: str | None, choice: Choice) -> Dialect:
+    if delimiter is not None:
+        sign = DELIMITER_WORDS.get(delimiter, delimiter)
+        if len(sign) != 1 or sign in '"\r\n':
+            raise ConfigError(f"delimiter={delimiter!r}: give a single sign, or tab.")
+        return _with_quotes(sign, lines)
+    return max((_with_quotes(sign, lines) for sign in ",;\t|"), key=lambda dialect: _fit(dialect, lines, choice))
+
+
+def _fit(dialect: Dialect, lines: Sequence[str], choice: Choice) -> tuple[int, float, int]:
+    """How well a dialect explains the first rows: roles found by name, rows of equal length, columns."""
+    rows = _sample(dialect, lines)
+    if not rows or len(rows[0]) < 2:
+        return 0, 0.0, 0
+    try:
+        roles = len(find_roles(rows[0], choice, ""))
+    except (DataError, ConfigError):
+        roles = 0
+    even = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+    return (roles if choice.columns is None else 0), round(even, 1), len(rows[0])
+
+
+def _sample(dialect: Dialect, lines: Sequence[str]) -> list[list[str]]:
+    rows: list[list[str]] = []
+    try:
+        for row in dialect.reader(lines, strict=False):
+            rows.append(row)
+            if len(rows) == SNIFFED_ROWS:
+                break
+    except csv.Error:
+        pass
+    return rows
+
+
+def _with_quotes(delimiter: str, lines: Sequence[str]) -> Dialect:
+    text = "".join(lines[:SNIFFED_ROWS])
+    if '\\"' in text and '""' not in text and not _is_even(Dialect(delimiter), lines):
+        return Dialect(delimiter, escape="\\")
+    if '"' not in text and "'" in text:
+        rows = _sample(Dialect(delimiter), lines)[1:]
+        wrapped = [all(len(c) > 1 and c[0] == c[-1] == "'" for c in cells) for cells in zip(*rows, strict=False)]
+        if rows and any(wrapped):
+            return Dialect(delimiter, quote="'", escape="'")
+    return Dialect(delimiter)
+
+
+def _is_even(dialect: Dialect, lines: Sequence[str]) -> bool:
+    """Whether the first rows can be read to the letter, all with as many fields: a backslash is then only a sign."""
+    try:
+        rows = list(itertools.islice(dialect.reader(lines, strict=True), SNIFFED_ROWS))
+    except csv.Error:
+        return False
+    return len({len(row) for row in rows}) == 1
+
+
+def _positions(file: File, first: Sequence[str], choice: Choice) -> tuple[str, ...]:
+    roles = choice.columns or ()
+    if looks_like_header(first, choice):
+        raise DataError(
+            f"{file.name}, row 1: {', '.join(first)!r} is a header, but columns= is for files without one. "
+            "Leave columns= out, or name the columns with item=, worker= and label=."
+        )
+    if len(first) != len(roles):
+        raise DataError(
+            f"{file.name}, row 1: has {len(first)} fields, but columns='{','.join(roles)}' names {len(roles)}. "
+            "Name every column; _ stands for one to skip."
+        )
+    return tuple(f"column {p + 1}" for p in range(len(roles)))
+
+
+def _stream(
+    file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], hashed: int, *,
+    header: bool, stack: ExitStack, threads: int | None,
+) -> Iterator[list[Column]]:  # fmt: skip
+    """The chosen columns; where DuckDB refuses a row, Python's csv goes on, and names the row if it is wrong.
+
+    A small file is read by Python's csv from the start: it takes less time than loading DuckDB does.
+    """
+    if not file.packing and not hashed and file.path.stat().st_size <= SMALL_FILE:
+        yield from _slow_stream(file, dialect, n_columns, positions, skip=int(header))
+        return
+    import duckdb
+
+    done, refused = 0, False
+    try:
+        path = as_utf8(file, stack)
+        packing = file.packing if path == file.path else ""
+        for batch in batches(_sql(path, packing, dialect, n_columns, positions, hashed), threads):
+            skip = 1 if header and done == 0 else 0  # DuckDB's own header option trips over blank lines above it
+            done += batch.num_rows
+            if batch.num_rows > skip:
+                yield hashed_columns([column.slice(skip) for column in batch.columns], len(positions))
+    except (duckdb.Error, UnicodeDecodeError, EOFError, OSError):
+        refused = True  # left here first, so that the message below does not drag DuckDB's along
+    if refused:
+        yield from _slow_stream(file, dialect, n_columns, positions, skip=max(done, int(header)))
+
+
+def _sql(path: Path, packing: str, dialect: Dialect, n_columns: int, positions: Sequence[int], hashed: int) -> str:
+    columns = ", ".join(f"'c{p}': 'VARCHAR'" for p in range(n_columns))
+    select = select_list([f"c{p}" for p in positions], hashed)
+    return (
+        f"SELECT {select} FROM read_csv({path_literal(path)}, auto_detect = false, header = false, "
+        f"delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)}, escape = {literal(dialect.escape)}, "
+        f"compression = {literal(packing or 'none')}, columns = {{{columns}}}, "
+        "strict_mode = true, null_padding = false)"
+    )
+
+
+def _slow_stream(
+    file: File, dialect: Dialect, n_columns: int, positions: Sequence[int], *, skip: int
+) -> Iterator[list[Column]]:
+    """The records from number `skip` on, as Python reads them: mixed line ends and huge fields are fine here."""
+    with _huge_fields(), file.open() as raw:
+        text = io.TextIOWrapper(raw, encoding=file.encoding, errors="surrogateescape", newline="")
+        rows: list[list[str]] = []
+        number = 0
+        try:
+            for record in dialect.reader(text, strict=True):
+                number += 1
+                if number <= skip and _sound(record):
+                    continue
+                _refuse_bad(file, record, number, n_columns)
+                rows.append(record)
+                if len(rows) == BATCH_ROWS:
+                    yield _arrays(rows, positions)
+                    rows = []
+        except csv.Error as error:
+            raise DataError(f"{file.name}, row {number + 1}: {_quoting(error)}") from None
+        except UnicodeError:
+            raise DataError(
+                f"{file.name}, after row {number}: the bytes are not {file.encoding.upper()} text, or are cut off. "
+                "Copy the file again, or say how it is encoded, e.g. encoding='latin-1'."
+            ) from None
+        except (EOFError, OSError):
+            raise DataError(
+                f"{file.name}: its {file.packing} data end too early, after row {number}. Copy the file again."
+            ) from None
+        if rows:
+            yield _arrays(rows, positions)
+
+
+@contextmanager
+def _huge_fields() -> Iterator[None]:
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _quoting(error: csv.Error) -> str:
+    if "unexpected end" in str(error):
+        return "a quote is opened and never closed. Close it, or double a quote that is part of the text."
+    return f"cannot be split into fields ({error}). Put fields in double quotes and double the quotes inside them."
+
+
+def _sound(record: Sequence[str]) -> bool:
+    return all(cell.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in cell) for cell in record)
+
+
+def _refuse_bad(file: File, record: list[str], number: int, n_columns: int) -> None:
+    if not _sound(record):
+        position = next(p for p, cell in enumerate(record) if not _sound([cell]))
+        shown = record[position].encode("utf-8", errors="surrogateescape")
+        raise DataError(
+            f"{file.name}, row {number}, column {position + 1}: {shown!r} is not {file.encoding.upper()} text. "
+            "Say how the file is encoded, e.g. encoding='latin-1'."
+        )
+    while len(record) > n_columns and not record[-1]:
+        record.pop()
+    if len(record) != n_columns:
+        raise DataError(
+            f"{file.name}, row {number}: has {len(record)} field{'s' * (len(record) != 1)} where {n_columns} are "
+            f"expected: {_shorten(record)}. Complete or remove the row"
+            + ("; quote a field that holds the delimiter." if len(record) > n_columns else ".")
+        )
+
+
+def _shorten(record: Sequence[str]) -> str:
+    shown = repr(",".join(record))
+    return shown if len(shown) <= 80 else shown[:79] + "…'"
+
+
+def _arrays(rows: Sequence[Sequence[str]], positions: Sequence[int]) -> list[ArrowArray]:
+    return [_text([row[p] for row in rows]) for p in positions]
+
+
+def _text(cells: Sequence[str]) -> ArrowArray:
+    """Texts as Arrow holds them, from bytes: a list would make Arrow look for pandas, and load it."""
+    import numpy as np
+    import pyarrow as pa
+
+    encoded = [cell.encode() for cell in cells]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(cell) for cell in encoded], out=offsets[1:])
+    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))

@@ -1,0 +1,101 @@
+"""What can go wrong while bytes become votes, in the caller's words: the last place before an error leaves `read`."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, ParamSpec
+
+from majorant.errors import DataError, MajorantError
+from majorant.limits import limit
+from majorant.read.values import TooDeepError
+from majorant.resources import T
+
+P = ParamSpec("P")
+LONGEST_REASON = 200
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
+
+
+@contextmanager
+def named_faults(source: Any) -> Iterator[None]:
+    """Turn what parsers and decoders raise on damaged input into a DataError that names the source.
+
+    Faults of our own, such as a TypeError, are let through: they should be seen.
+
+    >>> with named_faults("votes.csv"):
+    ...     b"\\xff".decode("utf-8")
+    Traceback (most recent call last):
+    ...
+    majorant.errors.DataError: votes.csv cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid...
+    """
+    try:
+        yield
+    except MajorantError:
+        raise
+    except RecursionError as error:
+        raise too_deep(_name(source), error) from None
+    except MemoryError:
+        raise DataError(
+            f"{_name(source)} does not fit into memory: its text, or one value in it, is too long. Check that it is a "
+            "table of votes; one that is large is read from the disk with memory=."
+        ) from None
+    except Exception as error:
+        if not _is_of_input(error):
+            raise
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
+        raise DataError(
+            f"{_name(source)} cannot be read: {reason[:LONGEST_REASON]}. Copy or export it again, or say how it is "
+            "encoded with encoding=."
+        ) from error
+
+
+def too_deep(source: str, error: RecursionError, instead: str = "Give one plain value a cell") -> DataError:
+    """The refusal of values that are nested beyond the limit, or beyond what Python goes into where it was raised."""
+    most = limit("NESTING")
+    if isinstance(error, TooDeepError):
+        depth = f"{error.depth:,} lists and objects inside each other: the limit NESTING is {most:,}"
+        return DataError(f"{source}: {depth}. {instead}, or set the environment variable MAJORANT_NESTING.")
+    return DataError(f"{source}: nested too deeply for Python, though not for the limit NESTING, {most:,}. {instead}.")
+
+
+def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
+    """The same function, in which damaged input is a DataError that names the first argument."""
+
+    @wraps(read)
+    def guarded(*args: P.args, **named: P.kwargs) -> T:
+        with named_faults(next(iter((*args, *named.values())), "votes")):
+            return read(*args, **named)
+
+    return guarded
+
+
+def _is_of_input(error: Exception) -> bool:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return False  # of a file that is written: whoever writes it says so
+    if isinstance(error, json.JSONDecodeError):  # in a cell
+        return True
+    if type(error) is LookupError:  # an encoding that a file names, and nobody knows
+        return True
+    if isinstance(error, (OSError, EOFError, UnicodeError, OverflowError, csv.Error, zlib.error, zipfile.BadZipFile)):
+        return True
+    from xml.etree.ElementTree import ParseError
+
+    import duckdb
+    import pyarrow as pa
+
+    return isinstance(error, (duckdb.Error, pa.ArrowException, ParseError))
+
+
+def _name(source: Any) -> str:
+    if isinstance(source, (str, os.PathLike)):
+        return "standard input" if os.fspath(source) == "-" else str(source)
+    return type(source).__name__

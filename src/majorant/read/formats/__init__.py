@@ -1,0 +1,82 @@
+"""The registry of formats: a module each, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from majorant.errors import DataError
+from majorant.read.formats import (
+    argilla,
+    cvat,
+    deepeval,
+    doccano,
+    ground_truth,
+    inspect_log,
+    label_studio,
+    labelbox,
+    lm_eval,
+    mturk,
+    prodigy,
+    promptfoo,
+    ragas,
+    scale,
+    toloka,
+)
+from majorant.read.formats.base import Format, Record, TableFormat, as_its_tool_does
+
+FORMATS: tuple[Format, ...] = (
+    inspect_log.LOG,
+    promptfoo.RESULTS,
+    promptfoo.LINES,
+    lm_eval.SAMPLES,
+    deepeval.RUN,
+    label_studio.EXPORT,
+    label_studio.MINIMAL,
+    argilla.NESTED,
+    argilla.FLAT,
+    prodigy.LINES,
+    doccano.EXPORT,
+    labelbox.EXPORT,
+    ground_truth.CONSOLIDATION,
+    ground_truth.RESPONSES,
+    ground_truth.MANIFEST,
+    cvat.IMAGES,
+    scale.TASKS,
+)
+TABLES: tuple[TableFormat, ...] = (
+    toloka.ASSIGNMENTS,
+    mturk.BATCH,
+    label_studio.TABLE,
+    ragas.RESULTS,
+    inspect_log.SAMPLES,
+)
+
+
+def recognise(names: Sequence[str], first: Record, source: str) -> Format | None:
+    """The format of some records, by all their keys and the first of them; one that cannot be read is an error.
+
+    >>> recognise(["id", "data", "annotations", "predictions"], {"data": {}, "annotations": []}, "p.json").name
+    'Label Studio export'
+    >>> recognise(["item", "worker", "label"], {}, "votes.json") is None
+    True
+    """
+    keys = frozenset(names)
+    found = next((format for format in FORMATS if format.recognise(keys, first)), None)
+    if found is None:
+        return None
+    refused = found.refuse_name(source) if found.refuse_name is not None else None
+    with as_its_tool_does(found.name, f"{source}, record 1"):
+        refused = refused or (found.refusal(keys, first) if found.refusal is not None else None)
+    if refused:
+        raise DataError(f"{source} is {'an' if found.name[0] in 'AEIOU' else 'a'} {found.name}, {refused}")
+    return found
+
+
+def recognise_table(names: Sequence[str]) -> TableFormat | None:
+    """The format of a table, by the names of its columns.
+
+    >>> recognise_table(["INPUT:text", "OUTPUT:mood", "ASSIGNMENT:worker_id"]).name
+    'Toloka assignments'
+    """
+    keys = frozenset(names)
+    return next((format for format in TABLES if format.recognise(keys)), None)

@@ -1,0 +1,229 @@
+"""What a file format of another tool has to say: how it is recognised, and the votes in a record of it.
+
+The votes of a recognised file are laid out a vote a line, so that they are read as any other table is; several logs
+that are read together are told apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from majorant.errors import ConfigError, DataError
+from majorant.read.columns import Choice
+
+Record = Mapping[str, Any]
+DATA = "data."  # before the names of an item's own fields, so that none is taken for a role
+PREDICTED_BY = "model_version"
+Apart = tuple[str, str]  # what goes before the items of a log, and after its workers
+
+
+@dataclass(slots=True, kw_only=True)
+class Vote:
+    """One worker's answers on one item; without answers, an abstention."""
+
+    item: Any
+    worker: Any
+    answers: dict[str, Any]  # question -> label, or a list of labels
+    seconds: float | None = None
+    is_gold: bool = False
+    partial: bool = False  # other records may hold the answer to another question: no abstention where one lacks
+    fields: Mapping[str, Any] = field(default_factory=dict)  # what the file says of the item
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """Where records come from, and what the caller wants of them."""
+
+    source: str
+    question: str | None = None  # as the caller named it
+    predicted: bool = False  # models' predictions are the votes
+    item_prefix: str = ""  # several logs: what tells the items of this one from those of others
+    worker_suffix: str = ""  # ... and its workers
+    counted: dict[str, set[Any]] = field(default_factory=dict)  # for the description: what there is how many of
+
+    def count(self, **found: Any) -> None:
+        """Remember one of each kind for the description."""
+        for kind, value in found.items():
+            self.counted.setdefault(kind, set()).add(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A format in which the votes of an item or of a run stand together in a JSON record, a document or an archive."""
+
+    name: str  # "Label Studio export"
+    recognise: Callable[[frozenset[str], Record], bool]  # by all keys of the records, and the first record
+    votes: Callable[[Record, Context], Iterator[Vote]]
+    default: str | None = None  # the question where the caller names none and there are several
+    kinds: tuple[str, ...] = ()  # what a description counts, besides votes: "scorer", "sample"
+    refusal: Callable[[frozenset[str], Record], str | None] | None = None  # recognised, and which export can be read
+    refuse_name: Callable[[str], str | None] | None = None  # the same by the name of the file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFormat:
+    """A table of another tool, a row a vote or a row an item: which of its columns is what."""
+
+    name: str
+    recognise: Callable[[frozenset[str]], bool]  # by the names of the columns
+    roles: Callable[[Sequence[str]], Mapping[str, str]]  # role -> column; what is not named is found as ever
+    workers: Callable[[Sequence[str]], Sequence[str]] | None = None  # a row an item: the columns of its workers
+    answer: Callable[[str], Any] | None = None  # what a cell of labels says that holds JSON; else the cell as it is
+
+
+@contextmanager
+def as_its_tool_does(name: str, where: str) -> Iterator[None]:
+    """A record that is not laid out as its tool does is an error that names it."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{where} is not what a {name} holds ({type(error).__name__}: {error}). Export it again, or "
+            "give a table with the columns item, worker and label."
+        ) from None
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "scorer"), plural(2_000, "sample")
+    ('1 scorer', '2,000 samples')
+    """
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def scalar_fields(record: Mapping[str, Any], but: Iterable[str] = ()) -> dict[str, Any]:
+    """The single values of a record."""
+    left_out = set(but)
+    return {k: v for k, v in record.items() if isinstance(v, (str, int, float)) and k not in left_out}
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """The columns of the lines, and what was recognised, in a sentence."""
+
+    names: tuple[str, ...]
+    described: str
+
+
+def write_votes(
+    path: Path, records: Iterable[Record], format: Format, choice: Choice, context: Context, *, split: bool = False
+) -> Laid:
+    """Lay the votes out, one JSON object a line; `label` picks the question, `split` makes a yes or no per label."""
+    context.question = choice.named.get("label") or None
+    context.predicted = choice.named.get("worker") == PREDICTED_BY
+    layout = _VoteColumns(context, format.default, PREDICTED_BY if context.predicted else "worker", split)
+    n_votes = 0
+    with path.open("w", encoding="utf-8") as out:
+        for number, record in enumerate(records, start=1):
+            votes = list(votes_in(format, record, context, f"{context.source}, record {number}"))
+            for row in layout.rows(votes):
+                out.write(json.dumps(row) + "\n")
+                n_votes += 1
+    layout.refuse_unclear_question()
+    counted = [plural(len(context.counted.get(kind, ())), kind) for kind in format.kinds]
+    return Laid(layout.names, ", ".join([format.name, *counted]))
+
+
+def votes_in(format: Format, record: Record, context: Context, where: str) -> Iterator[Vote]:
+    """The votes of a record; one that is not laid out as its tool does is named."""
+    with as_its_tool_does(format.name, where):
+        yield from format.votes(record, context)
+
+
+@dataclass(slots=True)
+class _VoteColumns:
+    """The columns of the votes: the same keys in every line, in one order."""
+
+    context: Context
+    default: str | None
+    worker: str  # what the column of the workers is called
+    split: bool
+    questions: dict[str, None] = field(default_factory=dict)
+    fields: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("item", self.worker, self.context.question or "label", "gold", "seconds", *self.fields)
+
+    def rows(self, votes: Sequence[Vote]) -> Iterator[dict[str, Any]]:
+        """A line for each vote that is not gold; gold goes to all votes on its item."""
+        gold = {vote.item: self._label(vote) for vote in votes if vote.is_gold}
+        for vote in votes:
+            label = self._label(vote)
+            if vote.is_gold or (vote.partial and vote.answers and self._question() not in vote.answers):
+                continue
+            own = {DATA + key: value for key, value in vote.fields.items() if isinstance(value, (str, int, float))}
+            self.fields.update(dict.fromkeys(own))
+            item, worker = vote.item, vote.worker
+            if self.context.item_prefix:
+                item = f"{self.context.item_prefix}{item}"
+            if self.context.worker_suffix:
+                worker = f"{worker}{self.context.worker_suffix}"
+            cells = (item, worker, label, gold.get(vote.item), vote.seconds)
+            yield dict(zip(self.names[: len(cells)], cells, strict=True)) | own
+
+    def _question(self) -> str | None:
+        return self.context.question or self.default or next(iter(self.questions), None)
+
+    def _label(self, vote: Vote) -> Any:
+        self.questions.update(dict.fromkeys(vote.answers))
+        question = self._question()
+        answer = vote.answers.get(question) if question is not None else None
+        if not isinstance(answer, list):
+            return answer
+        if self.split:
+            return answer
+        if len(answer) > 1:
+            raise DataError(
+                f"{self.context.source}, item {vote.item!r}: worker {vote.worker!r} chooses several labels at once, "
+                f"{', '.join(map(repr, answer[:4]))}. Say several=True for a yes or no on each label."
+            )
+        return answer[0] if answer else None
+
+    def refuse_unclear_question(self) -> None:
+        asked = ", ".join(map(repr, self.questions))
+        named, source = self.context.question, self.context.source
+        if named is None and self.default is None and len(self.questions) > 1:
+            raise DataError(f"{source} asks several questions: {asked}. Say which with label='NAME'.")
+        if named is not None and named not in self.questions:
+            raise ConfigError(f"{source} has no question {named!r}. It asks {asked or 'none'}.")
+        if not self.questions:
+            raise DataError(f"{source} holds no answer: no choice, rating, number or score on any item.")
+
+
+def told_apart(names: Sequence[str], headers: Sequence[Mapping[str, Any] | None]) -> list[Apart]:
+    """Items get the task or model where these differ between logs, judges the file where they would clash.
+
+    >>> one = {"task": "t", "model": "m", "scorers": frozenset(["s"])}
+    >>> told_apart(["a.json", "b.json"], [one, one])
+    [('', ' in a'), ('', ' in b')]
+    >>> told_apart(["a.json", "b.json"], [one, {**one, "model": "n"}])
+    [('m: ', ''), ('n: ', '')]
+    """
+    known = [header for header in headers if header is not None]
+    if len(known) < 2:
+        return [("", "")] * len(names)
+    differing = [key for key in ("task", "model") if len({str(header[key]) for header in known}) > 1]
+    seen: dict[tuple[str, ...], list[frozenset[str]]] = {}
+    for header in known:
+        seen.setdefault(_prefix(header, differing), []).append(header["scorers"])
+    clash = {prefix for prefix, sets in seen.items() if sum(map(len, sets)) > len(frozenset().union(*sets))}
+    found: list[Apart] = []
+    for name, said in zip(names, headers, strict=True):
+        if said is None:
+            found.append(("", ""))
+            continue
+        prefix = _prefix(said, differing)
+        before = f"{', '.join(prefix)}: " if prefix else ""
+        found.append((before, f" in {Path(name).name.split('.')[0]}" if prefix in clash else ""))
+    return found
+
+
+def _prefix(header: Mapping[str, Any], differing: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(header[key]) for key in differing)

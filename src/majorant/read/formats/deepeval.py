@@ -1,0 +1,42 @@
+"""DeepEval: the test run that it keeps as JSON; each metric by its model is a judge of a test case.
+
+Layout: confident-ai/deepeval, deepeval/test_run/api.py and test_run.py, deepeval/tracing/api.py (metrics).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from majorant.read.formats.base import Context, Format, Record, Vote
+
+
+def _cases(run: Record) -> list[Any] | None:
+    run = run.get("testRunData") or run
+    found = [*(run.get("testCases") or ()), *(run.get("conversationalTestCases") or ())]
+    return found if any("metricsData" in case for case in found) else None
+
+
+def _votes(run: Record, context: Context) -> Iterator[Vote]:
+    """Passed or failed is the label, label=score reads the score; a metric with an error abstains."""
+    for case in _cases(run) or ():
+        fields = {"text": case.get("input") or case.get("scenario"), "output": case.get("actualOutput")}
+        for metric in case.get("metricsData") or ():
+            model = metric.get("evaluationModel")
+            worker = f"{metric['name']} by {model}" if model else metric["name"]
+            failed = metric.get("error") is not None or metric.get("success") is None
+            answers = (
+                {} if failed else {"success": "pass" if metric["success"] else "fail", "score": metric.get("score")}
+            )
+            context.count(metric=worker)
+            context.count(**{"test case": case["name"]})
+            yield Vote(item=case["name"], worker=worker, answers=answers, fields=fields)
+
+
+RUN = Format(
+    name="DeepEval test run",
+    recognise=lambda keys, first: bool({"testCases", "testRunData"} & keys) and _cases(first) is not None,
+    votes=_votes,
+    default="success",
+    kinds=("metric", "test case"),
+)

@@ -1,0 +1,108 @@
+"""SageMaker Ground Truth: the payload for consolidation, the workers' responses, the output manifest.
+
+Layout: docs.aws.amazon.com/sagemaker, labelling job output data; aws-samples/aws-sagemaker-ground-truth-recipe,
+aws_sagemaker_ground_truth_sample_lambda/annotation_consolidation_lambda.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from majorant.read.formats.base import Context, Format, Record, Vote, scalar_fields
+from majorant.read.values import loads
+
+KINDS = ("worker", "object")
+
+
+def template_answers(content: Any) -> dict[str, Any]:
+    """What a template wrote: {"question": {"label": "x"}}, {"question": {"labels": [...]}} or {"question": "x"}."""
+    content = loads(content) if isinstance(content, str) else content
+    found: dict[str, Any] = {}
+    for question, answer in content.items():
+        if isinstance(answer, Mapping) and ("label" in answer or "labels" in answer):
+            found[question] = answer["label"] if "label" in answer else list(answer["labels"])
+        elif isinstance(answer, Mapping) and answer and all(isinstance(on, bool) for on in answer.values()):
+            found[question] = [name for name, on in answer.items() if on]  # radio buttons
+        elif isinstance(answer, (str, int, float)):
+            found[question] = answer
+    return found
+
+
+def _consolidation(record: Record, context: Context) -> Iterator[Vote]:
+    fields = scalar_fields(record.get("dataObject") or {})
+    for given in record["annotations"]:
+        context.count(worker=given["workerId"], object=record["datasetObjectId"])
+        answers = template_answers(given["annotationData"]["content"])
+        yield Vote(item=record["datasetObjectId"], worker=given["workerId"], answers=answers, fields=fields)
+
+
+def _responses(record: Record, context: Context) -> Iterator[Vote]:
+    """One file an object: worker-response/iteration-1/OBJECT/TIME.json, or a file named after it."""
+    path = Path(context.source)
+    place = path.parent.name if path.parent.parent.name.startswith("iteration-") else path.stem
+    item = record.get("datasetObjectId") or record.get("humanLoopName") or place
+    for given in record.get("answers") or record["humanAnswers"]:
+        context.count(worker=given["workerId"], object=item)
+        seconds = given.get("timeSpentInSeconds")
+        yield Vote(
+            item=item, worker=given["workerId"], answers=template_answers(given["answerContent"]), seconds=seconds
+        )
+
+
+def _all_workers(record: Record) -> tuple[str, Any] | None:
+    for key, value in record.items():
+        if isinstance(value, Mapping) and "annotationsFromAllWorkers" in value:
+            return key, value["annotationsFromAllWorkers"]
+    return None
+
+
+def _manifest(record: Record, context: Context) -> Iterator[Vote]:
+    """A custom job may write every worker's answer into the manifest."""
+    found = _all_workers(record)
+    item = record.get("source-ref") or record["source"]
+    for given in found[1] if found else ():
+        context.count(worker=given["workerId"], object=item)
+        yield Vote(item=item, worker=given["workerId"], answers=template_answers(given["annotationData"]["content"]))
+
+
+def _merged(keys: frozenset[str], first: Record) -> str | None:
+    del keys
+    if _all_workers(first) is None:
+        return (
+            "which holds one label per object, already merged. The single votes are in the job's folder "
+            "annotations/worker-response, or in annotations/consolidated-annotation/consolidation-request."
+        )
+    return None
+
+
+CONSOLIDATION = Format(
+    name="Ground Truth consolidation request",
+    recognise=lambda keys, _: {"datasetObjectId", "annotations"} <= keys,
+    votes=_consolidation,
+    kinds=KINDS,
+)
+RESPONSES = Format(
+    name="Ground Truth worker response",
+    recognise=lambda keys, first: bool({"answers", "humanAnswers"} & keys) and _has_workers(first),
+    votes=_responses,
+    kinds=KINDS,
+)
+MANIFEST = Format(
+    name="Ground Truth output manifest",
+    recognise=lambda keys, _: (
+        bool({"source", "source-ref"} & keys)
+        and any(key.endswith("-metadata") and key.removesuffix("-metadata") in keys for key in keys)
+    ),
+    votes=_manifest,
+    kinds=KINDS,
+    refusal=_merged,
+)
+
+
+def _has_workers(first: Record) -> bool:
+    given = first.get("answers") or first.get("humanAnswers") or [None]
+    return (
+        isinstance(given, list) and isinstance(given[0], Mapping) and {"workerId", "answerContent"} <= given[0].keys()
+    )

@@ -1,0 +1,163 @@
+"""Inspect: logs as .json, or as .eval, an archive with a header and a file per sample; each scorer is a judge.
+
+What is judged is a model's answer to a sample, so a log of another model or task holds other items, and a log of the
+same model and task other judges of the same items.  Layout: UKGovernmentBEIS/inspect_ai, src/inspect_ai/log:
+_recorders/eval.py (archive), _recorders/chunked/format.py (large samples), _log.py and ../scorer/_metric.py (values).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from majorant.errors import DataError
+from majorant.read.formats.base import Context, Format, Record, TableFormat, Vote, scalar_fields
+from majorant.read.values import loads
+
+NO_ANSWER = "N"
+ZSTANDARD = 93  # a way of packing archives that Python reads from 3.14 on
+SAMPLE_MEMBER = re.compile(
+    r"samples/.+_epoch_\d+(\.json|/sample\.json)"
+)  # a sample whole, or one whose messages lie beside it
+SCORE = "score_"  # before the names of scorers in a table of samples
+ATTACHED = "attachment://"  # a long text stands elsewhere in its sample
+
+
+def document(path: Path, name: str) -> dict[str, Any]:
+    """An .eval archive as the document that the .json of the same log would be."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            if any(info.compress_type == ZSTANDARD for info in archive.infolist()):
+                raise NotImplementedError
+            header = loads(archive.read("header.json" if "header.json" in names else "_journal/start.json"))
+            samples = [loads(archive.read(one)) for one in names if SAMPLE_MEMBER.fullmatch(one)]
+            return {**header, "samples": samples}
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError):
+        raise DataError(f"{name} is an Inspect log that is damaged or cut off. Copy it again.") from None
+    except NotImplementedError:
+        raise DataError(
+            f"{name} is an Inspect log packed in a way that this Python cannot read. Turn it into JSON with Inspect's "
+            "own `inspect log convert`, or use Python 3.14."
+        ) from None
+
+
+def header(log: Record) -> dict[str, Any]:
+    """What tells logs apart: the task, the model whose answers are judged, and the scorers."""
+    said = log.get("eval") or {}
+    return {"task": said.get("task"), "model": said.get("model"), "scorers": frozenset(_scorers(log))}
+
+
+def _scorers(log: Record) -> list[str]:
+    """The scorers by the names that the samples' scores have; where no sample has one, as the log announces them."""
+    scored = [name for sample in log.get("samples") or () for name in _scores(sample, log)]
+    announced = [score["name"] for score in _named(log.get("results"), "scores")]
+    return list(dict.fromkeys(scored)) or list(dict.fromkeys([*announced, *_numbered(log)]))
+
+
+def _named(part: Any, key: str) -> list[Record]:
+    """What a part of the log lists by name; entries without one are passed over."""
+    listed = part.get(key) if isinstance(part, dict) else None
+    known = listed if isinstance(listed, list) else []
+    return [one for one in known if isinstance(one, dict) and isinstance(one.get("name"), str)]
+
+
+def _numbered(log: Record) -> dict[str, Record]:
+    """The announced scorers; the second of the same name is called NAME1 in the scores, as Inspect does it."""
+    found: dict[str, Record] = {}
+    for one in _named(log.get("eval"), "scorers"):
+        name = base = one["name"].rsplit("/", 1)[-1]  # without the package
+        number = 0
+        while name in found:
+            number += 1
+            name = f"{base}{number}"
+        found[name] = one
+    return found
+
+
+def _graders(log: Record) -> dict[str, str]:
+    """Scorers with the model that grades: their own, or the one that has the role of grader."""
+    role = ((log.get("eval") or {}).get("model_roles") or {}).get("grader") or {}
+    found = {}
+    for name, one in _numbered(log).items():
+        model = (one.get("options") or {}).get("model") or (role.get("model") if "graded" in name else None)
+        if isinstance(model, str):
+            found[name] = f"{name} by {model}"
+    return found
+
+
+def _scores(sample: Record, log: Record) -> Mapping[str, Any]:
+    """The scores by scorer; logs of old hold one, without its name."""
+    if "score" in sample and sample.get("score"):
+        return {next(iter(_numbered(log)), "score"): sample["score"]}
+    scores: Mapping[str, Any] = sample.get("scores") or {}
+    return scores
+
+
+def _votes(log: Record, context: Context) -> Iterator[Vote]:
+    """A score is a vote; a sample that failed, an unscored one and "no answer" are abstentions of its scorers."""
+    scorers, graders = _scorers(log), _graders(log)
+    for sample in log["samples"] or ():
+        scores, failed = _scores(sample, log), sample.get("error") or sample.get("invalidation")
+        context.count(sample=sample["id"])
+        fields = {"text": _text(sample), "epoch": sample.get("epoch"), "target": sample.get("target")}
+        fields |= scalar_fields(sample.get("metadata") or {})
+        for scorer in scorers:
+            context.count(scorer=scorer)
+            answers = {} if failed else _answers((scores.get(scorer) or {}).get("value"))
+            yield Vote(item=sample["id"], worker=graders.get(scorer, scorer), answers=answers, fields=fields)
+
+
+def _answers(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return {key: one for key, one in value.items() if not _is_silent(one)}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return {"value": list(value)}
+    return {} if _is_silent(value) else {"value": value}
+
+
+def _is_silent(value: Any) -> bool:
+    return value is None or value == NO_ANSWER or (isinstance(value, float) and math.isnan(value))
+
+
+def _text(sample: Record) -> str | None:
+    """The question; of a conversation, what the user said last."""
+    given = sample.get("input")
+    if isinstance(given, list):
+        said = [message.get("content") for message in given if message.get("role") == "user"]
+        given = said[-1] if said else None
+    if isinstance(given, list):
+        given = " ".join(part.get("text", "") for part in given if isinstance(part, Mapping))
+    if isinstance(given, str) and given.startswith(ATTACHED):
+        given = (sample.get("attachments") or {}).get(given.removeprefix(ATTACHED))
+    return given if isinstance(given, str) else None
+
+
+def _empty(keys: frozenset[str], first: Record) -> str | None:
+    del keys
+    if not first.get("samples"):
+        return "without samples: a header alone. Name the .eval file, or write the log with its samples."
+    if not _scorers(first):
+        return "whose samples nobody has scored. Score them with `inspect score`."
+    return None
+
+
+LOG = Format(
+    name="Inspect log",
+    recognise=lambda keys, first: {"version", "status", "eval"} <= keys and isinstance(first.get("eval"), Mapping),
+    votes=_votes,
+    kinds=("scorer", "sample"),
+    refusal=_empty,
+)
+
+
+SAMPLES = TableFormat(  # samples_df() of inspect_ai.analysis, a column per scorer
+    name="Inspect samples",
+    recognise=lambda keys: {"sample_id", "eval_id", "epoch"} <= keys and any(key.startswith(SCORE) for key in keys),
+    roles=lambda names: {"item": "id" if "id" in names else "sample_id", "gold": ""},
+    workers=lambda names: [name for name in names if name.startswith(SCORE)],
+)

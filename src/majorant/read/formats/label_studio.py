@@ -1,0 +1,140 @@
+"""Label Studio: JSON (a task with its annotations), JSON-MIN and CSV (a row per annotation).
+
+Layout: HumanSignal/label-studio-sdk, src/label_studio_sdk/converter: converter.py, exports/csv2.py and
+utils.py (prettify_result: one choice is text, several are {"choices": [...]}, other answers [{"rating": 4}]).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from majorant.read.formats.base import Context, Format, Record, TableFormat, Vote, scalar_fields
+from majorant.read.values import loads
+
+ANSWERS = {"choices": "choices", "rating": "rating", "number": "number", "pairwise": "selected", "taxonomy": "taxonomy"}
+SHAPES = ("labels", "rectanglelabels", "polygonlabels", "keypointlabels", "brushlabels", "ellipselabels")
+OF_ROW = frozenset((
+    "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement",
+    "history",
+))  # fmt: skip
+
+
+def _export(task: Record, context: Context) -> Iterator[Vote]:
+    """Annotations are votes; one marked as ground truth is gold and no vote, a skipped one an abstention."""
+    fields = scalar_fields(task.get("data") or {})
+    context.count(task=task["id"])
+    if context.predicted:
+        for prediction in task.get("predictions") or ():
+            worker = prediction["model_version"]
+            yield Vote(item=task["id"], worker=worker, answers=_results(prediction), fields=fields)
+        return
+    for annotation in task["annotations"]:
+        by = annotation["completed_by"]
+        worker = (by.get("email") or by["id"]) if isinstance(by, Mapping) else by
+        context.count(annotator=worker)
+        yield Vote(
+            item=task["id"],
+            worker=worker,
+            answers={} if annotation.get("was_cancelled") else _results(annotation),
+            seconds=annotation.get("lead_time"),
+            is_gold=bool(annotation.get("ground_truth")),
+            fields=fields,
+        )
+
+
+def _results(annotation: Record) -> dict[str, Any]:
+    answers: dict[str, Any] = {}
+    for result in annotation.get("result") or ():
+        if result.get("type") in ANSWERS:
+            answer = result["value"][ANSWERS[result["type"]]]
+            labels = answer if isinstance(answer, list) else [answer]
+            labels = [" / ".join(map(str, label)) if isinstance(label, list) else label for label in labels]
+            answers.setdefault(result["from_name"], []).extend(labels)
+    return answers
+
+
+def _shapes_only(keys: frozenset[str], first: Record) -> str | None:
+    """Boxes and spans have no item that two annotators share."""
+    del keys
+    found = {r.get("type") for a in first.get("annotations") or () for r in a.get("result") or ()}
+    if found and found <= set(SHAPES):
+        return (
+            "with boxes or spans only, which are no votes on a shared item. Ask a choice per task (<Choices>), or give "
+            "a table with the columns item, worker and label, such as one row per region."
+        )
+    return None
+
+
+EXPORT = Format(
+    name="Label Studio export",
+    recognise=lambda keys, _: {"id", "data", "annotations"} <= keys,
+    votes=_export,
+    kinds=("annotator", "task"),
+    refusal=_shapes_only,
+)
+
+
+def _minimal(row: Record, context: Context) -> Iterator[Vote]:
+    """The keys of a row that are no fields of the task are its questions; which they are, nothing in the row says."""
+    context.count(annotator=row["annotator"], task=row["id"])
+    own = [key for key in row if key not in OF_ROW]
+    answers = {key: given for key in own if (given := _chosen(row[key])) is not None}
+    if context.question is None:
+        answers = {key: answer for key, answer in answers.items() if not _is_text(answer)} or answers
+    fields = {key: row[key] for key in own if key not in answers}
+    yield Vote(item=row["id"], worker=row["annotator"], answers=answers, seconds=row.get("lead_time"), fields=fields)
+
+
+def _chosen(value: Any) -> Any:
+    """One choice is text, several are {"choices": [...]}, a rating is [{"rating": 4}]; None for boxes and spans.
+
+    >>> _chosen("pos"), _chosen({"choices": ["a", "b"]}), _chosen([{"rating": 4}]), _chosen([{"x": 1, "labels": ["a"]}])
+    ('pos', ['a', 'b'], 4, None)
+    """
+    if isinstance(value, Mapping):
+        return list(value["choices"]) if "choices" in value else None
+    if isinstance(value, list):
+        said = [one.get(key) for one in value for key in ANSWERS.values() if isinstance(one, Mapping) and key in one]
+        return said[0] if len(said) == len(value) == 1 else None
+    return value if isinstance(value, (str, int, float)) else None
+
+
+def _cell(text: str) -> Any:
+    """What a cell of CSV says, where JSON stands in it."""
+    if not text.startswith(("{", "[{")):
+        return text
+    said = _chosen(loads(text))
+    if said is None:
+        raise ValueError(text)
+    return json.dumps(said) if isinstance(said, list) else said
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and (len(value) > 40 or "://" in value or value.startswith("/data/"))
+
+
+MINIMAL = Format(
+    name="Label Studio JSON-MIN export",
+    recognise=lambda keys, _: {"id", "annotator", "annotation_id"} <= keys,
+    votes=_minimal,
+    kinds=("annotator", "task"),
+)
+
+
+def _roles(names: Sequence[str]) -> Mapping[str, str]:
+    """The question is the column right before the annotator's in files of old, anywhere in new ones: two may remain."""
+    roles = {"item": "id", "worker": "annotator", "status": ""}
+    if "lead_time" in names:
+        roles["seconds"] = "lead_time"
+    own = [name for name in names if name not in OF_ROW and name != "text"]
+    return {**roles, "label": own[0]} if len(own) == 1 else roles
+
+
+TABLE = TableFormat(
+    name="Label Studio table",
+    recognise=lambda keys: {"id", "annotator", "annotation_id"} <= keys,
+    roles=_roles,
+    answer=_cell,
+)

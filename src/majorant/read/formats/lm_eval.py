@@ -1,0 +1,78 @@
+"""lm-evaluation-harness: samples_TASK_DATE.jsonl, what one model answered; several files are several models.
+
+Layout: EleutherAI/lm-evaluation-harness, lm_eval/loggers/evaluation_tracker.py (save_results_samples: the target is
+written as text, so the position of a choice is "1").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from majorant.read.formats.base import Context, Format, Record, Vote
+from majorant.read.values import whole_number
+
+KEYS = frozenset(["doc_id", "target", "filtered_resps"])
+
+
+def _votes(sample: Record, context: Context) -> Iterator[Vote]:
+    """The model's answer is its vote, the target gold; of several filters each is a question."""
+    question = sample.get("filter") or "answer"
+    answer, target = _answer(sample["filtered_resps"]), sample["target"]
+    context.count(sample=sample["doc_id"], filter=question)
+    worker = _model(context.source)
+    if isinstance(answer, int) and isinstance(target, str) and (choices := _choices(sample)):
+        answer = choices[answer]
+        place = whole_number(target)
+        if target not in choices and place is not None and place < len(choices):
+            target = choices[place]
+    first = sample["arguments"] if sample.get("arguments") else None
+    fields = {"text": _text(first)}
+    gold = target[0] if isinstance(target, list) and len(target) == 1 else target
+    if isinstance(gold, (str, int, float)):
+        yield Vote(item=sample["doc_id"], worker="", answers={question: gold}, is_gold=True)
+    yield Vote(
+        item=sample["doc_id"],
+        worker=worker,
+        answers={} if answer in ("[invalid]", None) else {question: answer},
+        partial=True,
+        fields=fields,
+    )
+
+
+def _answer(responses: Any) -> Any:
+    """The text of a generated answer; of log likelihoods, the position of the largest."""
+    if responses and all(isinstance(one, list) and len(one) == 2 for one in responses):
+        likelihood = [float(one[0]) for one in responses]
+        return likelihood.index(max(likelihood))
+    found = responses[0] if isinstance(responses, list) and responses else responses
+    return found[0] if isinstance(found, list) and found else found
+
+
+def _choices(sample: Record) -> list[str]:
+    arguments = sample.get("arguments") or []
+    pairs = arguments if isinstance(arguments, list) else [[a["arg_0"], a.get("arg_1")] for a in arguments.values()]
+    return [str(pair[1]).strip() for pair in pairs]
+
+
+def _text(arguments: Any) -> Any:
+    if isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
+        return arguments[0][0]
+    if isinstance(arguments, dict) and arguments:
+        return next(iter(arguments.values())).get("arg_0")
+    return None
+
+
+def _model(source: str) -> str:
+    """The folder is named after the model; a file elsewhere is its own name."""
+    path = Path(source)
+    return path.parent.name or path.name.split(".")[0]
+
+
+SAMPLES = Format(
+    name="lm-eval samples log",
+    recognise=lambda keys, _: keys >= KEYS,
+    votes=_votes,
+    kinds=("sample",),
+)

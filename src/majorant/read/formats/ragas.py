@@ -1,0 +1,34 @@
+"""Ragas: the table of an evaluation, a row per sample, a column per metric.
+
+Layout: explodinggradients/ragas, src/ragas/dataset_schema.py (the samples' columns, EvaluationResult.to_pandas).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from majorant.read.formats.base import TableFormat
+
+OF_SAMPLE = frozenset((
+    "user_input", "response", "retrieved_contexts", "reference", "reference_contexts", "rubrics", "rubric",
+    "multi_responses", "question", "answer", "contexts", "ground_truth", "ground_truths", "reference_tool_calls",
+    "reference_topics", "retrieved_context_ids", "reference_context_ids", "persona_name", "query_style",
+    "query_length", "",
+))  # fmt: skip
+
+
+def _is_results(keys: frozenset[str]) -> bool:
+    new, old = {"user_input", "response"} <= keys, {"question", "answer", "contexts"} <= keys
+    return (new or old) and bool(keys - OF_SAMPLE) and "worker" not in keys and "judge" not in keys
+
+
+def _metrics(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name not in OF_SAMPLE]
+
+
+RESULTS = TableFormat(
+    name="Ragas results",
+    recognise=_is_results,
+    roles=lambda names: {"item": "user_input" if "user_input" in names else "question", "gold": ""},
+    workers=_metrics,
+)

@@ -1,0 +1,264 @@
+"""Tables in memory: pandas, polars, pyarrow and DuckDB frames, a dict of columns, lists of triples or dicts.
+
+Spreadsheets are read whole, so they are one of these: a sheet of an Excel or OpenDocument workbook, by the extra
+`excel` (python-calamine).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from majorant.database import BATCH_ROWS
+from majorant.errors import ConfigError, DataError
+from majorant.read.columns import ROW_NAMES, VOTE_ROLES, Choice, means
+from majorant.read.files import File
+from majorant.read.formats.base import Apart
+from majorant.read.options import ReadOptions
+from majorant.read.table import Column, Objects, Plain, RowSource, column_length, plain
+from majorant.read.values import is_empty, kind_key
+
+SIMPLE_TYPES = (str, int, float, bool)
+USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", "Boolean", "String")
+
+
+def open_frame(source: Any, choice: Choice) -> RowSource:
+    """The rows of anything in memory; rows are counted from 0, as in Python."""
+    if isinstance(source, np.ndarray) and source.dtype.names is None:
+        raise ConfigError("an array has no column names: majorant.from_matrix reads items x workers.")
+    module = _module(source)
+    if module == "polars" and hasattr(source, "collect"):
+        source = source.collect()
+    if module == "pandas":
+        source = _with_index(source, choice)
+    if module in ("pandas", "polars"):
+        return _open_columns(f"{module} {type(source).__name__}", list(source.columns), source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _open_stream(source, module)
+    if isinstance(source, Mapping):
+        return _open_columns("dict of columns", list(source), source)
+    if isinstance(source, np.ndarray):
+        return _open_columns("NumPy array", list(source.dtype.names or ()), source)
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        return _open_records(list(source), choice)
+    raise ConfigError(
+        f"cannot read votes from {type(source).__name__}. Give a file name, a pandas, polars, pyarrow or DuckDB table, "
+        "a dict of columns, or a list of (item, worker, label)."
+    )
+
+
+def _module(source: Any) -> str:
+    return type(source).__module__.split(".")[0]
+
+
+def _with_index(frame: Any, choice: Choice) -> Any:
+    """A pandas frame with those levels of its index as columns that are named, or mean what no column does."""
+    if not hasattr(frame, "columns"):  # a Series of labels, indexed by item and worker
+        frame = frame.to_frame(name="label" if frame.name is None else frame.name)
+    taken = list(map(str, frame.columns))
+    wanted = {}
+    for level, name in enumerate(frame.index.names):
+        missing = [role for role in VOTE_ROLES if role not in choice.named and not any(means(c, role) for c in taken)]
+        if name is not None and str(name) not in taken:
+            if str(name) in choice.named.values() or any(means(str(name), role) for role in missing):
+                wanted[level] = str(name)
+        elif name is None and "item" in missing and frame.index.get_level_values(level).dtype.kind not in "iuf":
+            wanted[level] = "item"
+    frame = frame.copy(deep=False)
+    for level, name in reversed(wanted.items()):
+        frame.insert(0, name, frame.index.get_level_values(level))
+    return frame
+
+
+def label_type(source: Any, column: str) -> Any:
+    """How a pandas or polars frame types its labels, None for the types that Python values get by themselves."""
+    if _module(source) not in ("pandas", "polars") or not hasattr(type(source), "columns"):
+        return None
+    types = source.dtypes if _module(source) == "pandas" else source.collect_schema()
+    kind = types.get(column)
+    return None if kind is None or str(kind) in USUAL_TYPES else kind
+
+
+def _open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
+    lengths = {key: len(source[key]) for key in names}
+    if len(lengths) < len(names):
+        twice = next(key for key in names if list(names).count(key) > 1)
+        raise DataError(f"{name}: the column {twice!r} stands there twice. Rename one of them.")
+    if len(set(lengths.values())) > 1:
+        spelt = ", ".join(f"{key!r} has {length}" for key, length in lengths.items())
+        raise DataError(f"{name}: columns differ in length: {spelt}. Every row needs all its fields.")
+    return _open_positions(name, list(map(str, names)), [source[key] for key in names], format=name, first_row=0)
+
+
+def _open_positions(
+    source: str, names: Sequence[str], columns: Sequence[Any], *, format: str, first_row: int
+) -> RowSource:
+    """Columns by position: several may have one name, or none."""
+
+    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
+        yield from _batched([_column(columns[p], source, names[p]) for p in positions])
+
+    return RowSource(source=source, names=tuple(names), kind="typed", format=format, stream=stream, first_row=first_row)
+
+
+def _open_stream(source: Any, module: str) -> RowSource:
+    import pyarrow as pa
+
+    name = f"{module.lstrip('_')} {type(source).__name__}"
+    once = not isinstance(source, (pa.Table, pa.RecordBatch))  # others may lend their rows once
+    reader = pa.RecordBatchReader.from_stream(source)
+
+    def stream(positions: Sequence[int], _: int) -> Iterator[list[Column]]:
+        for batch in reader if once else pa.RecordBatchReader.from_stream(source):
+            yield from _batched([batch.column(p) for p in positions])
+
+    names = tuple(reader.schema.names)
+    return RowSource(source=name, names=names, kind="typed", format=name, stream=stream, first_row=0, again=not once)
+
+
+def _open_records(records: list[Any], choice: Choice) -> RowSource:
+    if records and all(isinstance(record, Mapping) for record in records):
+        names = list(dict.fromkeys(key for record in records for key in record))
+        return _open_columns("list of dicts", names, {key: [record.get(key) for record in records] for key in names})
+    roles = choice.columns or VOTE_ROLES
+    for row, record in enumerate(records):
+        if isinstance(record, (str, bytes)) or not isinstance(record, Sequence) or len(record) != len(roles):
+            raise DataError(f"list of votes, row {row}: {record!r} is not ({', '.join(roles)}).")
+    columns = [[record[p] for record in records] for p in range(len(roles))]
+    rows = _open_columns("list of votes", list(roles), dict(zip(roles, columns, strict=True)))
+    return replace(rows, named=choice.columns is None)
+
+
+def _column(values: Any, source: str, name: str) -> Plain:
+    """A column as Arrow if its values share one plain type, else as coded Python values, which merge nothing."""
+    import pyarrow as pa
+
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    dtype = getattr(values, "dtype", None)
+    if dtype is not None and str(dtype) not in ("object", "Object"):
+        with contextlib.suppress(pa.ArrowException, UnicodeEncodeError):  # such as categories of several types
+            if isinstance(values, np.ndarray):
+                return pa.array(values.tolist() if dtype.kind in "US" else values, from_pandas=True)
+            return values.to_arrow() if hasattr(values, "to_arrow") else pa.array(values, from_pandas=True)
+    cells = values.to_list() if hasattr(values, "to_list") else list(values)
+    kinds = {kind for kind in set(map(type, cells)) if kind is not type(None)}
+    if len(kinds) == 1 and kinds <= set(SIMPLE_TYPES):
+        try:
+            return pa.array(cells, from_pandas=True)
+        except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
+            pass  # integers beyond 64 bits, or text that is not Unicode
+    return coded(cells, source, name)
+
+
+def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
+    """Python values told apart by kind: number 1 and 1.0 are one value, "1" and True others.
+
+    >>> coded([1, "1", 1.0, True, None], "dict of columns", "label").code_n.tolist()
+    [0, 1, 0, 2, -1]
+    """
+    codes: dict[Any, int] = {}
+    values: list[Any] = []
+    code_n = []
+    for row, cell in enumerate(cells):
+        value = cell.item() if isinstance(cell, np.generic) else cell
+        if value is None:
+            code_n.append(-1)
+            continue
+        if isinstance(value, str) and not _is_unicode(value):
+            raise DataError(
+                f"{source}, row {row}, column {name!r}: {value!r} holds half a character (a lone surrogate) and cannot "
+                "be written down. Decode the text with the encoding it was written in."
+            )
+        try:
+            code = codes.setdefault(kind_key(value), len(values))
+        except TypeError:
+            raise DataError(
+                f"{source}, row {row}, column {name!r}: {value!r} is a {type(value).__name__}, not a single value. "
+                "Give one row per vote."
+            ) from None
+        if code == len(values):
+            values.append(value)
+        code_n.append(code)
+    return Objects(np.array(code_n, dtype=np.int32), tuple(values))
+
+
+def _is_unicode(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _batched(columns: list[Plain]) -> Iterator[list[Column]]:
+    """Columns of equal length in batches, plain arrays all of them."""
+    for start in range(0, column_length(columns[0]), BATCH_ROWS):
+        yield [_slice(column, start) for column in columns]
+
+
+def _slice(column: Plain, start: int) -> Plain:
+    if isinstance(column, Objects):
+        return Objects(column.code_n[start : start + BATCH_ROWS], column.values)
+    return plain(column.slice(start, BATCH_ROWS))
+
+
+def open_excel(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
+    """The rows of a sheet: the first row names the columns; the only sheet with anything in it, or the one named."""
+    try:
+        import python_calamine
+    except ImportError:
+        raise ConfigError(
+            f"{file.name} is a spreadsheet; reading it takes python-calamine: pip install 'majorant[excel]'. "
+            "Or save the sheet as CSV."
+        ) from None
+    try:
+        book = python_calamine.load_workbook(str(file.path))
+        cells = {name: _cells(book, name) for name in book.sheet_names}
+    except (python_calamine.CalamineError, OSError, ValueError) as error:
+        raise DataError(f"{file.name} is a spreadsheet that cannot be read ({error}). Save it as CSV.") from None
+    name = _chosen(file.name, cells, how.sheet)
+    header, *rows = cells[name]
+    width = max(len(header), *(len(row) for row in rows)) if rows else len(header)
+    names = [str(_plain(cell)).strip() if cell is not None else "" for cell in _padded(header, width)]
+    while len(names) > 1 and not names[-1] and all(_plain(row[-1]) is None for row in rows if len(row) == len(names)):
+        names = names[:-1]
+        width -= 1
+    names[0] = names[0] or ROW_NAMES
+    columns = [[_plain(_padded(row, width)[p]) for row in rows] for p in range(width)]
+    return _open_positions(file.name, names, columns, format=f"spreadsheet, sheet {name!r}", first_row=2)
+
+
+def _cells(book: Any, name: str) -> list[list[Any]]:
+    rows: list[list[Any]] = book.get_sheet_by_name(name).to_python(skip_empty_area=True)
+    return [row for row in rows if any(_plain(cell) is not None for cell in row)]
+
+
+def _chosen(source: str, cells: dict[str, list[list[Any]]], sheet: str | None) -> str:
+    filled = [name for name, rows in cells.items() if rows]
+    listed = ", ".join(map(repr, cells))
+    if sheet is not None:
+        if sheet not in cells:
+            raise ConfigError(f"{source} has no sheet {sheet!r}. Its sheets are {listed}.")
+        if sheet not in filled:
+            raise DataError(f"{source}, sheet {sheet!r} is empty.")
+        return sheet
+    if not filled:
+        raise DataError(f"{source} holds no filled sheet.")
+    if len(filled) > 1:
+        raise DataError(f"{source} has several sheets: {listed}. Say which with sheet='NAME'.")
+    return filled[0]
+
+
+def _padded(row: list[Any], width: int) -> list[Any]:
+    return [*row, *[None] * (width - len(row))]
+
+
+def _plain(cell: Any) -> Any:
+    """A cell as a value: nothing where it is empty, whole numbers as integers, dates as text."""
+    if is_empty(cell):
+        return None
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return int(cell)
+    return cell if isinstance(cell, (str, int, float, bool)) else str(cell)

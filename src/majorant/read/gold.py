@@ -1,0 +1,157 @@
+"""Gold labels: a column beside the votes, or a file of its own; one per item, or none.
+
+Labels that the user already has, in a file of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.errors import ConfigError, DataError
+from majorant.read.columns import GOLD_ROLES
+from majorant.read.encode import Coded, collect_codes
+from majorant.read.faults import naming_faults
+from majorant.read.files import NamedFile
+from majorant.read.names import Gold, distinct, first_per_item, found_again, match_labels
+from majorant.read.opening import open_table
+from majorant.read.options import MAX_CLASSES, ReadOptions
+from majorant.read.table import Table
+from majorant.read.values import decode, is_empty, is_vote, numbers_if_all
+from majorant.tabular import unguarded
+from majorant.votes import Note, Votes
+
+
+def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
+    """The options, of which a gold file is refused beside a column of gold, unless it holds what `ask` drew."""
+    if options.gold_file is None or "gold" not in table.columns:
+        return options
+    from majorant.read.tasks import sample_design
+
+    if sample_design(options.gold_file) is None:
+        raise ConfigError(
+            f"gold labels stand both in column {table.columns['gold']!r} and in the gold file. Leave one out: gold='' "
+            "ignores the column."
+        )
+    return replace(options, gold_file=None)  # the column is gold; what ask drew is judged by its design
+
+
+def gold_of_file(options: ReadOptions, items: Sequence[Any]) -> Gold | None:
+    """What the gold file that goes with votes says of their items; None where there is none."""
+    return None if options.gold_file is None else read_gold(options.gold_file, options.for_gold(), items)
+
+
+def read_gold(source: Any, how: ReadOptions, items: Sequence[Any], *, what: str = "gold label") -> Gold:
+    """Gold labels from a file of their own, matched to the items; `what` is the word for them in messages."""
+    return match_gold(load_gold(source, how, what), items)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldFile:
+    """What a file of gold labels says: items and their labels, in pairs, as the file writes them."""
+
+    source: str
+    items: list[Any]
+    values: list[Any]
+    notes: tuple[Note, ...] = ()
+
+
+def load_gold(source: Any, how: ReadOptions, what: str = "gold label") -> GoldFile:
+    """The gold labels of a file, one for each item that has one."""
+    from majorant.read.tasks import sample_design
+
+    if (design := sample_design(source)) is not None:
+        return _sample(source, design)
+    with open_table(source, how) as table:
+        coded = collect_codes(table, how.most_labels)
+    item_n, gold_n = coded.codes["item"], coded.codes["gold"]
+    own_items = decode(coded.known["item"], table.kind)
+    values = _gold_values(coded, how.no_vote)
+    for role, cells in (("item", own_items), ("gold", values)):
+        distinct(coded, role, cells)  # refuses what is not a single value
+    gold_n = np.append([-1 if is_empty(v) else code for code, v in enumerate(values)], -1).astype(np.int32)[gold_n]
+
+    def refuse(earlier: int, later: int) -> None:
+        raise DataError(
+            f"{coded.where(later)}: item {own_items[item_n[later]]!r} has {what} {values[gold_n[later]]!r}, but "
+            f"{values[gold_n[earlier]]!r} in {coded.where(earlier)}. Keep one."
+        )
+
+    known = item_n >= 0
+    gold_i = first_per_item(item_n[known], gold_n[known], len(own_items), refuse)
+    given = np.flatnonzero(gold_i >= 0)
+    return GoldFile(table.source, [own_items[own] for own in given], [values[gold_i[own]] for own in given])
+
+
+def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
+    """The labels of items that `majorant ask` drew uniformly: experts and skipped items count as its design says."""
+    from majorant.read.tasks import SKIPPED, count_answers, read_answers
+
+    answers, order = read_answers(source if isinstance(source, NamedFile) else Path(source)).answers, design["order"]
+    counted = count_answers(answers, order, design["labels"], asked=design["asked"], experts=design["experts"])
+    given = np.flatnonzero(counted.answer_d >= 0)
+    skipped = int((counted.answer_d == SKIPPED).sum())
+    notes = [Note("gold-sample", f"The {len(given)} gold labels of {source} are a random sample: ask drew the items.")]
+    if skipped:
+        notes.append(Note("gold-skipped", f"{skipped} items of the sample have no label: gold says nothing of them."))
+    labels = [design["labels"][counted.answer_d[position]] for position in given]
+    return GoldFile(str(source), [order[position] for position in given], labels, tuple(notes))
+
+
+def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
+    """The gold labels of the items: matched by value, and by text where the types differ."""
+    place_of = found_again(file.items, items)
+    unknown = [item for item, at in zip(file.items, place_of, strict=True) if at is None]
+    if place_of and len(unknown) == len(place_of):
+        known = f", e.g. {items[0]!r}" if len(items) else ""
+        raise DataError(
+            f"{file.source}: none of its {len(place_of)} items, e.g. {unknown[0]!r}, is an item of the votes{known}. "
+            "Check that both files name items alike, or say which column with item=."
+        )
+    notes = list(file.notes)
+    if unknown:
+        shown = ", ".join(repr(value) for value in unknown[:3])
+        notes.append(Note("gold-unknown-items", f"{len(unknown)} items of {file.source} have no votes: {shown}."))
+    pairs = zip(place_of, file.values, strict=True)
+    return Gold({at: value for at, value in pairs if at is not None}, tuple(notes))
+
+
+def spellings(items: Iterable[Any]) -> set[str]:
+    """The texts by which items of a gold file may be found again."""
+    texts = {str(item) for item in items}
+    return texts | {unguarded(text) for text in texts}
+
+
+def _gold_values(coded: Coded, no_vote: frozenset[str]) -> list[Any]:
+    values = [v if is_vote(v, no_vote) else None for v in decode(coded.known["gold"], coded.table.kind)]
+    if coded.table.kind == "text":
+        numbers = numbers_if_all([v for v in values if v is not None])
+        values = [v if v is None else numbers.get(v, v) for v in values]
+    return values
+
+
+@naming_faults
+def read_labels(source: Any, votes: Votes, *, column: str = "label") -> NDArray[np.int32]:
+    """The class code of each item from a table with the columns item and `column`; -1 where there is none.
+
+    >>> votes = Votes.from_codes([0, 1], [0, 0], [1, 0], items="ab", workers="w", labels=("no", "yes"))
+    >>> read_labels({"item": ["b"], "label": ["yes"]}, votes).tolist()
+    [-1, 1]
+    """
+    most = max(MAX_CLASSES, len(votes.labels))
+    how = ReadOptions(gold=column, worker="", label="", max_classes=most, needed=GOLD_ROLES)
+    gold = read_gold(source, how, votes.items, what="label")
+    values = match_labels(list(gold.value_by_item.values()), votes.labels)
+    code_of = {label: code for code, label in enumerate(votes.labels)}
+    unknown = [value for value in values if value not in code_of]
+    if unknown:
+        known = ", ".join(repr(label) for label in votes.labels[:8])
+        raise DataError(f"{source}: label {unknown[0]!r} is not a label of the votes ({known}). Write labels alike.")
+    code_i = np.full(len(votes.items), -1, dtype=np.int32)
+    code_i[list(gold.value_by_item)] = [code_of[value] for value in values]
+    return code_i

@@ -1,0 +1,172 @@
+"""What a table says of items beside the votes, to show to an expert: their text, a link, a picture.
+
+The items' own text, looked up in the source for the few items that are shown, and kept nowhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from majorant.errors import ConfigError, MajorantError
+from majorant.read.formats.base import DATA
+from majorant.read.opening import again, layout_of, open_rows, positions_of, roles_of
+from majorant.read.options import ReadOptions
+from majorant.read.reshape import JOINED_BY
+from majorant.read.table import Column, Hashed, Objects, RowSource
+from majorant.read.values import cell_values
+from majorant.votes import Account
+
+LEADING = (  # parts of names of columns that could tell the expert what others think
+    *(
+        "label",
+        "answer",
+        "vote",
+        "predict",
+        "gold",
+        "truth",
+        "majority",
+        "confidence",
+        "score",
+        "prob",
+        "expected",
+        "target",
+    ),
+    *("worker", "annotator", "rater", "judge", "coder", "rating", "response", "correct", "agree", "status", "second"),
+)
+ITEMS_ALONE: dict[str, Any] = {
+    **dict.fromkeys(("worker", "label", "gold", "status", "seconds"), ""),
+    "needed": ("item",),
+}  # of a table that tells of items alone
+LONGEST_CELL = 100_000  # characters
+TEXT_COLUMNS = (  # names of columns that hold what an item says, the likeliest first
+    *("text", "content", "prompt", "question", "userinput", "sentence", "document", "utterance", "message", "body"),
+    *("input", "query", "headline", "title", "tweet", "post", "review", "statement", "claim", "description", "rowdata"),
+)
+
+
+def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[str, list[Any]]:
+    """The columns that say the same in every row of an item, a value for each of `items`; None where there is none.
+
+    Columns that take part in the votes, and those whose names say that they could lead an expert, are left out; with
+    text=, all but the one of that name.
+
+    >>> table = {"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1], "text": ["A!", "A!", "B."]}
+    >>> item_columns(table, ["b", "a"], ReadOptions())
+    {'text': ['B.', 'A!']}
+    """
+    wanted: dict[str, dict[str, Any]] = {str(item): {} for item in items}
+    dropped: set[str] = set()
+    with open_rows(source, how) as every:
+        for rows in every:
+            layout = layout_of(rows, how)
+            used = positions_of(layout)
+            own = {
+                name: p
+                for p, name in enumerate(rows.names)
+                if p not in used and not _may_lead(name) and how.text in (None, name.removeprefix(DATA))
+            }
+            if rows.named and own:
+                _collect(rows, roles_of(layout)["item"], own, wanted, dropped)
+    names = dict.fromkeys(name for cells in wanted.values() for name in cells if name not in dropped)
+    return {name.removeprefix(DATA): [wanted[str(item)].get(name) for item in items] for name in names}
+
+
+def _may_lead(name: str) -> bool:
+    word = name.casefold()
+    return any(part in word for part in LEADING)
+
+
+def _collect(
+    rows: RowSource, item: int, own: Mapping[str, int], wanted: dict[str, dict[str, Any]], dropped: set[str]
+) -> None:
+    for columns in rows.stream([item, *own.values()], 0):
+        items, *cells = (cell_values(column, rows.kind) for column in columns)
+        for n, name in enumerate(items):
+            known = wanted.get(str(name))
+            if known is not None:
+                for column, values in zip(own, cells, strict=True):
+                    value = values[n][:LONGEST_CELL] if isinstance(values[n], str) else values[n]
+                    if value not in (None, "") and known.setdefault(column, value) != value:
+                        dropped.add(column)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemText:
+    """Where the items' text stands; called with some items, what it says of each: None where it says nothing."""
+
+    source: Any = field(compare=False)
+    options: ReadOptions
+    item: str  # the column that names the item, or columns joined by " and "
+    column: str
+
+    def __call__(self, items: Sequence[Any]) -> list[str | None]:
+        """The text of each item; a source that is gone, or has changed, says nothing."""
+        wanted = {str(item) for item in items}
+        wanted |= {name.rsplit(JOINED_BY, 1)[0] for name in wanted if JOINED_BY in name}  # the question, without model
+        text_of: dict[str, str] = {}
+        try:
+            with open_rows(self.source, self.options) as every:
+                for rows in every:
+                    for name, text in _texts(rows, self.item, self.column, wanted):
+                        text_of.setdefault(name, text)
+        except (MajorantError, OSError):
+            return [None] * len(items)
+        return [text_of.get(str(item)) or text_of.get(str(item).rsplit(JOINED_BY, 1)[0]) for item in items]
+
+
+def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText | None:
+    """Where the text of items is to be looked up: in the column that text= names, or in one that is called so.
+
+    None where there is no such column, text= is "", or the source can be read only once.
+    """
+    text, columns, ignored = options.text, account.columns, account.ignored
+    if text == "" or not again(source):
+        return None
+    column = text if text is not None else _likeliest(ignored)
+    if column is None:
+        return None
+    known = [*ignored, *columns.values()]
+    if column not in known:
+        if DATA + column not in known:
+            shown = ", ".join(map(repr, known[:12]))
+            raise ConfigError(f"there is no column {column!r} to take for the text of items. There are {shown}.")
+        column = DATA + column
+    return ItemText(source, replace(options, threads=None, progress=None), columns["item"], column)
+
+
+def _likeliest(names: Sequence[str]) -> str | None:
+    words = {re.sub(r"^(data\.|input[.:])|[\W_]+", "", name.casefold()): name for name in reversed(names)}
+    return next((words[word] for word in TEXT_COLUMNS if word in words), None)
+
+
+def _texts(rows: RowSource, item: str, column: str, wanted: set[str]) -> Iterator[tuple[str, str]]:
+    place = next((rows.names.index(name) for name in (item, item.split(" and ")[0]) if name in rows.names), None)
+    if place is None or column not in rows.names:
+        return
+    for columns in rows.stream([place, rows.names.index(column)], 0):
+        names, texts = (cell_values(cells, rows.kind) for cells in _rows_of(columns, wanted, rows.kind))
+        for name, text in zip(names, texts, strict=True):
+            if str(name) in wanted and text not in (None, ""):
+                yield str(name), (text if isinstance(text, str) else json.dumps(text, default=str))[:LONGEST_CELL]
+
+
+def _rows_of(columns: Sequence[Column], wanted: set[str], kind: str) -> Sequence[Column]:
+    """The rows of the wanted items, where Arrow can tell them; else all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    arrays: list[Any] = [column.values if isinstance(column, Hashed) else column for column in columns]
+    if any(isinstance(array, Objects) for array in arrays):
+        return columns
+    items, texts = arrays
+    if not (pa.types.is_string(items.type) or pa.types.is_large_string(items.type)):
+        return [items, texts]
+    spelt = [*wanted]
+    if kind == "json":
+        spelt = [form for name in wanted for form in (name, json.dumps(name), json.dumps(name, ensure_ascii=False))]
+    chosen = pc.is_in(items, value_set=pa.array(spelt, items.type))
+    return [items.filter(chosen), texts.filter(chosen)]

@@ -1,0 +1,217 @@
+"""JSON and JSON Lines: cells stay raw JSON text, so that 1, "1" and true remain three things."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from majorant.database import batches, connect, literal, path_literal
+from majorant.errors import DataError
+from majorant.read.faults import too_deep
+from majorant.read.files import File, as_utf8, temporary
+from majorant.read.formats import recognise
+from majorant.read.formats.base import Apart, Context, Format, Record, write_votes
+from majorant.read.options import ReadOptions
+from majorant.read.table import Column, RowSource, hashed_columns, select_list
+from majorant.read.values import loads
+
+EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
+LARGEST_OBJECT = 1 << 28
+LAID_OUT = "vote"  # what a row is called that was laid out from a record of another tool
+TAIL_BYTES = 1 << 12
+DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
+
+
+def open_json(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:
+    """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere.
+
+    The format of another tool, with the votes inside, is laid out a vote a line first.
+    """
+    import duckdb
+
+    try:
+        path = as_utf8(file, stack)
+    except UnicodeDecodeError:
+        _refuse_bytes(file)
+        raise DataError(
+            f"{file.name} is not {file.encoding.upper()} text, or is cut off. Copy it again, or say how it is encoded, "
+            "e.g. encoding='latin-1'."
+        ) from None
+    except (OSError, EOFError):
+        raise _cut_off(file) from None
+    shape = _shape(file)
+    text = _Text(path, file.packing if path == file.path else "", shape, how.threads)
+    try:
+        names = _keys(text)
+    except duckdb.Error as error:
+        raise _diagnose(file, shape, str(error)) from None
+    if shape == "array" and not _is_closed(file):  # DuckDB takes an array that ends after a whole object
+        raise DataError(
+            f"{file.name}: the array is never closed; the file is cut off after an object. Export it again."
+        )
+    if not names:
+        raise DataError(f"{file.name} holds no objects with keys. Give each vote as an object, {EXAMPLE}.")
+
+    if tool := recognise(names, next(_records(file, text)), file.name):
+        return open_votes(file, tool, _records(file, text), how, stack, apart)
+    return _rows(file, text, names)
+
+
+def open_votes(
+    file: File, format: Format, records: Iterable[Record], how: ReadOptions, stack: ExitStack, apart: Apart
+) -> RowSource:
+    """The votes inside the records of a recognised format, laid out in a file of their own."""
+    path = temporary(stack)
+    context = Context(source=file.name, item_prefix=apart[0], worker_suffix=apart[1])
+    laid = write_votes(path, records, format, how.choice, context, split=how.several)
+    return _rows(file, _Text(path, "", "newline_delimited", how.threads), laid.names, laid.described)
+
+
+class _Text(NamedTuple):
+    """Where JSON in UTF-8 lies, how it is packed and laid out, and how many threads read it."""
+
+    path: Path
+    packing: str
+    shape: str
+    threads: int | None
+
+    def scan(self, function: str, *more: str) -> str:
+        """The call of a function of DuckDB that reads it."""
+        settings = {"format": self.shape, "compression": self.packing or "uncompressed"}
+        spelt = [f"{name} = {literal(value)}" for name, value in settings.items()]
+        largest = f"maximum_object_size = {LARGEST_OBJECT}"
+        return f"{function}({', '.join([path_literal(self.path), *spelt, largest, *more])})"
+
+
+def _rows(file: File, text: _Text, names: tuple[str, ...], described: str = "") -> RowSource:
+    import duckdb
+
+    def stream(positions: Sequence[int], hashed: int) -> Iterator[list[Column]]:
+        try:
+            for batch in batches(_sql(text, [names[p] for p in positions], hashed), text.threads):
+                yield hashed_columns(batch.columns, len(positions))
+        except duckdb.Error as error:
+            raise _diagnose(file, text.shape, str(error)) from None
+
+    spelt = described or ("JSON" if text.shape == "array" else "JSON Lines")
+    packed = f", {file.packing}" if file.packing else ""
+    unit = LAID_OUT if described else "record"
+    return RowSource(source=file.name, names=names, kind="json", format=spelt + packed, stream=stream, unit=unit)
+
+
+def _shape(file: File) -> str:
+    text = file.head.decode(file.encoding, errors="replace").lstrip("\ufeff \t\r\n")
+    if text.startswith("["):
+        return "array"
+    try:
+        loads(text.splitlines()[0])
+    except (ValueError, RecursionError):
+        return "unstructured" if text.startswith(("{\n", "{\r")) else "newline_delimited"
+    return "newline_delimited"
+
+
+def _is_closed(file: File) -> bool:
+    tail = b""
+    with file.open() as raw:
+        if not file.packing:
+            raw.seek(max(file.path.stat().st_size - TAIL_BYTES, 0))
+        while block := raw.read(1 << 20):
+            tail = (tail + block)[-TAIL_BYTES:]
+    return tail.replace(b"\0", b"").rstrip().endswith(b"]")  # the zeros of UTF-16
+
+
+def _keys(text: _Text) -> tuple[str, ...]:
+    """Every key that occurs, in order of first use: a status may well stand on the failed votes only."""
+    sql = f"""SELECT key, min(row * 1000000 + place) AS first FROM (
+        SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, row
+        FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS row FROM {text.scan("read_json_objects")})
+    ) GROUP BY key ORDER BY first"""
+    with connect(text.threads) as connection:
+        return tuple(key for key, _ in connection.sql(sql).fetchall())
+
+
+def _records(file: File, text: _Text) -> Iterator[dict[str, Any]]:
+    """The objects; DuckDB takes a comma after the last value, which Python and the standard do not."""
+    try:
+        for batch in batches(f"SELECT json FROM {text.scan('read_json_objects')}", text.threads):
+            yield from map(loads, batch.columns[0].to_pylist())
+    except json.JSONDecodeError as error:
+        raise _diagnose(file, text.shape, f"{error}.") from None
+
+
+def _sql(text: _Text, keys: Sequence[str], hashed: int) -> str:
+    columns = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
+    quoted = ['"' + key.replace('"', '""') + '"' for key in keys]
+    scan = text.scan("read_json", "records = 'true'", f"columns = {{{columns}}}")
+    return f"SELECT {select_list(quoted, hashed)} FROM {scan}"
+
+
+def _diagnose(file: File, shape: str, message: str) -> DataError:
+    """Where the JSON breaks, in the words of Python's parser, which counts lines and columns."""
+    _refuse_bytes(file)
+    try:
+        with file.open() as raw:
+            if shape == "newline_delimited":
+                for number, line in enumerate(raw, start=1):
+                    problem = _problem(file, line.decode(file.encoding.replace("-sig", "")).lstrip("\ufeff"), number)
+                    if problem:
+                        return problem
+            elif shape == "array":
+                text = raw.read(DIAGNOSED_BYTES)
+                if len(text) < DIAGNOSED_BYTES:
+                    problem = _problem(file, text.decode(file.encoding), None)
+                    if problem:
+                        return problem
+    except (EOFError, OSError):
+        return _cut_off(file)
+    except UnicodeError:
+        return DataError(
+            f"{file.name} is not {file.encoding.upper()} text. Say how it is encoded, e.g. encoding='latin-1'."
+        )
+    except RecursionError as error:
+        return too_deep(file.name, error, f"Give each vote as {EXAMPLE}")
+    return DataError(f"{file.name} cannot be read as JSON: {message.splitlines()[0]} Correct or export it again.")
+
+
+def _problem(file: File, text: str, line: int | None) -> DataError | None:
+    if not text.strip():
+        return None
+    try:
+        value = loads(text)
+    except json.JSONDecodeError as error:
+        end = " The file is cut off there." if not text[error.pos :].strip() or "Unterminated" in error.msg else ""
+        where = f"line {line or error.lineno}, column {error.colno}"
+        return DataError(f"{file.name}, {where}: {error.msg}.{end} Export it again, or correct the line.")
+    records = [(line, value)] if line else list(enumerate(value if isinstance(value, list) else [value], start=1))
+    for number, record in records:
+        if not isinstance(record, dict):
+            unit = "line" if line else "record"
+            return DataError(f"{file.name}, {unit} {number}: {record!r} is no object. Give each vote as {EXAMPLE}.")
+        text_keys = [key for key, _ in loads(text, object_pairs_hook=list)] if line else []
+        twice = [key for key, n in Counter(text_keys).items() if n > 1]
+        if twice:
+            return DataError(f"{file.name}, line {number}: the key {twice[0]!r} stands there twice. Keep one.")
+    return None
+
+
+def _refuse_bytes(file: File) -> None:
+    if file.encoding not in ("utf-8", "utf-8-sig", "ascii"):
+        return
+    with file.open() as raw:
+        for number, line in enumerate(raw, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                shown = line[max(error.start - 10, 0) : error.start + 10]
+                raise DataError(
+                    f"{file.name}, line {number}: {shown!r} is not UTF-8 text. "
+                    "Say how the file is encoded, e.g. encoding='latin-1'."
+                ) from None
+
+
+def _cut_off(file: File) -> DataError:
+    return DataError(f"{file.name}: its {file.packing} data end too early. Copy the file again.")

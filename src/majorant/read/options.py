@@ -1,0 +1,252 @@
+"""How to read votes: every option once, for the library, the command line and every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from inspect import Parameter, Signature
+from typing import Any, TypedDict
+
+from majorant.errors import ConfigError, DataError
+from majorant.read.columns import GOLD_ROLES, VOTE_ROLES, Choice
+from majorant.read.encode import Progress
+from majorant.read.values import is_empty, sort_labels
+from majorant.votes import Note
+
+POLICIES = ("error", "first", "last", "each")
+MAX_CLASSES = 1000
+MAX_SCORES = 10_000_000  # different scores, before a threshold makes two classes of them
+OUR_OWN = ("needed", "choice", "scale")  # fields that callers do not give
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """What the caller says of labels: the names of codes, their order, or a threshold that makes two classes."""
+
+    order: tuple[str, ...] | None = None
+    threshold: float | None = None
+    codes: Mapping[str, str] | None = None  # as statistics packages keep labels: 1 means yes
+
+    @classmethod
+    def of(
+        cls, order: str | Sequence[Any] | None, threshold: float | None, codes: str | Mapping[Any, Any] | None = None
+    ) -> Scale:
+        """The caller's words, checked.
+
+        >>> Scale.of(None, None, "1=yes, 2=no").codes
+        {'1': 'yes', '2': 'no'}
+        """
+        names_of_codes = _names_of_codes(codes)
+        if threshold is not None and codes is not None:
+            raise ConfigError("threshold= is for scores, and codes= names classes. Leave one out.")
+        if order is None:
+            return cls(threshold=threshold, codes=names_of_codes)
+        if threshold is not None:
+            raise ConfigError("threshold= makes two classes, so order= has no place. Leave one out.")
+        names = [part.strip() for part in order.split(",")] if isinstance(order, str) else [str(one) for one in order]
+        if len(set(names)) < len(names) or len(names) < 2:
+            raise ConfigError(f"order= lists labels from lowest to highest, each once, not {','.join(names)!r}.")
+        return cls(order=tuple(names), codes=names_of_codes)
+
+    def note(self) -> Note | None:
+        """What claims are about."""
+        if self.threshold is not None:
+            about = f"Every claim is about whether a score is at least {self.threshold:g}, not about its size."
+            return Note("threshold", about)
+        if self.order is not None:
+            shown = " < ".join(self.order[:6])
+            about = f"Every claim is about the exact label ({shown}), however far labels are apart; majorant scores"
+            return Note("order", f"{about} measures distances.")
+        return None
+
+    def cut(self, value: Any, source: str) -> Any:
+        """A code as the label that it means, a score as the class that it falls into."""
+        if self.codes is not None and not is_empty(value):
+            return self._named(value, source)
+        if self.threshold is None or is_empty(value):
+            return value
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise DataError(f"{source}: {value!r} is no number to hold against threshold={self.threshold}.") from None
+        return f"at least {self.threshold:g}" if number >= self.threshold else f"below {self.threshold:g}"
+
+    def _named(self, value: Any, source: str) -> str:
+        assert self.codes is not None
+        code = f"{value:g}" if isinstance(value, float) else str(value).strip()
+        if code in self.codes:
+            return self.codes[code]
+        if code in self.codes.values():  # written out already
+            return code
+        raise DataError(
+            f"{source}: code {value!r} has no name. List it in codes=, or say empty={code!r} if it means no vote."
+        )
+
+    def sorted(self, labels: list[Any], source: str) -> list[Any]:
+        """Labels from lowest to highest, or as ever."""
+        if self.threshold is not None:
+            return sorted(labels, key=lambda label: not str(label).startswith("below"))
+        if self.order is None:
+            return sort_labels(labels)
+        unknown = [label for label in labels if str(label) not in self.order]
+        if unknown:
+            raise DataError(
+                f"{source}: label {unknown[0]!r} is not in order={','.join(self.order)!r}. List every label, lowest "
+                "first."
+            )
+        return sorted(labels, key=lambda label: self.order.index(str(label)))  # type: ignore[union-attr]
+
+
+def _names_of_codes(codes: str | Mapping[Any, Any] | None) -> dict[str, str] | None:
+    if codes is None:
+        return None
+    if not isinstance(codes, str):
+        return {str(code).strip(): str(name) for code, name in codes.items()}
+    pairs = [part.partition("=") for part in codes.split(",")]
+    names = {code.strip(): name.strip() for code, sign, name in pairs if sign and code.strip() and name.strip()}
+    if len(names) != len(pairs):
+        raise ConfigError(f"codes= names every code once, as in codes='1=yes,2=no', not {codes!r}.")
+    return names
+
+
+class Reading(TypedDict, total=False):
+    """What `read` can be told: whatever takes votes takes these as well, and hands them on."""
+
+    item: str | None
+    worker: str | None
+    label: str | None
+    gold: str | None
+    status: str | None
+    seconds: str | None
+    by: str | None
+    text: str | None
+    columns: str | Sequence[str] | None
+    gold_file: Any
+    repeats: str
+    empty: str | Sequence[str]
+    encoding: str | None
+    delimiter: str | None
+    format: str | None
+    wide: bool
+    workers: str | Sequence[str] | None
+    sheet: str | None
+    several: bool
+    order: str | Sequence[Any] | None
+    threshold: float | None
+    codes: str | Mapping[Any, Any] | None
+    allow_network: bool
+    max_classes: int
+    threads: int | None
+    progress: Progress | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """The same with its defaults, checked; what is None is told from the content."""
+
+    item: str | None = None
+    worker: str | None = None
+    label: str | None = None
+    gold: str | None = None
+    status: str | None = None
+    seconds: str | None = None
+    by: str | None = None  # a column of the items, by which to slice them
+    text: str | None = None  # the column with the items' own text
+    columns: str | Sequence[str] | None = None  # what each position holds, where there are no names
+    gold_file: Any = None
+    repeats: str = "error"
+    empty: str | Sequence[str] = ()
+    encoding: str | None = None
+    delimiter: str | None = None
+    format: str | None = None
+    wide: bool = False
+    workers: str | Sequence[str] | None = None  # names or patterns of the workers' columns in a wide table
+    sheet: str | None = None  # of a workbook
+    several: bool = False  # a list of labels is a yes or no on each of them
+    order: str | Sequence[Any] | None = None
+    threshold: float | None = None
+    codes: str | Mapping[Any, Any] | None = None
+    allow_network: bool = False
+    max_classes: int = MAX_CLASSES
+    threads: int | None = None
+    progress: Progress | None = field(default=None, compare=False, repr=False)
+    needed: tuple[str, ...] = VOTE_ROLES  # the roles that must be found
+    choice: Choice = field(init=False, compare=False, repr=False)
+    scale: Scale = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.repeats not in POLICIES:
+            raise ConfigError(f"repeats={self.repeats!r}: choose one of {', '.join(POLICIES)}.")
+        named = {role: getattr(self, role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
+        choice = replace(Choice.of(self.columns, **named, slice=self.by), needed=self.needed)
+        object.__setattr__(self, "choice", choice)
+        object.__setattr__(self, "scale", Scale.of(self.order, self.threshold, self.codes))
+
+    @classmethod
+    def of(cls, reading: Mapping[str, Any]) -> ReadOptions:
+        """The caller's words; one that is not known is refused.
+
+        >>> ReadOptions.of({"itme": "text"})
+        Traceback (most recent call last):
+        ...
+        majorant.errors.ConfigError: there is no argument itme=. Did you mean item=?
+        """
+        unknown = [name for name in reading if name not in Reading.__annotations__]
+        if unknown:
+            close = get_close_matches(unknown[0], Reading.__annotations__, n=1)
+            listed = "=, ".join(Reading.__annotations__)
+            hint = f"Did you mean {close[0]}=?" if close else f"Votes are read with {listed}=."
+            raise ConfigError(f"there is no argument {unknown[0]}=. {hint}")
+        return cls(**reading)
+
+    @property
+    def worker_columns(self) -> tuple[str, ...] | None:
+        """Names or patterns of the workers' columns, given as a list or between commas.
+
+        >>> ReadOptions(workers="Dr_*, ana").worker_columns
+        ('Dr_*', 'ana')
+        """
+        if self.workers is None:
+            return None
+        given = self.workers.split(",") if isinstance(self.workers, str) else self.workers
+        names = tuple(str(name).strip() for name in given)
+        if not names or "" in names:
+            raise ConfigError("workers=: name at least one column, or a pattern such as 'Dr_*'.")
+        return names
+
+    @property
+    def no_vote(self) -> frozenset[str]:
+        """The labels that mean that there is no vote."""
+        return frozenset([self.empty] if isinstance(self.empty, str) else map(str, self.empty))
+
+    @property
+    def most_labels(self) -> int:
+        """How many different labels may be read."""
+        return self.max_classes if self.threshold is None else max(self.max_classes, MAX_SCORES)
+
+    def for_gold(self) -> ReadOptions:
+        """How to read the gold file that goes with the votes: its columns have names of their own."""
+        return ReadOptions(
+            encoding=self.encoding, threads=self.threads, allow_network=self.allow_network, empty=self.empty,
+            max_classes=self.most_labels, needed=GOLD_ROLES,
+        )  # fmt: skip
+
+    def told(self) -> dict[str, Any]:
+        """What the caller said: the options that are not as ever."""
+        every = ((option.name, option.default) for option in fields(self) if option.name not in OUR_OWN)
+        return {name: value for name, default in every if (value := getattr(self, name)) != default}
+
+
+def reading_signature(first: str) -> Signature:
+    """The signature of a function of a source and these options, each with its default, for `help`."""
+    hints = Reading.__annotations__
+    options = [
+        Parameter(
+            option.name, Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name].__forward_arg__
+        )
+        for option in fields(ReadOptions)
+        if option.name in hints
+    ]
+    source = Parameter(first, Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
+    return Signature([source, *options], return_annotation="Votes")

@@ -1,0 +1,443 @@
+"""Items for an expert to label, out as a table or as tasks of a labelling tool, and the labels back in and counted."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.errors import ConfigError, DataError
+from majorant.read.columns import ALIASES
+from majorant.read.faults import naming_faults
+from majorant.read.files import NamedFile
+from majorant.read.formats import recognise
+from majorant.read.formats.base import Context, votes_in
+from majorant.read.values import loads, whole_number
+from majorant.tabular import guarded, unguarded
+from majorant.wording import NOT_A_SAMPLE
+
+DRAW, ITEM, LABEL, EXPERT = "draw", "item", "label", "expert"
+DESIGN_KEY = "majorant_design"  # in tasks: which design they belong to
+ENCODINGS = ("utf-8-sig", "utf-16", "cp1252")  # as spreadsheets save
+DESIGN_ENDING = ".design.json"
+CSV_SIGNS = (",", ";", "\t")
+LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
+TASK_ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
+UNASKED = -2  # no answer: nobody was asked, or the expert has not come so far
+SKIPPED = -1  # the expert cannot tell
+EXPERTS = ("majority", "unanimous")  # what counts where several experts label an item
+CANNOT_TELL_WORDS = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
+
+
+class ExpertAnswer(NamedTuple):
+    """What one expert said of one item: a label, nothing (None), or that they cannot tell (`cannot_tell`)."""
+
+    item: Any
+    label: Any
+    expert: str = ""
+    draw: int | None = None
+    cannot_tell: bool = False
+
+
+class ExpertLabels(NamedTuple):
+    """The answers of a file in its order, and what it says of its design."""
+
+    answers: tuple[ExpertAnswer, ...]
+    design: str | None = None  # the id that tasks carry
+
+
+class Tasks(NamedTuple):
+    """What is to be labelled: rows in their order, the items' own columns, and the classes to choose from."""
+
+    items: Sequence[Any]
+    columns: Mapping[str, Sequence[Any]]
+    labels: Sequence[Any]
+    design: str
+    start: int = 1  # the draw of the first row
+
+
+def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
+    """The content of the file of tasks, and of what the tool needs beside it."""
+    if format not in TASK_FORMATS:
+        raise ConfigError(f"format must be one of {', '.join(TASK_FORMATS)}, not {format!r}.")
+    return TASK_FORMATS[format](path, tasks)
+
+
+def _csv(path: Path, tasks: Tasks) -> dict[Path, str]:
+    lines: list[list[Any]] = [[DRAW, ITEM, *tasks.columns, LABEL]]
+    lines += [[draw, item, *own.values(), ""] for draw, item, own in _rows(tasks)]
+    return {path: "".join(_line(map(guarded, cells)) for cells in lines)}
+
+
+def _line(cells: Iterable[Any], sign: str = ",") -> str:
+    r"""A line of a table; quotes where they are needed, also around a bare return, which Python's csv leaves out.
+
+    >>> _line(["a,b", "c\rd", None, 1])
+    '"a,b","c\rd",,1\n'
+    """
+    texts = ("" if cell is None else str(cell) for cell in cells)
+    special = {sign, '"', "\r", "\n"}
+    return sign.join('"' + t.replace('"', '""') + '"' if special & set(t) else t for t in texts) + "\n"
+
+
+def _rows(tasks: Tasks) -> Iterator[tuple[int, Any, dict[str, Any]]]:
+    for row, item in enumerate(tasks.items):
+        yield tasks.start + row, item, {name: values[row] for name, values in tasks.columns.items()}
+
+
+def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
+    """The file with further rows below those that it holds, labels and all; for a tool, a file of the new tasks."""
+    if format != "csv":
+        return task_file(path.with_name(f"{path.stem}-{tasks.start}{path.suffix}"), tasks, format)
+    text = _text(path)
+    sign = _sign(text)
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=sign))
+    header = [name.strip().casefold() for name in rows[0]]
+    lines = [_line(row, sign) for row in rows if row]
+    for draw, item, own in _rows(tasks):
+        cells = {DRAW: draw, ITEM: item, **{name.casefold(): value for name, value in own.items()}}
+        lines.append(_line((guarded(cells.get(unguarded(name), "")) for name in header), sign))
+    return {path: "".join(lines)}
+
+
+def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
+    """The table with these labels in its column label; all else stays as it is."""
+    text = _text(path)
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_sign(text)))
+    header = [name.strip().casefold() for name in rows[0]]
+    draw, label = header.index(DRAW), header.index(LABEL)
+    for row in rows[1:]:
+        number = whole_number(row[draw]) if row else None
+        if number is not None and number in label_by_draw:
+            row[label] = guarded(label_by_draw[number])
+    return "".join(_line(row, _sign(text)) for row in rows)
+
+
+def table_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a table of items to label, as they were before they were made safe for a spreadsheet."""
+    text = _text(path)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
+    return [{name: unguarded(v) if isinstance(v, str) else v for name, v in row.items()} for row in rows]
+
+
+def _sign(text: str) -> str:
+    return max(CSV_SIGNS, key=text.split("\n", 1)[0].count)
+
+
+def _label_studio(path: Path, tasks: Tasks) -> dict[Path, str]:
+    """Tasks to import, and a labelling interface with the classes to paste into the project's settings."""
+    from xml.sax.saxutils import quoteattr
+
+    data = [{"data": {DRAW: draw, ITEM: item, **own, DESIGN_KEY: tasks.design}} for draw, item, own in _rows(tasks)]
+    shown = [
+        f'  <Header value={quoteattr(name)}/>\n  <Text name="text_{n}" value={quoteattr(f"${name}")}/>'
+        for n, name in enumerate([*tasks.columns] or [ITEM])
+    ]
+    choices = [f"    <Choice value={quoteattr(str(label))}/>" for label in tasks.labels]
+    opening = f'  <Choices name="{LABEL}" toName="text_0" choice="single">'
+    view = "\n".join(["<View>", *shown, opening, *choices, "  </Choices>", "</View>", ""])
+    return {path: json.dumps(data, ensure_ascii=False, indent=1) + "\n", path.with_suffix(".xml"): view}
+
+
+def _argilla(path: Path, tasks: Tasks) -> dict[Path, str]:
+    """Records for `dataset.records.log`: the item is the record's id; fields and a LabelQuestion are the project's."""
+    records = [
+        {"id": str(item), **({name: str(value) for name, value in own.items()} or {ITEM: str(item)}),
+         f"metadata.{DRAW}": draw, f"metadata.{DESIGN_KEY}": tasks.design}
+        for draw, item, own in _rows(tasks)
+    ]  # fmt: skip
+    return {path: json.dumps(records, ensure_ascii=False, indent=1) + "\n"}
+
+
+def _prodigy(path: Path, tasks: Tasks) -> dict[Path, str]:
+    """A line for each task, with the classes as options of the `choice` interface."""
+    options = [{"id": label, "text": str(label)} for label in tasks.labels]
+    lines = []
+    for draw, item, own in _rows(tasks):
+        text = "\n".join(str(value) for value in own.values()) or str(item)
+        task = {"text": text, ITEM: item, DRAW: draw, DESIGN_KEY: tasks.design, "options": options}
+        lines.append(json.dumps(task, ensure_ascii=False))
+    return {path: "\n".join(lines) + "\n"}
+
+
+TASK_FORMATS: dict[str, Callable[[Path, Tasks], dict[Path, str]]] = {
+    "csv": _csv,
+    "label-studio": _label_studio,
+    "argilla": _argilla,
+    "prodigy": _prodigy,
+}
+
+
+@naming_faults
+def read_answers(path: Path | NamedFile, *, expert: str = "") -> ExpertLabels:
+    """The labels in a file that `task_file` wrote and an expert or a tool filled in.
+
+    A table may hold several experts: further columns whose names begin with label, or a column expert, worker or
+    annotator.  `expert` names who labelled a file that does not say.
+    """
+    text = _text(path)
+    if Path(path).suffix.lower() in (".json", ".jsonl") or text.lstrip()[:1] in ("[", "{"):
+        return _from_tool(_records(path, text), path, expert)
+    return _from_table(text, path, expert)
+
+
+def _text(path: Path | NamedFile) -> str:
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
+    for encoding in ENCODINGS:
+        if encoding == "utf-16" and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+            continue
+        try:
+            return content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise DataError(f"{path} is not text. Save it as CSV in UTF-8.")
+
+
+def _from_table(text: str, path: Path | NamedFile, expert: str) -> ExpertLabels:
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
+    names = {name.strip().casefold(): name for name in rows.fieldnames or () if name}
+    item = next((names[alias] for alias in (ITEM, *sorted(ALIASES["item"][0])) if alias in names), None)
+    labels = [
+        name for key, name in names.items() if key == LABEL or (key.startswith(LABEL) and key[5] in " _-.0123456789")
+    ]
+    labels = labels or [names[alias] for alias in ("gold", "truth", "answer") if alias in names][:1]
+    if item is None or not labels:
+        raise DataError(
+            f"{path} has no column {ITEM if item is None else LABEL}. Keep the columns that majorant ask wrote."
+        )
+    draw, who = names.get(DRAW), next((names[n] for n in (EXPERT, *sorted(ALIASES["worker"][0])) if n in names), None)
+    answers = []
+    for row in rows:
+        named = (row.get(who) or "").strip() if who else ""
+        for label in labels:
+            value = unguarded((row.get(label) or "").strip())
+            own = named or expert
+            own = own if len(labels) == 1 else f"{own} {label}".strip()
+            number = whole_number(row.get(draw) or "") if draw else None
+            answers.append(ExpertAnswer(unguarded((row[item] or "").strip()), value or None, own, number))
+    return ExpertLabels(tuple(answers))
+
+
+def _records(path: Path | NamedFile, text: str) -> list[Mapping[str, Any]]:
+    try:
+        records = (
+            loads(text) if text.lstrip()[:1] == "[" else [loads(line) for line in text.splitlines() if line.strip()]
+        )
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path} is not JSON as a labelling tool exports it: {error}. Export it again.") from None
+    if not all(isinstance(record, Mapping) for record in records):
+        raise DataError(f"{path} is not JSON as a labelling tool exports it. Export it again.")
+    return records
+
+
+def _from_tool(records: list[Mapping[str, Any]], path: Path | NamedFile, expert: str) -> ExpertLabels:
+    tool = recognise([*records[0]], records[0], str(path)) if records else None
+    labelled = any({"annotations", "accept", "answer", "responses"} & {*record} for record in records)
+    if records and tool is None and (labelled or not any(map(_design, records))):
+        raise DataError(
+            f"{path} is no export of Label Studio, Argilla or Prodigy. Export it again, or fill in the CSV."
+        )
+    answers, design, context = [], None, Context(source=str(path))
+    for number, record in enumerate(records, start=1):
+        own = _own(record)
+        design = design or _design(record)
+        item = own.get(ITEM, record.get("id"))
+        if tool is not None:
+            votes = votes_in(tool, record, context, f"{path}, record {number}")
+            answers += [_answer(item, vote.worker, vote.answers, expert) for vote in votes]
+    return ExpertLabels(tuple(answers), design)
+
+
+def _own(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    data = record.get("data")
+    return data if isinstance(data, Mapping) else record
+
+
+def _design(record: Mapping[str, Any]) -> str | None:
+    own = _own(record)
+    return own.get(DESIGN_KEY) or own.get(f"metadata.{DESIGN_KEY}")
+
+
+def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> ExpertAnswer:
+    """The first question's answer; an item that was submitted without one is one that the expert cannot tell."""
+    value = next(iter(answers.values()), None)
+    if isinstance(value, list):
+        value = value[0] if len(value) == 1 else None
+    return ExpertAnswer(item, value, str(worker or expert), cannot_tell=value is None)
+
+
+def design_path(path: str | os.PathLike[str]) -> Path:
+    """Where the design of a file of items to label lies: beside it."""
+    target = Path(path)
+    return target.with_name(target.name.removesuffix(target.suffix) + DESIGN_ENDING)
+
+
+def is_file(source: Any) -> bool:
+    """Whether a source is a file that can be looked at twice."""
+    return isinstance(source, str | os.PathLike) and Path(source).is_file()
+
+
+def may_be_drawn(path: str | os.PathLike[str]) -> bool:
+    """Whether the beginning of a file shows a draw or the id of a design."""
+    with Path(path).open("rb") as file:
+        head = file.read(1 << 16).replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
+    first = head.split(b"\n", 1)[0].strip().strip(b'"').lower()
+    return first.startswith(b"draw") or DESIGN_KEY.encode() in head
+
+
+def digest_of(content: Mapping[str, Any]) -> str:
+    """A digest of plain data: that of a design shows whether it was changed since it was drawn."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_uniform(content: Mapping[str, Any]) -> bool:
+    """Whether a design draws uniformly from all items, by its content: then labelled items are a random sample."""
+    known = content["content"].get("known") if content.get("question") == "accuracy" else None
+    return known is not None and not known["n_items"]
+
+
+def sample_design(source: Any) -> Mapping[str, Any] | None:
+    """The content of the design beside a file of labels if it draws uniformly; None where the file is plain gold.
+
+    Labels of any other design are refused: whoever takes them for a random sample is misled.
+    """
+    if not is_file(source) or not (design_path(source).exists() or may_be_drawn(source)):
+        return None
+    design = design_path(source)
+    try:
+        content = json.loads(design.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        content = None
+    if isinstance(content, Mapping) and is_uniform(content):
+        if content.get("digest") == digest_of({key: value for key, value in content.items() if key != "digest"}):
+            return content
+        raise DataError(f"{design} was changed after it was drawn, so {source} is no random sample. Restore it.")
+    raise DataError(f"{source} holds labels drawn by majorant ask. {NOT_A_SAMPLE} Give them to check.")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One code per item of the order, and what there is to say about the answers."""
+
+    answer_d: NDArray[np.int64]  # a class code, SKIPPED or UNASKED
+    ignored: tuple[Any, ...]  # labelled items that the order does not hold
+    unknown: tuple[Any, ...]  # labels that are no class
+    relabelled: tuple[Any, ...]  # items that an expert labelled more than once
+    disagreed: tuple[Any, ...]  # items on which experts do not agree
+
+
+def count_answers(
+    answers: Iterable[ExpertAnswer],
+    order: Sequence[Any],
+    labels: Sequence[Any],
+    *,
+    asked: Sequence[int],
+    experts: str = "majority",
+) -> Counted:
+    """The last answer of an expert on an item counts, experts count as `experts` says.
+
+    `asked` are positions of the order, as the rows stand in the file.  Rows are to be labelled from the top: an item
+    without an answer above one that has it counts as skipped.
+
+    >>> said = [ExpertAnswer("b", "yes"), ExpertAnswer("a", "no"), ExpertAnswer("a", "yes")]
+    >>> count_answers(said, ("c", "a", "b"), ("no", "yes"), asked=(0, 1, 2)).answer_d.tolist()
+    [-1, 1, 1]
+    """
+    place, code = {str(item): position for position, item in enumerate(order)}, _Classes(labels)
+    said: dict[int, dict[str, int]] = {}
+    ignored, unknown, relabelled = [], [], []
+    for answer in answers:
+        if answer.label is None and not answer.cannot_tell:
+            continue
+        position = place.get(str(answer.item), _by_draw(answer, order, asked))
+        if position is None:
+            ignored.append(answer.item)
+            continue
+        value = SKIPPED if answer.cannot_tell else code.of(answer.label)
+        if value is None:
+            unknown.append(answer.label)
+            value = SKIPPED
+        own = said.setdefault(position, {})
+        if own.get(answer.expert, value) != value:
+            relabelled.append(order[position])
+        own[answer.expert] = value
+    answer_d, disagreed = np.full(len(order), UNASKED, dtype=np.int64), []
+    for position, by_expert in said.items():
+        answer_d[position], apart = _agreed([*by_expert.values()], experts)
+        if apart:
+            disagreed.append(order[position])
+    answered = [row for row, position in enumerate(asked) if answer_d[position] != UNASKED]
+    for position in asked[: max(answered, default=0)]:
+        if answer_d[position] == UNASKED:
+            answer_d[position] = SKIPPED
+    return Counted(answer_d, _once(ignored), _once(unknown), _once(relabelled), _once(disagreed))
+
+
+def _by_draw(answer: ExpertAnswer, order: Sequence[Any], asked: Sequence[int]) -> int | None:
+    """The position by the draw, where a spreadsheet has rewritten the item as a number: 007 as 7."""
+    if answer.draw is None or not 0 < answer.draw <= len(asked):
+        return None
+    position = asked[answer.draw - 1]
+    return position if _same_number(order[position], answer.item) else None
+
+
+class _Classes:
+    """The class that a label as an expert writes it means."""
+
+    def __init__(self, labels: Sequence[Any]) -> None:
+        self.exact = {str(label): code for code, label in enumerate(labels)}
+        folded = [str(label).strip().casefold() for label in labels]
+        self.alike = {text: code for code, text in enumerate(folded) if folded.count(text) == 1}
+        self.numbers = {float(label): code for code, label in enumerate(labels) if _is_number(label)}
+
+    def of(self, label: Any) -> int | None:
+        """Its code, SKIPPED where it says that the expert cannot tell, None where it is no class."""
+        text = str(label).strip()
+        if text in self.exact:
+            return self.exact[text]
+        if text.casefold() in self.alike:
+            return self.alike[text.casefold()]
+        if text.casefold() in CANNOT_TELL_WORDS:
+            return SKIPPED
+        try:
+            return self.numbers.get(float(text))
+        except ValueError:
+            return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _same_number(one: Any, other: Any) -> bool:
+    try:
+        return float(one) == float(other)
+    except (TypeError, ValueError):
+        return False
+
+
+def _agreed(codes: Sequence[int], experts: str) -> tuple[int, bool]:
+    """The label that experts agree on, SKIPPED where they do not, and whether they differ."""
+    given = [code for code in codes if code >= 0]
+    if not given:
+        return SKIPPED, False
+    most = max(set(given), key=given.count)
+    enough = given.count(most) * 2 > len(given) if experts == "majority" else given.count(most) == len(given)
+    return (most, False) if enough else (SKIPPED, True)
+
+
+def _once(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(values))

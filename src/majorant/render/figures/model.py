@@ -1,0 +1,261 @@
+"""What the model says: the map of where majority vote is optimal, accuracy against votes, the decision path."""
+
+from __future__ import annotations
+
+import textwrap
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from majorant.render.figures.canvas import LIGHT, Panel, clipped
+from majorant.wording import ACCURACY_ON, NOISE_AXIS, PATH_TITLE, map_words, path_words, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAP_SIZE = (400, 380)
+TALL = 0.3  # of an axis: the name of the point stands beside it, not above such a region
+HIGH = 0.82  # of an axis: beyond, the name of the point stands below it or to its left
+LEAST_ZOOM = 0.45  # values below this ask for the whole axis
+PLAN_SIZE = (480, 320)
+CHART, STEP, BOX = 450.0, 108.0, 76.0  # points: of the chart, from question to question, of a box
+START, ASK, OUT = 4.0, 204.0, 176.0  # where questions begin, and how wide questions and ends are
+SIGN = 7.6  # points that a letter takes
+
+
+def map_panels(summary: dict[str, Any]) -> list[Panel]:
+    """One panel for each plane."""
+    return [
+        Panel(
+            f"map{at}",
+            plane["title"],
+            _where_votes_lie(plane, summary["level"]),
+            MAP_SIZE,
+            partial(_draw_map, plane=plane),
+        )
+        for at, plane in enumerate(summary["map"])
+    ]
+
+
+def _where_votes_lie(plane: dict[str, Any], level: float) -> str:
+    names = clipped(plane["x_name"], 60), clipped(plane["y_name"], 60)
+    around = None if plane["region"] is None else level
+    return map_words(names, plane["point"], level=around, optimal=plane["point_margin"] > 0)
+
+
+def _draw_map(axes: Axes, plane: dict[str, Any]) -> None:
+    edge = plane["optimal"]
+    axes.fill(edge["x"], edge["y"], facecolor=LIGHT["zone"], edgecolor=LIGHT["majority"], lw=1.4)
+    axes.set_xlim(*_span(plane, "x"))
+    axes.set_ylim(*_span(plane, "y"))
+    _point(axes, plane)
+    _name_region(axes, plane, "majority is optimal", LIGHT["majority"], inside=True)
+    _name_region(axes, plane, "another rule is better", LIGHT["soft"], inside=False)
+    axes.set_xlabel(clipped(plane["x_name"], 44))
+    axes.set_ylabel(clipped(plane["y_name"], 44))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: percent(value, 0))
+
+
+def _point(axes: Axes, plane: dict[str, Any]) -> None:
+    x, y = plane["point"]
+    if plane["region"] is not None:
+        edge = plane["region"]
+        axes.fill(edge["x"], edge["y"], facecolor=LIGHT["best"], alpha=0.3, lw=0, zorder=3)
+        axes.fill(edge["x"], edge["y"], fill=False, edgecolor=LIGHT["best"], lw=1.4, zorder=3)
+    axes.plot([x], [y], "o", ms=8, color=LIGHT["best"], mec=LIGHT["card"], mew=1.4, zorder=5, clip_on=False)
+    across, up = _share(plane, x, "x"), _share(plane, y, "y")
+    around = [y] if plane["region"] is None else plane["region"]["y"]
+    if _share(plane, max(around), "y") - _share(plane, min(around), "y") > TALL:
+        around = [y]
+    axes.annotate(
+        "your votes",
+        (x, min(around) if up > HIGH else max(around)),
+        xytext=(0, -20 if up > HIGH else 9),
+        textcoords="offset points",
+        ha="right" if across > HIGH else "left" if across < 1 - HIGH else "center",
+        color=LIGHT["best"],
+        weight="bold",
+        zorder=6,
+    )
+
+
+def _span(plane: dict[str, Any], axis: str) -> tuple[float, float]:
+    """The part of the axis that is of interest: noise from 0 to where majority ends, accuracies from chance to 1."""
+    at = 0 if axis == "x" else 1
+    seen = [plane["point"][at], *([] if plane["region"] is None else plane["region"][axis])]
+    if plane[f"{axis}_name"].startswith(NOISE_AXIS):
+        return 0.0, min(1.0, 1.1 * max(*seen, *plane["optimal"]["y"]))
+    if plane[f"{axis}_name"].startswith(ACCURACY_ON) and min(seen) > LEAST_ZOOM:
+        return 0.4, 1.0
+    return 0.0, 1.0
+
+
+def _share(plane: dict[str, Any], value: float, axis: str) -> float:
+    """Where a value lies between the ends of its axis."""
+    low, high = _span(plane, axis)
+    return (value - low) / (high - low)
+
+
+def _name_region(axes: Axes, plane: dict[str, Any], text: str, colour: str, *, inside: bool) -> None:
+    """Name a region on one line or on two, where there is room for it."""
+    for lines, half in ((text, (0.23, 0.035)), (text.replace(" ", "\n", 1), (0.13, 0.06))):
+        place = _room(plane, half, inside)
+        if place is not None:
+            axes.text(*place, lines, transform=axes.transAxes, ha="center", va="center", color=colour, zorder=4)
+            return
+
+
+def _room(plane: dict[str, Any], half: tuple[float, float], inside: bool) -> tuple[float, float] | None:
+    """The centre of a box that lies inside the region, or outside, and clear of the point; None if there is none."""
+    import numpy as np
+    from matplotlib.path import Path
+
+    edge = np.stack([[_share(plane, v, axis) for v in plane["optimal"][axis]] for axis in ("x", "y")], axis=1)
+    own = np.array([_share(plane, plane["point"][at], axis) for at, axis in enumerate(("x", "y"))])
+    wide, high = half
+    x, y = np.meshgrid(np.linspace(wide, 1 - wide, 27), np.linspace(high, 1 - high, 31))
+    centre_p2 = np.stack([x.ravel(), y.ravel()], axis=1)
+    corner_c2 = np.stack(np.meshgrid(np.linspace(-wide, wide, 9), [-high, 0, high]), axis=-1).reshape(-1, 2)
+    held_pc = Path(edge).contains_points((centre_p2[:, None] + corner_c2).reshape(-1, 2)).reshape(len(centre_p2), -1)
+    away_p2 = np.abs(centre_p2 - own)
+    free_p = (held_pc == inside).all(axis=1) & ((away_p2[:, 0] > wide + 0.19) | (away_p2[:, 1] > high + 0.11))
+    if not free_p.any():
+        return None
+    free_p2 = centre_p2[free_p]
+    place = free_p2[np.abs(free_p2 - free_p2.mean(axis=0)).sum(axis=1).argmin()]
+    return float(place[0]), float(place[1])
+
+
+def plan_panels(summary: dict[str, Any]) -> list[Panel]:
+    """One panel with both curves."""
+    plan = summary["plan"]
+    if plan is None or not any(row["best"] is not None for row in plan["points"]):
+        return []
+    title = "Accuracy against votes per item"
+    return [Panel("plan0", title, plan["sentence"], PLAN_SIZE, lambda axes: _draw_plan(axes, plan))]
+
+
+def _draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    curves = (("best", LIGHT["best"], "best rule without names", "o"), ("majority", LIGHT["majority"], "majority", "s"))
+    for name, colour, label, marker in curves:
+        known = [row for row in plan["points"] if row[name] is not None]
+        axes.plot(
+            [row["votes"] for row in known],
+            [row[name] for row in known],
+            marker,
+            ls="-",
+            color=colour,
+            lw=1.8,
+            ms=4.5 if name == "best" else 4,
+            label=label,
+        )
+    axes.axhline(plan["target"], color=LIGHT["good"], lw=1.4, ls=(0, (5, 3)))
+    axes.annotate(
+        f"target {percent(plan['target'], 0)}",
+        (1, plan["target"]),
+        (0, 5),
+        xycoords=axes.get_yaxis_transform(),
+        textcoords="offset points",
+        ha="right",
+        color=LIGHT["good"],
+        weight="bold",
+    )
+    if plan["votes_now"] is not None and plan["votes_now"] <= plan["points"][-1]["votes"]:
+        axes.axvline(plan["votes_now"], color=LIGHT["soft"], lw=1, ls=(0, (2, 3)))
+        axes.annotate(
+            "now", (plan["votes_now"], 0.93), (4, 4), xycoords=axes.get_xaxis_transform(), textcoords="offset points"
+        )
+    lowest = min(row["majority"] for row in plan["points"] if row["majority"] is not None)
+    axes.set(xlabel="votes per item", ylabel="items labelled right", ylim=(min(lowest, plan["target"]) - 0.04, 1.005))
+    axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
+    axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))  # whole percents
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(axis="y")
+    axes.set_axisbelow(True)
+    axes.legend(loc="lower right", fontsize=11, facecolor=LIGHT["card"], edgecolor="none", framealpha=1)
+
+
+def path_panels(summary: dict[str, Any]) -> list[Panel]:
+    """One flow chart."""
+    path = summary["path"]
+    if not path:
+        return []
+    height = STEP * (len(path["steps"]) + 1) - 16
+    return [
+        Panel(
+            "path0",
+            PATH_TITLE,
+            path_words(path),
+            (CHART, height),
+            lambda axes: _draw_path(axes, path),
+        )
+    ]
+
+
+def _draw_path(axes: Axes, path: dict[str, Any]) -> None:
+    top = STEP * (len(path["steps"]) + 1) - 16
+    axes.set(xlim=(0, CHART), ylim=(0, top))
+    axes.axis("off")
+    reached = True
+    for at, step in enumerate(path["steps"]):
+        y = top - BOX / 2 - 2 - at * STEP
+        on, off = reached and step["answer"] == step["on"], reached and step["answer"] == step["off"]
+        _box(axes, (START, y), ASK, step["question"], on=reached)
+        _box(axes, (CHART - OUT - START, y), OUT, step["exit"], on=off, end=True)
+        _arrow(axes, (START + ASK, y), (CHART - OUT - START, y), step["off"], on=off)
+        _arrow(axes, (START + ASK / 2, y - BOX / 2), (START + ASK / 2, y - STEP + BOX / 2), step["on"], on=on)
+        reached = on
+    _box(axes, (START, BOX / 2 + 2), ASK, path["end"], on=reached, end=True)
+
+
+def _box(axes: Axes, at: tuple[float, float], width: float, text: str, *, on: bool, end: bool = False) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    x, y = at
+    edge = LIGHT["best"] if on and end else LIGHT["majority"] if on else LIGHT["line"]
+    fill = LIGHT["zone"] if on and not end else LIGHT["card"]
+    axes.add_patch(
+        FancyBboxPatch(
+            (x, y - BOX / 2),
+            width,
+            BOX,
+            boxstyle=f"round,pad=0,rounding_size={26 if end else 6}",
+            facecolor=fill,
+            edgecolor=edge,
+            lw=2.2 if on else 1,
+        )
+    )
+    axes.text(
+        x + width / 2,
+        y,
+        textwrap.fill(text, int((width - 14) / (SIGN * 1.12 if on and end else SIGN))),
+        ha="center",
+        va="center",
+        color=LIGHT["ink"] if on else LIGHT["soft"],
+        weight="bold" if on and end else "normal",
+        fontsize=12,
+        linespacing=1.2,
+    )
+
+
+def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], text: str, *, on: bool) -> None:
+    colour = LIGHT["best"] if on else LIGHT["line"]
+    axes.annotate(
+        "",
+        end,
+        xytext=start,
+        arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 2.2 if on else 1.1, "shrinkA": 1, "shrinkB": 1},
+    )
+    level = start[1] == end[1]
+    axes.text(
+        (start[0] + end[0]) / 2 if level else start[0] + 8,
+        start[1] + 5 if level else (start[1] + end[1]) / 2,
+        textwrap.fill(text, 8) if level else text,
+        ha="center" if level else "left",
+        va="bottom" if level else "center",
+        fontsize=11,
+        color=LIGHT["best"] if on else LIGHT["soft"],
+        weight="bold" if on else "normal",
+    )

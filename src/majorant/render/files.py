@@ -1,0 +1,148 @@
+"""The files of a result, in one folder: written, and read again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from majorant.atomic import make_folder
+from majorant.errors import DataError
+from majorant.methods.fit import Fit
+from majorant.output import Columns, Content, digest_of, write_files
+from majorant.pipeline import Result
+from majorant.render.html import render
+from majorant.render.plain import to_json
+from majorant.render.summary import SCHEMA
+from majorant.results.calibrate import Calibration, as_calibrated
+from majorant.results.labels import label_sets, label_table
+from majorant.results.review import review_table
+from majorant.results.workers import worker_table
+from majorant.tabular import guarded_columns
+from majorant.votes import Votes
+
+EMBEDDED = re.compile(r'<script type="application/json" id="result">(.*?)</script>', re.DOTALL)
+
+
+def write_result(
+    result: Result,
+    summary: dict[str, Any],
+    folder: str | os.PathLike[str],
+    *,
+    more: Mapping[Path, Content] | None = None,
+    spreadsheet: bool = False,
+) -> list[Path]:
+    """Write the labels, workers and items to review, result.json and report.html, all or none; makes the folder.
+
+    result.json comes last and holds the digests of the others, so that files of two runs are not taken for one set.
+    Labels that lie on a cluster are written from there, before the others; `more` files belong to the set.  What is to
+    be looked at, review.csv, is safe in a spreadsheet; labels.csv and workers.csv keep every name as it is, unless they
+    are for a `spreadsheet`.
+    """
+    place = make_folder(folder)
+    table = partial(_calibrated_labels, result.labels.calibration, spreadsheet=spreadsheet)
+    labels = result.backend.label_files(place, result.fit, table)
+    workers = worker_table(result.backend.votes.workers, result.worker_fit, result.workers)
+    return labels.written + write_files(
+        {
+            **labels.content,
+            **_sets(result, place),
+            place / "workers.csv": guarded_columns(workers) if spreadsheet else workers,
+            place / "review.csv": guarded_columns(review_table(*result.reviewed)),
+            **(more or {}),
+            place / "report.html": render(summary),
+            place / "result.json": partial(_with_digests, summary),
+        }
+    )
+
+
+def _sets(result: Result, place: Path) -> dict[Path, Content]:
+    """Of several labels per item, one table that puts them together; numbers in place of names say no label."""
+    votes = result.backend.whole
+    several = votes is not None and any(note.kind == "several" for note in votes.account.notes)
+    if not several or votes is None or not all(isinstance(item, str) for item in votes.items):
+        return {}
+    return {place / "label_sets.csv": label_sets(labels_of(result))}
+
+
+def labels_of(result: Result) -> Columns:
+    """The labels of votes in memory, as they are written."""
+    votes = result.backend.whole
+    assert votes is not None
+    return _calibrated_labels(result.labels.calibration, votes, result.fit)
+
+
+def _with_digests(summary: dict[str, Any], digests: Mapping[str, str]) -> str:
+    """The summary as JSON, and the digests of the files that it belongs to: it takes its name after them."""
+    return to_json({**summary, "files": {name: f"sha256:{digest}" for name, digest in digests.items()}})
+
+
+def _calibrated_labels(
+    calibration: Calibration | None, votes: Votes, fit: Fit, *, spreadsheet: bool = False
+) -> dict[str, Any]:
+    table = label_table(votes, as_calibrated(calibration, votes, fit))
+    return guarded_columns(table) if spreadsheet else table
+
+
+def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The summary in a result.json, or in a report.html that was made from one."""
+    text = _text(Path(path))
+    if text.lstrip().lower().startswith("<!doctype html"):
+        embedded = EMBEDDED.search(text)
+        if embedded is None:
+            raise DataError(
+                f"{path}: this page holds no majorant result. Give the result.json that majorant check wrote."
+            )
+        text = embedded[1]
+    try:
+        summary = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not JSON ({error}). Give the result.json that majorant check wrote.") from error
+    if not isinstance(summary, dict) or "majorant" not in summary or "schema" not in summary:
+        raise DataError(
+            f"{path}: not a result of majorant check: it has no fields majorant and schema. "
+            "Give the result.json that majorant check wrote."
+        )
+    if summary["schema"] != SCHEMA:
+        raise DataError(
+            f"{path}: written by majorant {summary['majorant']} with schema {summary['schema']!r}; this version reads "
+            f"schema {SCHEMA}. Run majorant check again on the votes."
+        )
+    return summary
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file.") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not text in UTF-8 (byte {error.start}). Give a result.json.") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def render_saved(summary: dict[str, Any], path: str | os.PathLike[str]) -> str:
+    """The page of a saved summary; one that lacks something is named as damaged."""
+    from jinja2 import TemplateError
+
+    try:
+        return render(summary)
+    except (ArithmeticError, AttributeError, LookupError, TemplateError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{path}: the result is damaged or was edited ({type(error).__name__}: {str(error)[:200]}). "
+            "Run majorant check again on the votes."
+        ) from error
+
+
+def foreign_files(summary: dict[str, Any], path: str | os.PathLike[str]) -> list[str]:
+    """The names of files beside a result.json that were not written with it; files that are elsewhere do not count."""
+    listed = summary.get("files")
+    if not isinstance(listed, dict):
+        return []
+    beside = {name: Path(path).parent / name for name in listed if Path(name).name == name}
+    return [name for name, file in beside.items() if file.is_file() and f"sha256:{digest_of(file)}" != listed[name]]

@@ -1,0 +1,7 @@
+"""How well workers agree, beyond chance: from counts per item, and from the tables of pairs of workers."""
+
+from majorant.results.agreement.coefficients import Agreement, PairKappas
+from majorant.results.agreement.measure import agreement
+from majorant.values import Estimate
+
+__all__ = ["Agreement", "Estimate", "PairKappas", "agreement"]

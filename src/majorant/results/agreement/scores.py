@@ -1,0 +1,295 @@
+"""Labels with an order: scores and ranks, how well they agree by distance, and the mean and median beside majority."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.defaults import LEVEL
+from majorant.errors import ConfigError
+from majorant.read import Reading, as_votes
+from majorant.results.agreement.coefficients import with_interval
+from majorant.results.agreement.measure import N_BOOT
+from majorant.values import Estimate, FloatArray, as_generator, as_level, lock
+from majorant.votes import Votes
+from majorant.wording import (
+    NO_GOLD_LABELS,
+    NO_VARIANCE,
+    NOT_ALL_BY_ALL,
+    ONE_GOLD_ITEM,
+    ONE_PAIRED_ITEM,
+    TOO_MANY_WORKER_PAIRS,
+    no_common_items,
+    too_many_workers,
+)
+
+RULES = ("majority", "median", "mean")
+LEAST_COMMON = 10
+MOST_PAIRED_WORKERS = 200  # of whom all pairs are looked at
+MOST_DRAWN = 2e8  # votes in pairs that are looked at in resamples
+LEAST_DRAWS = 200
+NO_SPREAD = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Scores:
+    """What labels with an order say: agreement by distance, and what each rule makes of an item.
+
+    Distances are between scores where labels are numbers, between ranks where they have only an order.
+    """
+
+    interval_alpha: Estimate  # Krippendorff's, squared distances
+    icc: Estimate  # one-way random effects, a single vote
+    icc_agreement: Estimate  # two-way random effects, absolute agreement: every worker on every item
+    weighted_kappa: Estimate  # quadratic weights, mean over pairs of workers with ten items in common
+    distance: dict[str, Estimate]  # mean distance of each rule from gold
+    nearer: dict[str, Estimate]  # how much nearer to gold than majority vote, on the same items: positive is better
+    items: Sequence[Hashable]
+    mean_i: FloatArray  # NaN where an item has no vote
+    median_i: FloatArray
+    majority_i: FloatArray  # NaN where votes tie
+    votes_i: NDArray[np.int64]
+    value_k: FloatArray  # the score of each label
+    ranked: bool  # labels have an order and no numbers
+    level: float
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def closest(self) -> str | None:
+        """The rule with the smallest mean distance from gold, None without gold."""
+        known = {rule: distance.value for rule, distance in self.distance.items() if distance.value is not None}
+        return min(known, key=lambda rule: known[rule]) if known else None
+
+
+def scores(
+    votes: Any, *, rng: int | np.random.Generator = 0, level: float = LEVEL, n_boot: int = N_BOOT,
+    **reading: Unpack[Reading],
+) -> Scores:  # fmt: skip
+    """Agreement by distance, and mean, median and majority of each item, of labels that are numbers or have an order.
+
+    Assumes items drawn independently: intervals are percentiles over resamples of items, the workers staying as they
+    are.  `votes` is whatever `mj.read` takes; `order=` gives labels that are no numbers their order.
+
+    >>> found = scores({"item": [1, 1, 2, 2, 3, 3], "worker": ["a", "b"] * 3, "label": [1, 2, 4, 5, 3, 3]})
+    >>> round(found.interval_alpha.value, 3), found.mean_i.tolist()
+    (0.833, [1.5, 4.5, 3.0])
+    """
+    as_level(level)
+    table = as_votes(votes, **reading)
+    value_k, ranked = label_values(table)
+    score_n = value_k[table.label_n]
+    sums_is = _sums(table, score_n)
+    generator = as_generator(rng)
+    weight_bi = generator.multinomial(len(sums_is), np.full(len(sums_is), 1 / max(len(sums_is), 1)), size=n_boot)
+    drawn_bs = weight_bi.astype(np.float64)
+    mean_i, median_i, majority_i = _rules(table, score_n, value_k)
+    distance, nearer = _distances(table, value_k, (majority_i, median_i, mean_i), level, n_boot, generator)
+    return Scores(
+        interval_alpha=_estimate(interval_alpha, sums_is, drawn_bs, level),
+        icc=_estimate(one_way_icc, sums_is, drawn_bs, level),
+        icc_agreement=_two_way(table, score_n, drawn_bs, level),
+        weighted_kappa=_weighted_kappa(table, value_k, drawn_bs, level),
+        distance=distance,
+        nearer=nearer,
+        items=table.items,
+        mean_i=mean_i,
+        median_i=median_i,
+        majority_i=majority_i,
+        votes_i=table.votes_i,
+        value_k=value_k,
+        ranked=ranked,
+        level=level,
+    )
+
+
+def label_values(votes: Votes) -> tuple[FloatArray, bool]:
+    """The score of each label: its number, or its rank where an order is given; whether it is a rank."""
+    if votes.ordered:
+        return np.arange(len(votes.labels), dtype=np.float64), True
+    if not all(isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool) for label in votes.labels):
+        shown = ",".join(map(str, votes.labels[:6]))
+        raise ConfigError(f"these labels are no numbers. Give their order, from lowest to highest: order={shown!r}.")
+    return np.array([float(label) for label in votes.labels]), False  # type: ignore[arg-type]
+
+
+def score_table(found: Scores) -> dict[str, Any]:
+    """A row per item."""
+    return {
+        "item": found.items,
+        "mean": found.mean_i,
+        "median": found.median_i,
+        "majority": found.majority_i,
+        "votes": found.votes_i,
+    }
+
+
+def _sums(votes: Votes, score_n: FloatArray) -> FloatArray:
+    """Votes, sum and sum of squares of each item that holds two votes or more."""
+    n_items = len(votes.items)
+    centred_n = score_n - (score_n.mean() if len(score_n) else 0.0)  # so that squares lose no digits
+    total_i = np.bincount(votes.item_n, weights=centred_n, minlength=n_items)
+    square_i = np.bincount(votes.item_n, weights=centred_n**2, minlength=n_items)
+    kept = votes.votes_i >= 2
+    return np.stack([votes.votes_i[kept].astype(np.float64), total_i[kept], square_i[kept]], axis=1)
+
+
+def interval_alpha(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
+    """Krippendorff's alpha with squared distances, for each row of weights of items."""
+    m_i, total_i, square_i = sums_is.T
+    within_i = 2 * (m_i * square_i - total_i**2) / (m_i - 1)
+    n_b, total_b, square_b = weight_bi @ m_i, weight_bi @ total_i, weight_bi @ square_i
+    observed_b = weight_bi @ within_i / n_b
+    expected_b = 2 * (n_b * square_b - total_b**2) / (n_b * (n_b - 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(1 - observed_b / expected_b)
+
+
+def one_way_icc(sums_is: FloatArray, weight_bi: FloatArray) -> FloatArray:
+    """ICC(1): the share of the variance that is between items, by the one-way analysis of variance."""
+    m_i, total_i, square_i = sums_is.T
+    n_b, items_b = weight_bi @ m_i, weight_bi.sum(axis=1)
+    between_b = weight_bi @ (total_i**2 / m_i) - (weight_bi @ total_i) ** 2 / n_b
+    within_b = weight_bi @ (square_i - total_i**2 / m_i)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size_b = (n_b - weight_bi @ m_i**2 / n_b) / (items_b - 1)
+        ms_between_b, ms_within_b = between_b / (items_b - 1), within_b / (n_b - items_b)
+        return np.asarray((ms_between_b - ms_within_b) / (ms_between_b + (size_b - 1) * ms_within_b))
+
+
+def _estimate(fn: Any, sums_is: FloatArray, drawn_bs: FloatArray, level: float) -> Estimate:
+    if len(sums_is) < 2:
+        return Estimate(None, reason=ONE_PAIRED_ITEM)
+    value = float(fn(sums_is, np.ones((1, len(sums_is))))[0])
+    if not np.isfinite(value):
+        return Estimate(None, reason=NO_VARIANCE)
+    return with_interval(value, fn(sums_is, drawn_bs), level)
+
+
+def _two_way(votes: Votes, score_n: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
+    """ICC(A,1), where every worker labels every item once."""
+    n_items, n_workers = len(votes.items), len(votes.workers)
+    complete = len(score_n) == n_items * n_workers and (votes.votes_i == n_workers).all()
+    if not complete or n_items < 2 or n_workers < 2:
+        return Estimate(None, reason=NOT_ALL_BY_ALL)
+    table_ij = np.full((n_items, n_workers), np.nan)
+    table_ij[votes.item_n, votes.worker_n] = score_n
+    if np.isnan(table_ij).any():
+        return Estimate(None, reason=NOT_ALL_BY_ALL)
+    table_ij -= table_ij.mean()  # so that squares lose no digits
+    value = float(two_way_icc(table_ij, np.ones((1, n_items)))[0])
+    if not np.isfinite(value):
+        return Estimate(None, reason=NO_VARIANCE)
+    return with_interval(value, two_way_icc(table_ij, drawn_bi), level)
+
+
+def two_way_icc(table_ij: FloatArray, weight_bi: FloatArray) -> FloatArray:
+    """ICC(A,1) by the two-way analysis of variance of items and workers, for each row of weights of items."""
+    n_workers = table_ij.shape[1]
+    n_b, mean_i = weight_bi.sum(axis=1), table_ij.mean(axis=1)
+    grand_b, worker_bj = weight_bi @ mean_i / n_b, weight_bi @ table_ij / n_b[:, None]
+    rows_b = n_workers * (weight_bi @ mean_i**2 - n_b * grand_b**2)
+    columns_b = n_b * ((worker_bj - grand_b[:, None]) ** 2).sum(axis=1)
+    total_b = weight_bi @ (table_ij**2).sum(axis=1) - n_b * n_workers * grand_b**2
+    error_b = (total_b - rows_b - columns_b) / ((n_b - 1) * (n_workers - 1))
+    rows_b, columns_b = rows_b / (n_b - 1), columns_b / (n_workers - 1)
+    scale_b = rows_b + (n_workers - 1) * error_b + n_workers * (columns_b - error_b) / n_b
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(scale_b > NO_SPREAD, (rows_b - error_b) / scale_b, np.nan)
+
+
+def _weighted_kappa(votes: Votes, value_k: FloatArray, drawn_bi: FloatArray, level: float) -> Estimate:
+    """Cohen's kappa with quadratic weights, over pairs of workers, each by its items in common."""
+    n_workers = len(votes.workers)
+    if n_workers > MOST_PAIRED_WORKERS:
+        return Estimate(None, reason=too_many_workers(MOST_PAIRED_WORKERS))
+    place_i = np.cumsum(votes.votes_i >= 2) - 1  # among the items that are drawn
+    by_worker = [dict(zip(votes.item_n[own], value_k[votes.label_n[own]], strict=True)) for own in _rows(votes)]
+    pairs = []
+    for a in range(n_workers):
+        for b in range(a + 1, n_workers):
+            common = [i for i in by_worker[a] if i in by_worker[b]]
+            if len(common) >= LEAST_COMMON:
+                x, y = (np.array([by_worker[worker][i] for i in common]) for worker in (a, b))
+                pairs.append((place_i[common], x, y))
+    value = mean_kappa(pairs, np.ones((1, len(drawn_bi[0]))))[0] if pairs else np.nan
+    if not np.isfinite(value):
+        return Estimate(None, reason=no_common_items(LEAST_COMMON))
+    affordable = int(MOST_DRAWN / max(sum(len(items) for items, _, _ in pairs), 1))
+    if affordable < LEAST_DRAWS:
+        return Estimate(float(value), reason=TOO_MANY_WORKER_PAIRS)
+    return with_interval(float(value), mean_kappa(pairs, drawn_bi[:affordable]), level)
+
+
+def mean_kappa(pairs: Sequence[tuple[NDArray[np.intp], FloatArray, FloatArray]], weight_bi: FloatArray) -> FloatArray:
+    """The kappas of pairs of workers (their items, and the scores of both), weighted by items; per row of weights."""
+    total_b, weight_b = np.zeros(len(weight_bi)), np.zeros(len(weight_bi))
+    for items, x, y in pairs:
+        w_bi = weight_bi[:, items]
+        n_b = w_bi.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean_x, mean_y = w_bi @ x / n_b, w_bi @ y / n_b
+            spread_b = w_bi @ x**2 / n_b - mean_x**2 + w_bi @ y**2 / n_b - mean_y**2
+            kappa_b = 1 - (w_bi @ (x - y) ** 2 / n_b) / (spread_b + (mean_x - mean_y) ** 2)
+        known_b = np.isfinite(kappa_b)
+        total_b += np.where(known_b, kappa_b * n_b, 0.0)
+        weight_b += np.where(known_b, n_b, 0.0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total_b / weight_b)
+
+
+def _rows(votes: Votes) -> list[NDArray[np.intp]]:
+    order = np.argsort(votes.worker_n, kind="stable")
+    ends = np.cumsum(np.bincount(votes.worker_n, minlength=len(votes.workers)))
+    return np.split(order, ends[:-1])
+
+
+def _rules(votes: Votes, score_n: FloatArray, value_k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    n_items = len(votes.items)
+    mean_i, median_i, majority_i = (np.full(n_items, np.nan) for _ in range(3))
+    for i in np.flatnonzero(votes.votes_i):
+        own = score_n[votes.offsets_i[i] : votes.offsets_i[i + 1]]
+        mean_i[i], median_i[i] = own.mean(), np.median(own)
+        counts_k = np.bincount(votes.label_n[votes.offsets_i[i] : votes.offsets_i[i + 1]], minlength=len(value_k))
+        top = np.flatnonzero(counts_k == counts_k.max())
+        majority_i[i] = value_k[top[0]] if len(top) == 1 else np.nan
+    return mean_i, median_i, majority_i
+
+
+def _distances(
+    votes: Votes,
+    value_k: FloatArray,
+    rules: Sequence[FloatArray],
+    level: float,
+    n_boot: int,
+    rng: np.random.Generator,
+) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+    """The mean distance of each rule from gold where every rule has an answer, and how much nearer than majority."""
+    others = RULES[1:]
+
+    def unknown(reason: str) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+        nothing = Estimate(None, reason=reason)
+        return dict.fromkeys(RULES, nothing), dict.fromkeys(others, nothing)
+
+    if votes.gold_i is None:
+        return unknown(NO_GOLD_LABELS)
+    known = (votes.gold_i >= 0) & np.all([np.isfinite(answer) for answer in rules], axis=0)
+    if known.sum() < 2:
+        return unknown(ONE_GOLD_ITEM)
+    gold = value_k[votes.gold_i[known]]
+    n = int(known.sum())
+    weight_bi = rng.multinomial(n, np.full(n, 1 / n), size=n_boot) / n
+    off_ri = np.abs(np.array([value_i[known] for value_i in rules]) - gold)
+    lead_ri = off_ri[0] - off_ri[1:]
+
+    def mean(value_i: FloatArray) -> Estimate:
+        return with_interval(float(value_i.mean()), weight_bi @ value_i, level)
+
+    return dict(zip(RULES, map(mean, off_ri), strict=True)), dict(zip(others, map(mean, lead_ri), strict=True))

@@ -1,0 +1,269 @@
+"""The whole story: check says ask, ask draws items, an expert labels them, check switches."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import majorant as mj
+from majorant.ask.design import Design
+from majorant.ask.draw import Planned, draw_rules
+from majorant.ask.question import Outcome
+from majorant.backend import MemoryBackend
+from majorant.values import Estimate
+
+
+def simulated():
+    """Seven of twelve workers miss most of class yes, and a quarter of the items lead all of them to no."""
+    confusion = np.array([[[0.97, 0.03], [0.75, 0.25]]] * 7 + [[[0.97, 0.03], [0.03, 0.97]]] * 5)
+    votes, truth_i = mj.simulate([0.6, 0.4], confusion, n_items=500, n_votes=5, rng=2)
+    rng = np.random.default_rng(0)
+    led_n = (rng.random(500) < 0.25)[votes.item_n] & (rng.random(votes.n_votes) < 0.5)
+    return replace(votes, label_n=np.where(led_n, 0, votes.label_n)), truth_i
+
+
+@pytest.fixture
+def truth(tmp_path):
+    votes, truth_i = simulated()
+    with (tmp_path / "votes.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "worker", "label"])
+        for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True):
+            writer.writerow([f"q{i}", f"w{j}", ["no", "yes"][k]])
+    return {f"q{i}": ["no", "yes"][k] for i, k in enumerate(truth_i)}
+
+
+def fill(path, truth):
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    for row in rows:
+        row["label"] = truth[row["item"]]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0]])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def labels_in(folder):
+    rows = csv.DictReader((folder / "labels.csv").read_text().splitlines())
+    return {row["item"]: row["label"] for row in rows}
+
+
+def test_check_asks_ask_draws_an_expert_labels_and_check_switches(run, truth, tmp_path):
+    code, out, _ = run("check", "votes.csv", "--out", "before", "--fail-on", "ask")
+    assert code == 1
+    assert out.startswith("Answer   Ask an expert about")
+    assert "majorant ask votes.csv --n" in out
+    assert run("ask", "votes.csv", "--n", 40)[0] == 0
+    assert len((tmp_path / "to_label.csv").read_text().splitlines()) == 41  # a header and 40 items
+    fill(tmp_path / "to_label.csv", truth)
+
+    code, out, _ = run("check", "votes.csv", "--gold-file", "to_label.csv", "--out", "after", "--fail-on", "switch")
+    assert code == 1
+    assert out.startswith("Answer   Switch to combination.")
+    assert "Exact, by expert labels" in out
+    assert "no random sample" in out
+    result = json.loads((tmp_path / "after" / "result.json").read_text())
+    assert (result["answer"]["grade"], result["answer"]["basis"]) == ("exact", "expert labels")
+    assert result["answer"]["expert"]["verdict"] == "better"
+    assert result["gold"] is None  # no accuracy from labels that are no sample
+
+    before, after = labels_in(tmp_path / "before"), labels_in(tmp_path / "after")
+    changed = [item for item in truth if before[item] != after[item]]
+    assert changed
+    assert sum(after[item] == truth[item] for item in truth) > sum(before[item] == truth[item] for item in truth)
+    found = result["answer"]["gain"]
+    assert found["low"] > 0
+
+
+def test_check_ask_and_report_count_the_same_items(run, tmp_path):
+    """With four votes an item many are tied; a tie is a fair draw in what is said before any label."""
+    votes, _ = mj.simulate([0.5, 0.5], [[0.75, 0.25], [0.45, 0.55]], n_items=150, n_votes=4, rng=0)
+    rows = [f"q{i},w{j},{k}" for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)]
+    (tmp_path / "votes.csv").write_text("\n".join(["item,worker,label", *rows]))
+    _, out, _ = run("check", "votes.csv", "--json", "--report", "page.html")
+    answer = json.loads(out)["answer"]
+    _, out, _ = run("ask", "votes.csv", "--json", "--n", 12)
+    facts = json.loads(out)
+    assert answer["tied"] > 20
+    assert (facts["differ"], facts["items"]) == (answer["differ"], answer["items"])
+    assert 100 * facts["stake"] == pytest.approx(answer["stake"])
+    differ = answer["differ"]
+    assert f"differ on {differ} of 150 items" in answer["gain_sentence"]
+    assert f"differ on {differ} of 150 items" in (tmp_path / "page.html").read_text()
+    design = json.loads((tmp_path / "to_label.design.json").read_text())
+    assert len(design["order"]) < differ  # ties that fall to the other rule's label need no expert
+
+
+@pytest.mark.parametrize(
+    ("asked", "n", "kind", "told"),
+    [
+        (("--question", "close-calls"), 12, "close-calls", "a rule that looks at how close the vote was"),
+        pytest.param(
+            ("--accuracy", "--rule", "majority"), 60, "accuracy", "majority's labels are", marks=pytest.mark.long
+        ),
+    ],
+)
+def test_other_questions_are_read_back_and_go_on(run, truth, tmp_path, asked, n, kind, told):
+    assert run("ask", "votes.csv", *asked, "--n", n)[0] == 0
+    fill(tmp_path / "to_label.csv", truth)
+    code, out, _ = run("check", "votes.csv", "--gold-file", "to_label.csv", "--out", "after")
+    assert code == 0
+    assert told in " ".join(out.split())
+    result = json.loads((tmp_path / "after" / "result.json").read_text())
+    expert = result["answer"]["expert"]
+    assert (expert["kind"], expert["labels"], expert["verdict"]) == (kind, n, "open")
+    assert expert["command"] == f"majorant ask votes.csv --more {expert['more']} --design to_label.design.json"
+    assert expert["command"] in out
+    page = (tmp_path / "after" / "report.html").read_text()
+    assert expert["command"] in page
+    assert expert["notes"][-1].replace("'", "&#39;") in page
+    if kind == "accuracy":  # drawn uniformly from all items: gold like any other
+        assert result["gold"]["n_items"] == n
+        assert "these labels are a random sample" in out
+    else:
+        assert result["gold"] is None
+    assert run("ask", "votes.csv", "--more", 10, "--design", "to_label.design.json")[0] == 0
+    assert len((tmp_path / "to_label.csv").read_text().splitlines()) == n + 11
+
+
+def test_a_uniform_design_is_gold_for_everything(run, truth, tmp_path):
+    run("ask", "votes.csv", "--accuracy", "--rule", "majority", "--n", 60)
+    fill(tmp_path / "to_label.csv", truth)
+    votes = mj.read(str(tmp_path / "votes.csv"), gold_file=str(tmp_path / "to_label.csv"))
+    known = {votes.items[i]: votes.labels[k] for i, k in enumerate(votes.gold_i) if k >= 0}
+    assert len(known) == 60
+    assert all(truth[item] == label for item, label in known.items())
+    code, out, _ = run("aggregate", "votes.csv", "--gold-file", "to_label.csv", "--method", "majority")
+    assert (code, "random sample" in out) == (0, True)
+    design = tmp_path / "to_label.design.json"
+    design.write_text(design.read_text().replace('"seed": 0', '"seed": 1'))
+    code, _, err = run("certify", "votes.csv", "--gold-file", "to_label.csv")
+    assert (code, "changed after it was drawn" in err) == (2, True)
+
+
+def test_gold_of_the_votes_and_labels_by_design_each_say_what_they_can(run, truth, tmp_path):
+    rows = list(csv.reader((tmp_path / "votes.csv").read_text().splitlines()))
+    known = set(list(truth)[:80])
+    lines = [[*rows[0], "gold"], *([*row, truth[row[0]] if row[0] in known else ""] for row in rows[1:])]
+    (tmp_path / "votes.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    for asked in (("--between", "majority", "dawid-skene"), ("--accuracy", "--rule", "majority")):
+        run("ask", "votes.csv", *asked, "--n", 20, "--out", f"{asked[0][2:]}.csv")
+        fill(tmp_path / f"{asked[0][2:]}.csv", truth)
+        code, out, _ = run("check", "votes.csv", "--gold-file", f"{asked[0][2:]}.csv", "--json")
+        assert code == 0
+        result = json.loads(out)
+        assert result["gold"]["n_items"] == 80
+        assert result["answer"]["expert"]["labels"] == 20
+
+
+def test_design_labels_are_refused_as_gold(run, truth, tmp_path):
+    run("ask", "votes.csv", "--between", "majority", "dawid-skene")
+    fill(tmp_path / "to_label.csv", truth)
+    for command in (("aggregate", "votes.csv"), ("workers", "votes.csv"), ("certify", "votes.csv")):
+        code, _, err = run(*command, "--gold-file", "to_label.csv")
+        assert code == 2
+        assert "no random sample" in err
+    with pytest.raises(mj.DataError, match="no random sample"):
+        mj.read(str(tmp_path / "votes.csv"), gold_file=str(tmp_path / "to_label.csv"))
+
+
+def test_a_changed_votes_file_is_refused(run, truth, tmp_path):
+    run("ask", "votes.csv", "--between", "majority", "dawid-skene")
+    fill(tmp_path / "to_label.csv", truth)
+    votes = tmp_path / "votes.csv"
+    votes.write_text(votes.read_text().replace(",no\n", ",yes\n", 1))
+    code, _, err = run("check", "votes.csv", "--gold-file", "to_label.csv")
+    assert code == 2
+    assert "not those that the design was drawn for" in err
+
+
+def outcome(verdict, low, high, *, leader="auto", rules=("majority", "auto"), labels=20, more=0):
+    return Outcome(
+        kind="rules", verdict=verdict, decided=verdict != "open", value=Estimate((low + high) / 2, low, high),
+        level=0.95, tolerance=0.01, n_items=500, n_differ=80, labels=labels, skipped=0, more=more, rules=rules,
+        leader=leader, alive=rules, right=dict.fromkeys(rules, 10), below=0.0,
+        facts={"same_as": {}, "not_told_apart": ()},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "action", "rule", "grade"),
+    [
+        (outcome("better", 0.01, 0.06), "switch", "auto", "exact"),
+        (outcome("better", 0.001, 0.009), "keep", "majority", "exact"),
+        (outcome("worse", -0.06, -0.01, leader="majority"), "keep", "majority", "exact"),
+        (outcome("same", -0.008, 0.009), "keep", "majority", "exact"),
+        (outcome("open", -0.02, 0.06, more=30), "ask", "majority", "none"),
+        (outcome("open", 0.01, 0.06, rules=("majority", "auto", "mace"), more=30), "switch", "auto", "exact"),
+        (outcome("within", -0.01, 0.06, rules=("majority", "auto", "mace")), "switch", "auto", "exact"),
+        (
+            outcome("within", 0.0, 0.0, leader="majority", rules=("majority", "auto", "mace")),
+            "keep",
+            "majority",
+            "exact",
+        ),
+    ],
+)
+def test_what_expert_labels_say_is_done(said, action, rule, grade):
+    from majorant.results.answer import ModelEvidence, answer_from
+    from majorant.results.difference import Difference
+
+    answer = answer_from(
+        other="auto", apart=Difference(500, 80, 80.0, 0, 0), model=ModelEvidence(gain=Estimate(0.02, 0.01, 0.03)),
+        expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: Planned(40, 80), expert=said,
+        design="to_label.design.json", source="votes.csv",
+    )  # fmt: skip
+    assert (answer.action, answer.rule, answer.grade, answer.basis) == (action, rule, grade, "expert labels")
+    if action == "ask":
+        assert answer.command.endswith("--more 30 --design to_label.design.json")
+        assert answer.ask.labels == 30
+
+
+def test_labels_of_another_question_do_not_decide():
+    from majorant.results.answer import ModelEvidence, answer_from
+    from majorant.results.difference import Difference
+
+    said = outcome("better", 0.01, 0.06, rules=("mace", "auto"))
+    answer = answer_from(
+        other="auto", apart=Difference(500, 80, 80.0, 0, 0), model=ModelEvidence(gain=Estimate(None), failed=("x",)),
+        expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: Planned(40, 80), expert=said,
+    )  # fmt: skip
+    assert (answer.action, answer.basis) == ("ask", "votes")
+
+
+def test_levels_of_whole_designs_hold():
+    """Equal rules on sequential names: seeds, not luck of the names, decide the order."""
+    votes, _ = mj.simulate([0.5, 0.5], [[0.6, 0.4], [0.4, 0.6]], n_items=160, n_votes=3, rng=5)
+    fits = {"majority": mj.aggregate(votes, "majority"), "other": mj.aggregate(votes, "dawid-skene")}
+    runs = wrong = 0
+    differ = set(draw_rules(MemoryBackend(votes), fits, seed=0).order)
+    size = len(differ) // 2 * 2
+    for seed in range(300):
+        design = draw_rules(MemoryBackend(votes), fits, seed=seed)
+        rank = {item: n for n, item in enumerate(sorted(differ))}
+        frozen = np.asarray(design.question.label_rd)
+        # The truth goes with the first rule on every second item by name: a lead of 0, or of one item.
+        right_d = [frozen[rank[item] % 2, d] for d, item in enumerate(design.order)]
+        answer_d = np.array(right_d)
+        answer_d[-1] = -2
+        standing = design.question.standing(answer_d)
+        runs, wrong = runs + 1, wrong + bool(standing.beats_qr.any())
+    assert size > 20
+    assert wrong / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_rules_that_give_other_labels_now_are_refused(run, truth, tmp_path):
+    """As after a change of version: the design is whole, but its frozen labels are not what the rule says today."""
+    run("ask", "votes.csv", "--between", "majority", "dawid-skene", "--n", 40)
+    fill(tmp_path / "to_label.csv", truth)
+    assert run("check", "votes.csv", "--gold-file", "to_label.csv")[0] == 0
+    design = Design.read(tmp_path / "to_label.design.json")
+    label_rd = design.question.label_rd.copy()
+    label_rd[:, 3] = label_rd[::-1, 3]  # what each rule says of an item, exchanged
+    other = replace(design, question=replace(design.question, label_rd=label_rd))
+    (tmp_path / "to_label.design.json").write_text(json.dumps(other.to_dict()))
+    code, _, err = run("check", "votes.csv", "--gold-file", "to_label.csv")
+    assert code == 2
+    assert "gives other labels now than those that the design froze" in err

@@ -1,0 +1,30 @@
+"""A method may be written as other libraries write it; what is unknown gets the nearest name."""
+
+import pytest
+
+import majorant as mj
+from majorant.methods import ALSO_KNOWN_AS, ESTIMATORS, method_named
+
+VOTES = [("a", "u", "x"), ("a", "v", "x"), ("a", "w", "y"), ("b", "u", "y"), ("b", "v", "y"), ("b", "w", "y")]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("DawidSkene", "dawid-skene"), ("ds", "dawid-skene"), ("mv", "majority"), ("majority_vote", "majority"),
+     ("MajorityVote", "majority"), ("GLAD", "glad"), ("OneCoinDawidSkene", "one-coin"), ("zbs", "zero-based-skill")],
+)  # fmt: skip
+def test_other_spellings_are_the_same_method(written, meant):
+    assert method_named(written) == meant
+    assert mj.aggregate(VOTES, written).method == meant
+
+
+def test_every_name_leads_to_a_method_and_hides_none():
+    assert set(ALSO_KNOWN_AS.values()) <= set(ESTIMATORS)
+    assert all(method_named(name) == name for name in ESTIMATORS)
+
+
+def test_the_nearest_name_is_offered():
+    with pytest.raises(mj.ConfigError, match=r"no method 'david-skene'\. Did you mean dawid-skene\?"):
+        mj.aggregate(VOTES, "david-skene")
+    with pytest.raises(mj.ConfigError, match=r"no method 3\. Choose one of: auto, "):
+        mj.aggregate(VOTES, 3)

@@ -1,0 +1,371 @@
+"""Models of expected counts go on from a state: EM over the touched items, the others held; states are safe files."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crowds import informed_votes, random_votes
+from majorant.errors import ConfigError, DataError
+from majorant.items import take_items
+from majorant.methods import ESTIMATORS, load_state, polish, save_state, update
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.ibcc import IBCC
+from majorant.methods.one_coin import OneCoin
+from majorant.methods.online import state_bytes
+from majorant.votes import Account, Votes
+
+COUNTED = pytest.mark.parametrize("model", [DawidSkene(), OneCoin(), IBCC()], ids=lambda model: model.name)
+
+
+def named(triples, repeats="each"):
+    """Votes from (item, worker, label) in the caller's words."""
+    columns = [list(column) for column in zip(*triples, strict=True)]
+    names = [list(dict.fromkeys(column)) for column in columns]
+    names[2].sort()
+    codes = [[known.index(value) for value in column] for known, column in zip(names, columns, strict=True)]
+    account = Account(source="test", rows=len(triples), votes=len(triples), repeats=repeats)
+    return Votes.from_codes(*codes, items=names[0], workers=names[1], labels=names[2], account=account)
+
+
+def triples(votes):
+    return [
+        (votes.items[i], votes.workers[j], votes.labels[l])
+        for i, j, l in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)
+    ]
+
+
+@pytest.fixture(scope="module")
+def history():
+    return informed_votes(np.random.default_rng(1), n_items=150, n_votes=900)
+
+
+@pytest.fixture
+def batch():
+    """Further votes on known items, new items, a new worker."""
+    known = [(f"item {i}", f"worker {i % 9}", f"label {i % 3}") for i in range(20)]
+    new = [(f"new {i}", f"worker {j}", f"label {(i + (j == 2)) % 3}") for i in range(30) for j in range(4)]
+    return named([*known, *new, *((f"new {i}", "newcomer", f"label {i % 3}") for i in range(30))])
+
+
+def loop_counts(state, items):
+    """Expected votes and items of some items, by a loop over the votes."""
+    counts, classes = np.zeros_like(state.arrays["counts"]), np.zeros_like(state.arrays["class_counts"])
+    for i, j, l in zip(*(state.arrays[name] for name in ("item", "worker", "label")), strict=True):
+        if state.items[i] in items:
+            counts[j, :, l] += state.arrays["posterior"][i]
+    for i, name in enumerate(state.items):
+        if name in items:
+            classes += state.arrays["posterior"][i]
+    return counts, classes
+
+
+def test_an_update_solves_the_touched_items_with_all_others_held(history, batch):
+    smoothing = 0.3
+    before = DawidSkene(smoothing=smoothing, tol=1e-11).fit(history).state()
+    fit = update(before, batch)
+    after = fit.state()
+    untouched = set(history.items) - set(batch.items)
+    for i, name in enumerate(before.items):  # other items keep what was believed of them
+        if name in untouched:
+            np.testing.assert_array_equal(after.arrays["posterior"][i], before.arrays["posterior"][i])
+    held, now = loop_counts(before, untouched), loop_counts(after, set(batch.items))
+    counts = np.pad(held[0], ((0, 1), (0, 0), (0, 0))) + now[0]
+    np.testing.assert_allclose(after.arrays["counts"], counts, atol=1e-9)
+    np.testing.assert_allclose(after.arrays["class_counts"], held[1] + now[1], atol=1e-9)
+    confusion = (counts + smoothing) / (counts + smoothing).sum(axis=2, keepdims=True)
+    prior = (held[1] + now[1] + smoothing) / (held[1] + now[1] + smoothing).sum()
+    for row, item in enumerate(batch.items):
+        weight = prior.copy()
+        for i, j, l in zip(*(after.arrays[name] for name in ("item", "worker", "label")), strict=True):
+            if after.items[i] == item:
+                weight *= confusion[j, :, l]
+        np.testing.assert_allclose(fit.posterior[row], weight / weight.sum(), atol=1e-8)
+    place = [after.workers.index(name) for name in batch.workers]
+    np.testing.assert_allclose(fit.confusion, confusion[place], atol=1e-8)
+    assert fit.votes_i.tolist() == [
+        sum(t[0] == item for t in [*triples(history), *triples(batch)]) for item in batch.items
+    ]
+
+
+@COUNTED
+def test_the_objective_never_falls_and_the_old_state_stays(model, history, batch):
+    before = model.fit(history).state()
+    kept = {name: array.copy() for name, array in before.arrays.items()}
+    fit = update(before, batch)
+    assert fit.converged
+    assert np.diff(fit.trace).min(initial=0.0) >= -1e-9 * abs(fit.trace[-1])
+    for name, array in kept.items():
+        np.testing.assert_array_equal(before.arrays[name], array)
+    assert update(before, batch).posterior.tolist() == fit.posterior.tolist()
+
+
+@COUNTED
+def test_one_batch_after_the_other_ends_where_all_at_once_ends(model):
+    votes = informed_votes(np.random.default_rng(5), n_items=400, n_votes=2400, n_classes=2, skill=0.7)
+    whole = model.fit(votes)
+    fit = model.fit(take_items(votes, np.arange(100)))
+    for span in ((100, 150), (150, 250), (250, 310), (310, 400)):
+        fit = update(fit.state(), take_items(votes, np.arange(*span)))
+    state = fit.state()
+    polished = polish(state)
+    rows = [state.items.index(item) for item in votes.items]
+    np.testing.assert_allclose(polished.posterior[rows], whole.posterior, atol=1e-4)
+    same = np.mean(state.arrays["posterior"][rows].argmax(axis=1) == whole.posterior.argmax(axis=1))
+    assert same > 0.97
+    assert polish(polished.state()).trace[-1] == pytest.approx(whole.trace[-1], rel=1e-8)
+
+
+def test_twice_as_many_votes_are_fitted_in_full():
+    votes = informed_votes(np.random.default_rng(7), n_items=200, n_votes=1200, n_classes=2, skill=0.7)
+    first, second = (take_items(votes, np.arange(*span)) for span in ((0, 60), (60, 200)))
+    state = DawidSkene().fit(first).state()
+    assert state.fitted == first.n_votes
+    fit = update(state, second)
+    assert fit.state().fitted == votes.n_votes
+    np.testing.assert_allclose(fit.posterior, DawidSkene().fit(votes).posterior[60:], atol=1e-4)
+    small = update(fit.state(), take_items(votes, np.arange(5)))
+    assert small.state().fitted == votes.n_votes
+
+
+def test_a_full_fit_ends_no_lower_than_one_to_all_votes_at_once():
+    votes = random_votes(np.random.default_rng(2), n_classes=5, n_items=80, n_votes=300)
+    state = DawidSkene().fit(take_items(votes, np.arange(6))).state()
+    state = update(state, take_items(votes, np.arange(6, 80))).state()
+    assert polish(state).trace[-1] >= DawidSkene().fit(votes).trace[-1] - 1e-3
+
+
+@COUNTED
+def test_new_labels_grow_the_model(model, history):
+    state = model.fit(history).state()
+    new = named([(f"new {i}", f"worker {j}", "other" if i % 2 else "label 1") for i in range(40) for j in range(5)])
+    fit = update(state, new)
+    assert fit.label_values == ("label 0", "label 1", "label 2", "other")
+    assert fit.labels() == ["other" if i % 2 else "label 1" for i in range(40)]
+    np.testing.assert_allclose(fit.posterior.sum(axis=1), 1)
+    assert fit.state().arrays["counts"].shape == (9, 4, 4)
+
+
+def test_a_crowd_of_strangers_starts_from_its_own_votes(history):
+    state = DawidSkene().fit(history).state()
+    new = named([(f"new {i}", f"stranger {j}", f"label {(i + (j == i % 7)) % 3}") for i in range(40) for j in range(7)])
+    assert update(state, new).labels() == [f"label {i % 3}" for i in range(40)]
+
+
+def test_repeats_follow_the_reading_of_the_new_votes():
+    old = [(f"i{i}", f"w{j}", "ny"[i % 2]) for i in range(20) for j in range(3)]
+    state = DawidSkene().fit(named(old)).state()
+
+    def count(policy, *new):
+        arrays = update(state, named(list(new), policy)).state().arrays
+        return len(arrays["item"]), int((arrays["label"][arrays["item"] == 1] == 0).sum())
+
+    assert count("error", ("i1", "w0", "y")) == (60, 0)  # the same again is merged
+    with pytest.raises(DataError, match="Worker 'w0' labelled item 'i1' 'y' in an earlier batch and 'n' now"):
+        count("error", ("i5", "w9", "n"), ("i1", "w0", "n"))
+    assert count("first", ("i1", "w0", "n")) == (60, 0)
+    assert count("last", ("i1", "w0", "n")) == (60, 1)
+    assert count("each", ("i1", "w0", "n")) == (61, 1)
+    last = update(state, named([("i1", f"w{j}", "n") for j in range(3)], "last"))
+    assert last.labels() == ["n"]
+    counts, classes = loop_counts(last.state(), set(last.state().items))
+    np.testing.assert_allclose(last.state().arrays["counts"], counts, atol=1e-9)
+    np.testing.assert_allclose(last.state().arrays["class_counts"], classes, atol=1e-9)
+
+
+def test_settings_stay_with_the_state(history, batch, tmp_path):
+    model = DawidSkene(smoothing=2.0)
+    state = model.fit(history).state()
+    assert dict(state.settings) == {"smoothing": 2.0}
+    save_state(state, tmp_path / "s.npz")
+    later = update(load_state(tmp_path / "s.npz"), batch)
+    np.testing.assert_array_equal(later.posterior, model.fit(batch, state=state).posterior)
+    assert not np.allclose(later.posterior, DawidSkene().fit(batch, state=DawidSkene().fit(history).state()).posterior)
+
+
+def test_where_there_is_no_state_it_says_so(history):
+    gold = Votes.from_codes(history.item_n, history.worker_n, history.label_n, items=history.items,
+                            workers=history.workers, labels=history.labels, gold=history.gold_i)  # fmt: skip
+    fits = (
+        ESTIMATORS["majority"]().fit(history),
+        DawidSkene().fit(history, weights=np.ones(150)),
+        DawidSkene(clamp_gold=True).fit(gold),
+    )
+    for fit in fits:
+        with pytest.raises(ConfigError, match="is not an online method, or was fitted with weights, gold or an engine"):
+            fit.state()
+    with pytest.raises(ConfigError, match="belongs to dawid-skene, not to ibcc"):
+        IBCC().fit(history, state=DawidSkene().fit(history).state())
+    with pytest.raises(ConfigError, match="la-one-pass does not remember items"):
+        polish(ESTIMATORS["la-one-pass"]().fit(history).state())
+
+
+# Files
+
+
+@pytest.fixture
+def state_file(tmp_path, history):
+    path = tmp_path / "state.npz"
+    save_state(DawidSkene().fit(history).state(), path)
+    return path
+
+
+def rewritten(path, **changes):
+    """The file with another header, its checksum left as it was."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["state.json"] = json.dumps({**json.loads(members["state.json"]), **changes}).encode()
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+@COUNTED
+def test_a_state_survives_a_file(model, history, batch, tmp_path):
+    state = model.fit(history).state()
+    save_state(state, tmp_path / "state.npz")
+    assert (tmp_path / "state.npz").read_bytes() == state_bytes(state)  # the same bytes each time
+    back = load_state(tmp_path / "state.npz")
+    for name in ("method", "items", "workers", "labels", "fitted"):
+        assert getattr(back, name) == getattr(state, name)
+    assert update(back, batch).posterior.tolist() == update(state, batch).posterior.tolist()
+
+
+def test_a_file_cut_off_or_altered_anywhere_is_refused(state_file):
+    content = state_file.read_bytes()
+    rng = np.random.default_rng(0)
+    for length in [0, 1, 10, *rng.integers(len(content), size=40).tolist(), len(content) - 1]:
+        state_file.write_bytes(content[:length])
+        with pytest.raises(DataError, match=r"not a state file|cut off or was altered"):
+            load_state(state_file)
+    refused = 0
+    for place in rng.integers(len(content), size=60).tolist():
+        broken = bytearray(content)
+        broken[place] ^= 0x55
+        state_file.write_bytes(bytes(broken))
+        try:
+            state = load_state(state_file)
+        except DataError:
+            refused += 1
+        else:  # a byte that carries nothing, such as a date
+            assert state_bytes(state) == content
+    assert refused > 40
+
+
+def test_foreign_and_newer_files_are_named(state_file, tmp_path):
+    content = state_file.read_bytes()
+    for foreign in (b"item,worker,label\n", b"{}", b"\x93NUMPY"):
+        state_file.write_bytes(foreign)
+        with pytest.raises(DataError, match=r"state\.npz: not a state file"):
+            load_state(state_file)
+    np.savez(state_file, a=np.arange(3))
+    with pytest.raises(DataError, match="not a state file"):
+        load_state(state_file)
+    for changes, message in (
+        ({"version": 2}, "state version 2, this majorant reads version 1"),
+        ({"format": "other"}, "not a state file"),
+        ({"workers": None}, "the state lacks workers"),
+        ({"fitted": 1}, "cut off or was altered"),
+    ):
+        state_file.write_bytes(content)
+        state_file.write_bytes(rewritten(state_file, **changes))
+        with pytest.raises(DataError, match=message):
+            load_state(state_file)
+    with pytest.raises(DataError, match=r"nowhere: cannot be read \(No such file"):
+        load_state(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match="'majority' is not an online method"):
+        update(
+            type(load_state_of(content))(method="majority", workers=(), labels=(), arrays=EMPTY), named([("a",) * 3])
+        )
+
+
+EMPTY = {
+    "counts": np.zeros((0, 0, 0)),
+    "class_counts": [],
+    "posterior": np.zeros((0, 0)),
+    "item": [],
+    "worker": [],
+    "label": [],
+}
+
+
+def load_state_of(content):
+    from majorant.methods.online import state_of
+
+    return state_of(content, "here")
+
+
+def test_numbers_that_cannot_be_are_refused(history):
+    state = DawidSkene().fit(history).state()
+
+    def other(**arrays):
+        names = {"items": state.items, "workers": state.workers, "labels": state.labels}
+        return type(state)(method="dawid-skene", arrays={**state.arrays, **arrays}, **names)
+
+    with pytest.raises(DataError, match="worker holds numbers that cannot be there, 0 to 99"):
+        other(worker=np.where(state.arrays["worker"] == 8, 99, state.arrays["worker"]))
+    with pytest.raises(DataError, match="class_counts holds numbers"):
+        other(class_counts=[np.nan, 1, 1])
+    with pytest.raises(DataError, match=r"posterior must have shape \(150, 3\), not \(2, 3\)"):
+        other(posterior=np.zeros((2, 3)))
+    with pytest.raises(DataError, match="dawid-skene keeps counts, class_counts"):
+        type(state)(method="dawid-skene", workers=(), labels=(), arrays={})
+    odd = Votes.from_codes([0], [0], [0], items="a", workers=[frozenset()], labels="01")
+    with pytest.raises(ConfigError, match="frozenset"):
+        state_bytes(DawidSkene().fit(odd).state())
+
+
+# The command line
+
+
+def write_votes(name, rows):
+    Path(name).write_text("item,worker,label\n" + "".join(f"{','.join(row)}\n" for row in rows))
+
+
+@pytest.mark.parametrize("method", ["dawid-skene", "la-one-pass"])
+def test_the_command_line_goes_on_from_a_file(run, method):
+    first = [(f"a{i}", f"w{j}", "no" if (i + (j == 0)) % 2 else "yes") for i in range(30) for j in range(3)]
+    second = [(f"b{i}", f"w{j}", "no" if (i + (j == 0)) % 2 else "yes") for i in range(10) for j in range(4)]
+    write_votes("1.csv", first)
+    write_votes("2.csv", second)
+    code, out, _ = run("aggregate", "1.csv", "--method", method, "--state", "state.npz")
+    assert code == 0
+    assert "Wrote    state.npz" in out
+    code, _, err = run("aggregate", "2.csv", "--method", method, "--state", "state.npz", "--out", "2-labels.csv", "-q")
+    assert (code, err) == (0, "")
+    assert len(Path("2-labels.csv").read_text().splitlines()) == 11
+    expected = update(ESTIMATORS[method]().fit(named(first)).state(), named(second)).state()
+    found = load_state("state.npz")
+    assert found.workers == ("w0", "w1", "w2", "w3")
+    for name, array in expected.arrays.items():
+        if name not in ("item", "worker", "label"):
+            np.testing.assert_allclose(found.arrays[name], array, atol=1e-9)
+    if method == "dawid-skene":
+        code, out, _ = run("aggregate", "2.csv", "--method", method, "--state", "state.npz", "--polish", "--json")
+        assert code == 0
+        assert json.loads(out)["state"] == "state.npz"
+        assert len(Path("labels.csv").read_text().splitlines()) == 41  # the votes of 2.csv again: merged
+
+
+def test_a_bad_call_leaves_labels_and_state_alone(run):
+    write_votes("1.csv", [("a", "w", "yes"), ("a", "x", "no")])
+    assert run("aggregate", "1.csv", "--method", "dawid-skene", "--state", "s.npz", "-q")[0] == 0
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    write_votes("2.csv", [("a", "w", "no")])
+    before[Path("2.csv")] = Path("2.csv").read_bytes()
+    for arguments, message in (
+        (("2.csv", "--method", "dawid-skene", "--state", "s.npz"), "in an earlier batch and 'no' now"),
+        (("1.csv", "--method", "ibcc", "--state", "s.npz"), "belongs to dawid-skene, not to ibcc"),
+        (("1.csv", "--state", "s.npz"), "'auto' is not an online method"),
+        (("1.csv", "--polish"), "--polish is for --state FILE"),
+        (("1.csv", "--method", "dawid-skene", "--state", "1.csv"), "1.csv: not a state file"),
+        (("1.csv", "--method", "dawid-skene", "--state", "s.npz", "--out", "no/where.csv"), "Cannot write"),
+    ):
+        code, _, err = run("aggregate", *arguments)
+        assert (code, message in err) == (2, True), err
+        assert {path: path.read_bytes() for path in Path().iterdir()} == before

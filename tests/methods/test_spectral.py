@@ -1,0 +1,85 @@
+"""Spectral skills equal dense linear algebra, in both variants and both ways of finding the vector."""
+
+import numpy as np
+import pytest
+
+from crowds import informed_votes, random_votes
+from majorant.errors import ConfigError, NotIdentified
+from majorant.methods import two_class
+from majorant.methods.two_class import Spectral
+from majorant.simulate import one_coin_crew, simulate
+from majorant.votes import Votes
+
+
+def dense(votes, weight):
+    """Signs (0 where there is no vote; repeated votes add up) and whether there is a vote."""
+    sign = np.zeros((len(votes.items), len(votes.workers)))
+    np.add.at(sign, (votes.item_n, votes.worker_n), 2.0 * votes.label_n - 1)
+    count = np.zeros_like(sign)
+    np.add.at(count, (votes.item_n, votes.worker_n), 1)
+    return sign, count
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("by_arpack", [False, True])
+def test_ghosh_is_the_leading_singular_vector(weighted, by_arpack, monkeypatch):
+    if by_arpack:
+        monkeypatch.setattr(two_class, "DENSE_UP_TO", 0)
+    votes = informed_votes(np.random.default_rng(0), n_classes=2)
+    weight = np.random.default_rng(1).uniform(0.5, 2, size=60) if weighted else np.ones(60)
+    sign, _ = dense(votes, weight)
+    right = np.linalg.svd(np.sqrt(weight)[:, None] * sign)[2][0]
+    right = right * np.sign(right.sum())
+    answer = Spectral(variant="ghosh").fit(votes, weights=weight if weighted else None)
+    np.testing.assert_allclose(answer.skill, right, atol=1e-8)
+    toward = sign * right
+    score = toward.sum(axis=1)
+    decided = np.abs(score) > 1e-9
+    np.testing.assert_array_equal(answer.codes()[decided], (score[decided] > 0).astype(int))
+
+
+@pytest.mark.parametrize("by_arpack", [False, True])
+def test_dalvi_is_the_leading_eigenvector_of_the_agreements(by_arpack, monkeypatch):
+    if by_arpack:
+        monkeypatch.setattr(two_class, "DENSE_UP_TO", 0)
+    votes = informed_votes(np.random.default_rng(0), n_classes=2)
+    sign, count = dense(votes, None)
+    mean, voted = sign / np.maximum(count, 1), (count > 0).astype(float)
+    common = voted.T @ voted
+    matrix = np.where(common > 0, mean.T @ mean / np.maximum(common, 1), 0)
+    np.fill_diagonal(matrix, 0)
+    vector = np.linalg.eigh(matrix)[1][:, -1]
+    vector *= np.sign(vector.sum())
+    product = np.outer(vector, vector)
+    np.fill_diagonal(product, 0)
+    product[common == 0] = 0
+    theta = vector * np.sqrt((product * matrix).sum() / (product**2).sum())
+    np.testing.assert_allclose(Spectral().fit(votes).skill, theta, atol=1e-8)
+
+
+def test_dalvi_recovers_skills_whatever_the_number_of_votes():
+    skill = np.random.default_rng(0).uniform(0.55, 0.95, size=40)
+    votes, truth = simulate([0.5, 0.5], one_coin_crew(skill), n_items=5_000, n_votes=40, rng=0)
+    kept = (np.random.default_rng(1).random(votes.n_votes) < 0.2) | (votes.worker_n % 2 == 0)  # half vote less often
+    names = {"items": votes.items, "workers": votes.workers, "labels": votes.labels}
+    fewer = Votes.from_codes(votes.item_n[kept], votes.worker_n[kept], votes.label_n[kept], **names)
+    right = np.bincount(fewer.worker_n, weights=np.array(fewer.labels)[fewer.label_n] == truth[fewer.item_n])
+    counted = 2 * right / np.bincount(fewer.worker_n) - 1
+    np.testing.assert_allclose(Spectral().fit(fewer).skill, counted, atol=0.06)
+    busy = Spectral(variant="ghosh").fit(fewer).skill  # which does grow with their number
+    assert np.mean(busy[::2] / counted[::2]) > 2 * np.mean(busy[1::2] / counted[1::2])
+
+
+def test_where_neither_side_is_better_all_is_tied():
+    votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="xy", labels="01")
+    assert Spectral(variant="ghosh").fit(votes).labels() == [None]
+
+
+def test_what_cannot_be_told_is_said():
+    alone = Votes.from_codes([0, 1], [0, 1], [0, 1], items="ab", workers="xy", labels="01")
+    with pytest.raises(NotIdentified, match="spectral compares workers on common items"):
+        Spectral().fit(alone)
+    with pytest.raises(ConfigError, match="'zhang'"):
+        Spectral(variant="zhang")
+    with pytest.raises(ConfigError, match="two classes, these votes have 3"):
+        Spectral().fit(random_votes(np.random.default_rng(0)))

@@ -1,0 +1,129 @@
+"""Whatever takes votes takes what `read` takes, and a wrong call is answered in the caller's words."""
+
+import inspect
+from typing import get_type_hints
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import majorant as mj
+from majorant.cli.aggregate import EXPORT_ENDINGS
+from majorant.cli.ask import ask
+from majorant.cli.certify import certify
+from majorant.read import Reading, as_votes
+from majorant.read.consensus import EXPORTS
+from majorant.read.files import KIND_OF_WORD
+from majorant.read.options import MAX_CLASSES, POLICIES
+from majorant.read.tasks import TASK_ENDINGS, TASK_FORMATS
+
+ROWS = [(item, worker, str(int((7 * item + 3 * worker) % 4 > 0))) for item in range(30) for worker in range(3)]
+FRAME = pd.DataFrame(ROWS, columns=["task", "worker", "label"])
+
+
+def sources(tmp_path):
+    path = tmp_path / "votes.csv"
+    FRAME.astype(str).to_csv(path, index=False)
+    polars = pl.DataFrame({name: FRAME[name].tolist() for name in FRAME})
+    return {
+        "path": str(path),
+        "Path": path,
+        "list of paths": [str(path)],
+        "pandas": FRAME,
+        "item as index": FRAME.set_index("task"),
+        "item and worker as index": FRAME.set_index(["task", "worker"]),
+        "series by item and worker": FRAME.set_index(["task", "worker"])["label"],
+        "categorical": FRAME.astype({"label": "category", "task": "category"}),
+        "polars": polars,
+        "lazy polars": polars.lazy(),
+        "arrow": polars.to_arrow(),
+        "dict": FRAME.to_dict("list"),
+        "list of dicts": FRAME.to_dict("records"),
+        "records": ROWS,
+        "structured array": FRAME.astype({"label": int}).to_records(index=False),
+        "votes": mj.read(FRAME),
+    }
+
+
+def test_every_source_of_votes_gives_the_same_labels(tmp_path):
+    expected = list(map(str, mj.aggregate(FRAME, "majority").labels()))
+    for name, source in sources(tmp_path).items():
+        assert list(map(str, mj.aggregate(source, "majority").labels())) == expected, name
+
+
+def test_a_duckdb_relation_is_a_source():
+    import duckdb
+
+    relation = duckdb.from_arrow(pl.DataFrame({name: FRAME[name].tolist() for name in FRAME}).to_arrow())
+    assert mj.aggregate(relation, "majority").posterior.shape == (30, 2)
+
+
+@pytest.mark.parametrize("function", [mj.check, mj.certify, mj.aggregate, mj.agreement, mj.plan])
+def test_every_door_takes_a_frame_and_the_names_of_its_columns(function):
+    named = FRAME.rename(columns={"task": "text", "worker": "who", "label": "said"})
+    told = {"item": "text", "worker": "who", "label": "said"}
+    assert type(function(named, **told)) is type(function(mj.read(named, **told)))
+
+
+@pytest.mark.parametrize("function", [mj.check, mj.certify, mj.aggregate, mj.agreement, mj.plan])
+@pytest.mark.parametrize("wrong", [None, 3, 2.5, object(), b"votes.csv", np.zeros((3, 2))])
+def test_what_holds_no_votes_is_refused_in_words(function, wrong):
+    with pytest.raises(mj.ConfigError, match=r"cannot read votes from|from_matrix"):
+        function(wrong)
+
+
+def test_a_misspelt_argument_gets_the_nearest():
+    with pytest.raises(mj.ConfigError, match=r"no argument itm=\. Did you mean item="):
+        mj.check(FRAME, itm="task")
+
+
+def test_votes_that_are_read_take_no_names_of_columns():
+    with pytest.raises(mj.ConfigError, match="item= says how to read a table"):
+        mj.check(mj.read(FRAME), item="task")
+
+
+def test_what_can_be_told_is_what_read_takes():
+    keywords = [p.name for p in inspect.signature(mj.read).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    assert list(get_type_hints(Reading)) == keywords
+
+
+def test_a_seed_need_not_be_given_and_is_zero():
+    assert mj.agreement(FRAME).fleiss == mj.agreement(FRAME, rng=0).fleiss
+    assert mj.aggregate(FRAME, "mace").labels() == mj.aggregate(FRAME, "mace", rng=0).labels()
+    assert mj.certify(FRAME).why == mj.certify(FRAME, rng=0).why
+
+
+class TestIndexOfPandas:
+    def test_its_name_may_be_given(self):
+        frame = FRAME.rename(columns={"task": "text"}).set_index("text")
+        assert as_votes(frame, item="text").items == tuple(range(30))
+
+    def test_a_column_goes_before_an_index_of_the_same_meaning(self):
+        frame = FRAME.assign(id=FRAME.index).set_index("id")
+        assert as_votes(frame).account.columns["item"] == "task"
+
+    def test_an_index_of_text_without_a_name_is_the_item_where_no_column_is(self):
+        frame = FRAME.set_index("task")
+        frame.index = frame.index.map("q{}".format).rename(None)
+        assert as_votes(frame).items[:2] == ("q0", "q1")
+
+    def test_row_numbers_are_no_items(self):
+        with pytest.raises(mj.DataError, match="no column can be told to be the item"):
+            as_votes(FRAME[["worker", "label"]])
+
+    def test_the_callers_frame_stays_as_it_is(self):
+        frame = FRAME.set_index("task")
+        as_votes(frame)
+        assert list(frame.columns) == ["worker", "label"]
+
+
+def test_the_command_line_offers_what_the_library_takes():
+    """Its lists are written out there, since `majorant --help` imports nothing that reads."""
+    options = {option.name: option for option in certify.params}
+    assert tuple(options["repeats"].type.choices) == POLICIES
+    assert tuple(options["format"].type.choices) == tuple(KIND_OF_WORD)
+    assert options["max_classes"].default == MAX_CLASSES
+    tools = next(option for option in ask.params if option.name == "tool").type.choices
+    assert tuple(tools) == tuple(TASK_FORMATS) == tuple(TASK_ENDINGS)
+    assert {tool: TASK_ENDINGS[tool] for tool in EXPORTS} == EXPORT_ENDINGS

@@ -1,0 +1,74 @@
+"""The items' own text: found by its name or named, looked up when it is shown, and never in the way."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import majorant as mj
+from majorant.backend.prepare import prepare
+from majorant.errors import ConfigError
+from majorant.items import take_items
+from majorant.methods import ESTIMATORS
+from majorant.read.build import mask
+from majorant.results.review import review
+
+HERE = Path(__file__).parent / "fixtures"
+TABLE = {
+    "item": ["a", "a", "b"],
+    "worker": ["w", "x", "w"],
+    "label": [1, 0, 1],
+    "prompt": ["A?", "A?", "B?"],
+    "n": [1, 2, 3],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "column"),
+    [
+        ("inspect.json", {}, "data.text"),
+        ("label_studio.json", {}, "data.text"),
+        ("labelbox.ndjson", {}, "data.row_data"),
+        ("mturk.csv", {}, "Input.text"),
+        ("wide_text.csv", {"workers": "ana,bo,cy"}, "prompt"),
+        ("doccano", {}, "data.text"),
+    ],
+)
+def test_the_text_of_a_tools_items_is_known(name, settings, column):
+    votes = mj.read(HERE / name, **settings)
+    assert votes.text.column == column
+    assert votes.text([votes.items[3], votes.items[0], "nobody"]) == ["best I ever had", "great phone", None]
+
+
+def test_items_made_of_an_item_and_a_label_have_the_text_of_the_item():
+    votes = mj.read(HERE / "several.jsonl", several=True)
+    assert votes.text(["1 | pos", "4 | short"]) == ["great phone", "best I ever had"]
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame])
+def test_frames_are_looked_at_again(make):
+    votes = mj.read(make(TABLE))
+    assert votes.text(["b", "a"]) == ["B?", "A?"]
+    assert mj.read(make(TABLE), text="n").text(["b"]) == ["3"]
+    assert mj.read(make(TABLE), text="").text is None
+    with pytest.raises(ConfigError, match="no column 'words' to take for the text of items"):
+        mj.read(make(TABLE), text="words")
+
+
+def test_the_text_goes_with_some_of_the_items_into_the_review_and_not_with_masked_ones():
+    votes = mj.read(TABLE)
+    assert take_items(votes, np.array([1])).text is votes.text
+    listed = review(votes, ESTIMATORS["majority"]().fit(votes))
+    assert listed.table()["text"][0] == "A?"
+    assert mask(votes).text is None
+
+
+def test_votes_in_files_have_it_too_and_a_source_that_is_gone_says_nothing(tmp_path):
+    path = tmp_path / "votes.csv"
+    pd.DataFrame(TABLE).to_csv(path, index=False)
+    stored = prepare(str(path), tmp_path / "work", memory=1_000_000_000)
+    assert stored.text(["a"]) == ["A?"]
+    votes = mj.read(path)
+    path.unlink()
+    assert votes.text(["a"]) == [None]

@@ -1,0 +1,57 @@
+"""A first look shows a table's columns and rows whatever it is, and says why where it cannot be understood yet."""
+
+from pathlib import Path
+
+import pytest
+
+from majorant.errors import DataError
+from majorant.read import read
+from majorant.read.opening import SHOWN_ROWS, SHOWN_SIGNS, preview
+
+FIXTURES = sorted(path for path in (Path(__file__).parent / "fixtures").iterdir() if path.suffix in (".csv", ".json"))
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
+def test_what_is_shown_is_what_is_read(path):
+    found = preview(path)
+    assert found.rows
+    assert all(len(row) == len(found.names) for row in found.rows)
+    if not found.trouble:
+        account = read(path, repeats="each").account
+        assert (found.format, found.columns) == (account.format, dict(account.columns))
+
+
+def test_a_wide_table_names_its_workers(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("item,ana,bo,cy\n" + "".join(f"{n},yes,no,{'yes' if n % 2 else 'no'}\n" for n in range(9)))
+    found = preview(path)
+    assert found.workers == ("ana", "bo", "cy")
+    assert len(found.rows) == SHOWN_ROWS
+    assert preview(path, workers="ana,bo").workers == ("ana", "bo")
+    assert preview(path, workers="ana,bo").ignored == ("cy",)
+
+
+def test_trouble_leaves_the_columns_in_sight(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(f"snippet,who,stars\n{'x' * 999},w,1\nb,x,0\n")
+    found = preview(path)
+    assert "no column can be told to be the item" in found.trouble
+    assert found.names == ("snippet", "who", "stars")
+    assert found.columns == {}
+    assert len(found.rows[0][0]) == SHOWN_SIGNS
+    assert preview(path, item="snippet", worker="who", label="stars").trouble == ""
+    path.write_text("item,task,worker,stars\na,a,w,1\n")
+    assert preview(path).columns == {"worker": "worker"}  # two could be the item, none the label
+    path.write_text("a,w,1\nb,x,0\n")
+    assert preview(path, columns="item,worker,label").columns == {
+        "item": "column 1",
+        "worker": "column 2",
+        "label": "column 3",
+    }
+
+
+def test_what_is_no_table_is_an_error(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_bytes(b"%PDF-1.7")
+    with pytest.raises(DataError, match="PDF"):
+        preview(path)

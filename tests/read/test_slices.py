@@ -1,0 +1,48 @@
+"""A column of the items by which to slice them: one value per item, sorted, kept with its type."""
+
+import numpy as np
+import pytest
+
+from majorant.errors import ConfigError, DataError
+from majorant.items import take_items
+from majorant.read import read
+
+TABLE = {
+    "item": list("aabbc"),
+    "worker": list("wxwxw"),
+    "label": [1, 0, 1, 1, 0],
+    "lang": ["en", "en", "de", None, ""],
+}
+
+
+def test_every_item_belongs_to_the_slice_that_a_row_names():
+    votes = read(TABLE, by="lang")
+    assert votes.slices == ("de", "en")
+    assert votes.slice_i.tolist() == [1, 0, -1]
+    assert votes.account.columns["slice"] == "lang"
+    assert take_items(votes, np.array([2, 0])).slice_i.tolist() == [-1, 1]
+
+
+def test_without_the_word_there_are_no_slices():
+    votes = read({**TABLE, "slice": TABLE["lang"]})
+    assert votes.slice_i is None
+    assert "slice" in votes.account.ignored
+
+
+def test_numbers_in_a_text_file_are_numbers_and_wide_tables_slice_too(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("item,batch,ana,bo\na,10,x,y\nb,9,x,x\n")
+    votes = read(path, wide=True, by="batch")
+    assert votes.slices == (9, 10)
+    assert votes.slice_i.tolist() == [1, 0]
+    assert votes.workers == ("ana", "bo")
+
+
+def test_an_item_in_two_slices_is_refused():
+    with pytest.raises(DataError, match=r"row 1, column 'lang': item 'a' has value 'de', but 'en' in .*row 0"):
+        read({**TABLE, "lang": ["en", "de", "de", "de", "de"]}, by="lang")
+
+
+def test_a_column_that_is_not_there_is_refused():
+    with pytest.raises(ConfigError, match="no column 'language' to take for the slice"):
+        read(TABLE, by="language")

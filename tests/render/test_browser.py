@@ -1,0 +1,119 @@
+"""The page in a real browser, at desktop and phone width, light and dark; `make browser` installs what it needs."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from majorant.render.figures import FIGURES, panels_of
+from majorant.render.html import write_report
+from render.samples import summary
+from render.test_live_map import models, same
+
+pytestmark = pytest.mark.xdist_group("samples of pages")  # one browser, and each sample is checked once
+HERE = Path(__file__).parent
+MODULES = Path(os.environ.get("MAJORANT_BROWSER", HERE.parents[1] / ".browser")) / "node_modules"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SCREEN = {"desktop": 800, "phone": 740}
+TALLEST = 8000  # pixels, 1280 wide
+SIGHTS = [(size, scheme) for size in ("desktop", "phone") for scheme in ("light", "dark")]
+
+
+def look(name, folder, every=""):
+    """What the browser saw of a sample, four times; axe looks at each size and scheme once, or at `every` sight."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine; make browser installs it as root on Debian")
+    if shutil.which("node") is None or not MODULES.is_dir():
+        pytest.skip("no node, or no playwright-core and axe-core in .browser; make browser installs them")
+    page = write_report(summary(name), folder / "page.html")
+    (folder / "models.json").write_text(json.dumps(models()))
+    done = subprocess.run(
+        ["node", HERE / "browser.mjs", MODULES.parent, CHROMIUM, page, folder / "models.json"],
+        env={**os.environ, "EVERY_SIGHT": every},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return {(one["size"], one["scheme"]): one for one in json.loads(done.stdout)}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "hostile",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("crowd", "two_items", "one_class", "spam")),
+    ],
+)
+def seen(request, tmp_path_factory):
+    every = "" if request.param == "hostile" else "1"
+    return request.param, look(request.param, tmp_path_factory.mktemp("browser"), every)
+
+
+@pytest.mark.parametrize("sight", SIGHTS, ids="-".join)
+def test_the_page_is_quiet_complete_and_accessible(seen, sight):
+    name, sights = seen
+    found = sights[sight]
+    assert found["console"] == []
+    assert found["outside"] == []
+    assert not found["wide"], "the page scrolls sideways"
+    assert found["hacked"] is None
+    assert found["faults"] == []
+    expected = [panel.key for figure in FIGURES for panel in panels_of(summary(name), figure)]
+    assert [figure["key"] for figure in found["figures"]] == expected
+    for figure in found["figures"]:
+        assert figure["title"].strip()
+        assert figure["description"].strip()
+        assert figure["width"] > 100
+        assert figure["height"] > 50
+        assert figure["smallest"] >= 8, f"{figure['key']}: letters of {figure['smallest']} pixels"
+
+
+@pytest.mark.parametrize("sight", SIGHTS, ids="-".join)
+def test_the_first_screen_is_the_answer(seen, sight):
+    first, (size, _) = seen[1][sight]["first"], sight
+    shown = ("answer", "sentence", "next", "numbers") if size == "desktop" else ("answer", "sentence", "next")
+    assert max(first[part] for part in shown) <= SCREEN[size], first
+
+
+def test_the_page_is_short_and_its_tables_are_not_cut_off(seen):
+    wide = seen[1]["desktop", "light"]
+    assert wide["height"] <= TALLEST
+    assert not wide["cut"]
+
+
+@pytest.mark.parametrize("sight", SIGHTS, ids="-".join)
+def test_parts_fold_the_index_unfolds_them_and_paper_shows_all(seen, sight):
+    found = seen[1][sight]
+    assert found["folded"] >= 4
+    assert found["opened"] == [False, True]
+    assert found["printed"]
+    assert 0 <= found["index"]["top"] < 60, "the index scrolls away"
+    assert found["index"]["marked"] in ("#path", "#input", "#cite")
+
+
+def test_the_live_map_says_what_the_theory_says_and_follows_the_keyboard(seen):
+    name, sights = seen
+    grid = sights["desktop", "light"]["grid"]
+    assert all(same(one, model) for one, model in zip(grid, models(), strict=True))
+    for found in sights.values():
+        assert found["moved"]["inked"]
+        if summary(name)["map"]:
+            point = summary(name)["map"][0]["model"]
+            for shown, votes in ((found["map"], point["votes"]), (found["moved"], point["votes"] + 1)):
+                numbers = {key: float(shown[key]) for key in ("margin", "majority", "best", "loss")}
+                assert same(numbers, {**point, "votes": votes})
+            assert found["moved"]["spoken"].startswith(f"{point['votes'] + 1} votes per item, if votes are independent")
+
+
+def test_dark_is_dark_and_tables_sort(seen):
+    _, sights = seen
+    light, dark = sights["desktop", "light"], sights["desktop", "dark"]
+    assert light["background"] != dark["background"]
+    assert light["ink"] != dark["ink"]
+    if light["order"]:
+        assert light["order"] == sorted(light["order"], reverse=True)

@@ -1,0 +1,253 @@
+"""The page: it parses, its numbers are those of result.json, names are inert, and it asks nothing of the network."""
+
+import copy
+import json
+import re
+from functools import cache
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import pytest
+
+import majorant as mj
+from majorant.errors import ConfigError
+from majorant.render.figures import FIGURES, panels_of
+from majorant.render.html import lookup, render
+from majorant.render.plain import to_json
+from majorant.values import Estimate
+from majorant.wording import NUMBER_FORMS, labels_line
+from render.samples import HOSTILE, SAMPLES, result, summary
+
+pytestmark = pytest.mark.xdist_group("samples of pages")  # each is checked once
+
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+LIMIT = 1_500_000
+
+
+class Reader(HTMLParser):
+    """Checks that elements close in order, and collects them with their text."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.elements, self.facts, self.ids = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.elements.append((tag, found))
+        self.ids += [found["id"]] if "id" in found else []
+        if tag not in VOID:
+            self.open.append((tag, found, []))
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        if self.open:
+            self.open[-1][2].append(data)
+
+    def handle_endtag(self, tag):
+        name, attrs, text = self.open.pop()
+        assert name == tag, f"</{tag}> closes <{name}>"
+        if tag == "data":
+            self.facts.append((attrs["data-at"], attrs["value"], "".join(text)))
+        if tag == "script" and attrs.get("id") == "result":
+            self.embedded = json.loads("".join(text))
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def page(request):
+    return request.param, *drawn(request.param)
+
+
+@cache
+def drawn(name):
+    """The page of a sample, and the same as it was read."""
+    html = render(summary(name))
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert not reader.open
+    return html, reader
+
+
+def test_every_number_is_that_of_the_result(page):
+    name, _, reader = page
+    saved = json.loads(to_json(summary(name)))
+    assert len(reader.facts) > 30
+    for path, value, text in reader.facts:
+        number = float(lookup(saved, path))
+        assert float(value) == number, path
+        shown = {
+            form(kind(number)) for form in NUMBER_FORMS.values() for kind in (float, int) if kind(number) == number
+        }
+        assert text.replace("\u00a0", " ") in shown, path
+
+
+def test_the_parts_stand_in_their_order(page):
+    _, html, reader = page
+    sections = [attrs["id"] for tag, attrs in reader.elements if tag == "section"]
+    order = ["change", "workers", "review", "map", "plan", "confidence", "agreement", "votes", "assumptions", "path"]
+    assert sections == [*order, "input", "cite"]
+    assert len(reader.ids) == len(set(reader.ids))
+    assert len(html.encode()) < LIMIT
+    assert {attrs["href"][1:] for tag, attrs in reader.elements if tag == "a"} <= set(reader.ids)
+
+
+def test_every_figure_is_there_and_says_what_it_shows(page):
+    name, html, reader = page
+    expected = [panel.key for figure in FIGURES for panel in panels_of(summary(name), figure)]
+    pictures = [attrs for tag, attrs in reader.elements if tag == "svg"]
+    assert sorted(attrs["aria-labelledby"].split("-")[0] for attrs in pictures) == sorted(expected)
+    assert all(attrs["role"] == "img" for attrs in pictures)
+    for key in expected:
+        title, text = (re.search(rf'id="{key}-{part}">([^<]*)<', html)[1] for part in ("title", "desc"))
+        assert title.strip()
+        assert len(text) > 5
+    assert "#1c2530" not in re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL), "colours come from the scheme"
+
+
+def test_nothing_is_loaded_and_only_the_one_script_may_run(page):
+    _, html, reader = page
+    for tag, attrs in reader.elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "form", "base", "use-external")
+        assert not any(name.startswith("on") for name in attrs), attrs
+        for name in ("src", "href", "xlink:href", "action"):
+            assert attrs.get(name, "#").startswith("#"), attrs
+    assert "@import" not in html
+    assert "url(http" not in html
+    policy = next(
+        attrs["content"] for tag, attrs in reader.elements if attrs.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-")
+    assert [attrs for tag, attrs in reader.elements if tag == "script"] == [
+        {"type": "application/json", "id": "result"},
+        {},
+    ]
+
+
+@pytest.mark.parametrize("page", [pytest.param("hostile", marks=pytest.mark.long), "two_items"], indirect=True)
+def test_the_page_can_be_made_again_from_itself_and_from_the_file(page):
+    name, html, reader = page
+    assert render(reader.embedded) == html
+    assert render(json.loads(to_json(summary(name)))) == html
+
+
+@pytest.mark.parametrize("page", ["hostile"], indirect=True)
+def test_hostile_names_come_out_inert_and_clipped(page):
+    _, html, _ = page
+    outside = re.sub(r"<script.*?</script>|<style>.*?</style>", "", html, flags=re.DOTALL)
+    assert "&lt;script&gt;" in outside
+    assert html.count("<script") == 2
+    assert "<img" not in html
+    assert not set("\u202e\u2066\x00\x1b") & set(outside)
+    assert "{{ 7 * 7 }}" in outside
+    assert "long " * 30 not in html
+    assert all(name[:120] not in outside for name in HOSTILE if len(name) > 200)
+
+
+@pytest.mark.long
+def test_a_million_votes_make_a_page_of_the_same_size():
+    grown = copy.deepcopy(summary("crowd"))
+    one = grown["workers"]["rows"][0]
+    grown["workers"]["rows"] = [
+        {**one, "worker": f"worker number {j:,} {'x' * 200}", "votes": 9000 - j} for j in range(500)
+    ]
+    labels = [f"class {k} of twelve" for k in range(12)]
+    matrix = [[0.45 if k == l else 0.05 for l in range(12)] for k in range(12)]
+    grown["votes"] |= {"votes": 1_000_000, "label_votes": [{"label": label, "votes": 80_000} for label in labels]}
+    for fit in ("majority", "labels"):
+        grown[fit]["by_label"] = [{"label": label, "items": 20_000} for label in labels]
+    grown["workers"]["confusions"] = [{"worker": j, "matrix": matrix} for j in range(12)]
+    grown["flow"] = {"from": [*labels, "tie"], "to": [*labels, "tie"], "items": [[100] * 13 for _ in range(13)]}
+    assert len(render(grown).encode()) < LIMIT
+
+
+def test_workers_that_stand_out_come_first_with_their_evidence(no_pictures):
+    grown = copy.deepcopy(summary("crowd"))
+    flag = {"flag": "near chance", "evidence": "right on 51 of 100"}
+    grown["workers"]["rows"][7]["flags"] = [flag]
+    grown["workers"]["flagged"] = {"near chance": 1}
+    table = render(grown).partition('<section id="workers">')[2].partition("</table>")[0]
+    assert re.findall(r'<th scope="col"[^>]*>([^<]*)<', table)[:3] == ["worker", "stands out", "accuracy"]
+    first = table.partition("<tbody>")[2].partition("</tr>")[0]
+    assert grown["workers"]["rows"][7]["worker"] in first
+    assert "right on 51 of 100" in first
+
+
+def test_items_to_review_show_their_votes(no_pictures):
+    rows = summary("panel")["review"]["rows"]
+    assert all(sum(part["votes"] for part in one["ballot"]) == one["votes"] for one in rows)
+    assert f'data-at="review.rows.{len(rows) - 1}.ballot.0.votes"' in render(summary("panel"))
+
+
+@pytest.mark.parametrize(
+    ("basis", "gain", "sentence"),
+    [
+        (
+            "gold",
+            (3.0, 0.5, 5.2),
+            "341 of 4,999 labels differ; by the gold labels, EBCC gets about 150 more of them right (24 to 260 more).",
+        ),
+        (
+            "gold",
+            (-1.0, -1.0, -1.0),
+            "341 of 4,999 labels differ; by the gold labels, EBCC gets 50 fewer of them right.",
+        ),
+        (
+            "model",
+            (1.0, -0.5, 2.0),
+            "341 of 4,999 labels differ; if the model holds, EBCC gets about 50 more of them right "
+            "(25 fewer to 100 more).",
+        ),
+        ("votes", (1.0, -0.5, 2.0), "341 of 4,999 labels differ; which of them are right is not known yet."),
+    ],
+)
+def test_the_gain_is_counted_in_labels(basis, gain, sentence):
+    answer = SimpleNamespace(differ=341, items=4999, other="EBCC", alone=False, basis=basis, gain=Estimate(*gain))
+    assert labels_line(answer) == sentence
+
+
+def test_slices_and_samples_have_their_place(no_pictures):
+    grown = copy.deepcopy(summary("two_items"))
+    loss = {"value": 0.01, "low": 0.0, "high": 0.02, "reason": ""}
+    one = {"value": "<fr>", "items": 40, "votes": 200, "verdict": "proved", "named": None, "loss_anonymous": loss}
+    html = render({**grown, "slices": [one], "sample": {"items": 7, "of": 9}})
+    assert '<section id="slices">' in html
+    assert "&lt;fr&gt;" in html
+    assert "items drawn at random" in html
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_notebook_gets_every_figure(name):
+    sample = "panel" if name == "dependence" else "crowd"
+    figure = mj.figure(result(sample), name)
+    assert len(figure.axes) == len(panels_of(summary(sample), name))
+    figure.canvas.draw()
+
+
+def test_a_figure_that_does_not_exist_is_refused():
+    with pytest.raises(ConfigError, match="Choose one of: flow, workers"):
+        mj.figure(result("crowd"), "pie")
+    with pytest.raises(ConfigError, match="nothing to show"):
+        mj.figure(result("crowd"), "dependence")
+
+
+def test_a_notebook_shows_results_and_certificates():
+    for shown in (result("hostile"), result("crowd")):
+        html = shown._repr_html_()
+        reader = Reader()
+        reader.feed(html)
+        assert not reader.open
+        assert "<script" not in html
+        assert "<svg" in html
+    text = result("crowd").certificate._repr_html_()
+    assert "rules that ignore who voted" in text
+    assert "<svg" not in text
+
+
+def test_a_report_is_written_whole(tmp_path, no_pictures):
+    path = mj.report(result("crowd"), tmp_path / "page.html")
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    with pytest.raises(ConfigError, match="Cannot write"):
+        mj.report(result("crowd"), tmp_path / "none" / "page.html")
+    assert [one.name for one in tmp_path.iterdir()] == ["page.html"]

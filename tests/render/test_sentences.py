@@ -1,0 +1,143 @@
+"""Every sentence that a result prints, read again: one value for a quantity, a condition for a claim of a model."""
+
+import html
+import re
+from collections import defaultdict
+from functools import cache
+
+import numpy as np
+import pytest
+
+import real
+from majorant.pipeline import check
+from majorant.render.html import render
+from majorant.render.summary import dependence_summary, result_summary
+from majorant.render.text import certificate_text, check_text
+from majorant.simulate import one_coin_crew, simulate
+from majorant.wording import ITEMS_APART, breakdown_text
+from pictures import no_pictures
+
+QUICK_SETS, SLOW_SETS = ("SP_amt",), ("CF", "CF_amt", "SP", "ZenCrowd_in", "ZenCrowd_us", "MS", "D-Product")
+QUICK_DESIGNS, DESIGNS = 4, 50
+CONDITION = re.compile(r"\bif\b|\bby (the )?(gold|expert)|assum", re.IGNORECASE)
+NUMBER = r"([0-9][0-9.,]*|-[0-9.]+)"
+# One quantity each: the same phrase must carry the same number wherever it stands.
+QUANTITIES = {
+    "accuracy of majority": rf"majority vote is right on\W+{NUMBER} %",
+    "tied items": rf"{NUMBER} items? \([0-9.]+ %\) (?:are|is) tied",
+    "items on which the rules differ": rf"differ on {NUMBER} of",
+    "votes": rf"{NUMBER} votes by [0-9,]+ workers",
+    "labels to ask for": rf"--n {NUMBER}",
+    "flagged": rf"without the {NUMBER} flagged",
+}
+
+
+def design(seed):
+    """A crowd or a panel of some shape, with or without gold, that may break every model."""
+    rng = np.random.default_rng(seed)
+    n_classes = int(rng.choice([2, 2, 3, 4]))
+    n_votes = int(rng.integers(2, 8))
+    n_workers = n_votes if seed % 3 == 0 else int(rng.integers(n_votes + 2, 40))
+    skill = rng.uniform(0.5, 0.95, size=n_workers)
+    prior = rng.dirichlet(np.full(n_classes, 4.0))
+    how = {}
+    if seed % 4 == 1 and n_classes == 2:
+        how = {"concentration": float(rng.uniform(2, 10))}
+    confusion = one_coin_crew(skill, n_classes)
+    if how:
+        right = float(skill.mean())
+        confusion, how["n_workers"] = [[right, 1 - right], [1 - right, right]], n_workers
+    gold = float(rng.choice([0.0, 0.0, 0.3, 1.0]))
+    return simulate(prior, confusion, 150, n_votes, rng=seed, gold=gold, **how).votes
+
+
+@cache
+def outputs(kind, key):
+    """What is shown of a result: text, certificate, page."""
+    result = check(design(key), rng=0) if kind == "simulated" else real.checked(key, gold=kind == "gold")
+    summary = result_summary(result)
+    certificate = {
+        "input": summary["input"],
+        **summary["certificate"],
+        "dependence": dependence_summary(result.certificate.dependence),
+    }
+    with no_pictures():
+        page = render(summary)
+    page = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    page = html.unescape(re.sub(r"<[^>]+>", "\n", page)).replace("\u00a0", " ")
+    return result, {"text": check_text(summary), "certificate": certificate_text(certificate), "page": page}
+
+
+def case(kind, key, *, quick):
+    """A case whose three tests run on the same core, which works it out once."""
+    together = pytest.mark.xdist_group(f"sentences {key}")
+    if kind != "simulated":
+        together = real.checked_together(key, gold=kind == "gold")
+    return pytest.param(kind, key, marks=[together] if quick else [together, pytest.mark.long])
+
+
+CASES = [
+    *(case("simulated", seed, quick=seed < QUICK_DESIGNS) for seed in range(DESIGNS)),
+    *(case("no gold", key, quick=key in QUICK_SETS) for key in QUICK_SETS + SLOW_SETS),
+    *(case("gold", key, quick=False) for key in QUICK_SETS + SLOW_SETS),
+]
+
+
+def sentences(text):
+    return re.split(r"(?<=[.:;!?])\s+|\n(?=\S)", re.sub(r"\n +", " ", text))
+
+
+@pytest.mark.parametrize(("kind", "key"), CASES)
+def test_no_quantity_has_two_values(kind, key):
+    _, shown = outputs(kind, key)
+    for name, pattern in QUANTITIES.items():
+        found = defaultdict(set)
+        for place, text in shown.items():
+            for value in re.findall(pattern, re.sub(r"\s+", " ", text), flags=re.IGNORECASE):
+                found[value.rstrip(".,")].add(place)
+        assert len(found) <= 1, f"{name}: {dict(found)}"
+
+
+@pytest.mark.parametrize(("kind", "key"), CASES)
+def test_nothing_is_proved_without_its_condition(kind, key):
+    _, shown = outputs(kind, key)
+    for place, text in shown.items():
+        for sentence in sentences(text):
+            if re.search(r"\b(majority vote is as good|no rule .* beats?)\b.*\bproved\b", sentence):
+                assert CONDITION.search(sentence), f"{place}: {sentence}"
+
+
+@pytest.mark.parametrize(("kind", "key"), CASES)
+def test_a_number_of_a_model_never_poses_as_the_truth(kind, key):
+    result, shown = outputs(kind, key)
+    if result.gold is None:
+        assert result.accuracy("majority").low is None
+        assert not re.search(r"By gold|by gold,", shown["text"])
+    else:
+        assert "By the model" not in shown["text"]
+
+
+@pytest.mark.parametrize(("kind", "key"), CASES)
+def test_what_is_not_tested_and_what_would_turn_a_verdict_stand_in_every_place(kind, key):
+    result, shown = outputs(kind, key)
+    flat = {place: re.sub(r"\s+", " ", text) for place, text in shown.items()}
+    for claim in (result.certificate.anonymous, result.certificate.named):
+        if claim is None:
+            continue
+        assert (ITEMS_APART in claim.not_tested) == bool(claim.assumptions)
+        for text in claim.not_tested:
+            assert f"not tested {text}" in flat["certificate"]
+            assert f"{text} not tested" in flat["page"]
+            assert text in flat["text"].split("and not tested: ")[1]
+        breaks = breakdown_text(claim)
+        assert bool(breaks) == (claim.verdict in ("proved", "supported", "refuted"))
+        assert all(breaks in text for text in flat.values())
+
+
+def test_the_reading_can_fail():
+    assert re.findall(QUANTITIES["accuracy of majority"], "majority vote is right on 88.2 % of", re.IGNORECASE) == [
+        "88.2"
+    ]
+    said = "Majority vote is as good as any rule that ignores who voted (proved, 95 %)."
+    assert not CONDITION.search(said)
+    assert CONDITION.search(f"If votes on an item are independent, {said}")

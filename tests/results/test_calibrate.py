@@ -1,0 +1,204 @@
+"""Calibrated confidence: labels stay, and probabilities come nearer to the truth, most of all where gold tells it."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from crowds import random_votes
+from majorant.methods import ESTIMATORS
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.hierarchical import Hierarchical
+from majorant.methods.majority import Majority
+from majorant.results.calibrate import calibrate, keep_labels, learn_calibration, reliability, scores, tempered
+from majorant.results.dependence_model import _common_cause, _difficulty, _polya_urn, vote_arrays
+from majorant.simulate import simulate
+from majorant.votes import Votes
+from results.kinds import crowd
+
+
+def one_item(labels, n_classes):
+    """An item on which worker j gives labels[j]."""
+    n = len(labels)
+    return Votes.from_codes([0] * n, range(n), labels, items="a", workers=range(n), labels=range(n_classes))
+
+
+def all_ballots(n_votes, n_classes):
+    return list(product(range(n_classes), repeat=n_votes))
+
+
+def ballot_chances(shape, crew, echo):
+    """P(ballot | class) of every ballot of the crew under one shape of echo, as the package computes it."""
+    n_workers, n_classes, _ = crew.shape
+    ballots = all_ballots(n_workers, n_classes)  # an item each
+    item_n, worker_n = np.divmod(np.arange(len(ballots) * n_workers), n_workers)
+    label_n = np.ravel(ballots)
+    names = {"items": range(len(ballots)), "workers": range(n_workers), "labels": range(n_classes)}
+    found = vote_arrays(Votes.from_codes(item_n, worker_n, label_n, **names))
+    own_nk = crew[worker_n, :, label_n]
+    if shape == "urn":
+        log_ik, _ = _polya_urn(found, own_nk, echo)
+    elif shape == "lure":
+        log_ik, _ = _common_cause(found, own_nk, crew.mean(axis=0), echo)
+    else:
+        log_ik, _ = _difficulty(found, own_nk, np.einsum("jkk->jk", crew)[worker_n], echo)
+    return np.exp(log_ik)
+
+
+CREW = np.array([[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]]] * 2 + [[[0.5, 0.3, 0.2]] * 3])
+ALIKE = np.array([[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]]] * 3)
+
+
+@pytest.mark.parametrize("shape", ["urn", "lure", "ease"])
+def test_the_ballots_of_a_crew_have_probability_1_and_without_echo_are_independent(shape):
+    np.testing.assert_allclose(ballot_chances(shape, CREW, 0.3).sum(axis=0), 1)
+    alone = ballot_chances(shape, CREW, 1e-12)
+    expected = [np.prod(CREW[np.arange(3), :, list(labels)], axis=0) for labels in all_ballots(3, 3)]
+    np.testing.assert_allclose(alone, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", ["urn", "lure", "ease"])
+def test_two_votes_have_the_correlation_that_is_called_echo(shape):
+    """Of the indicator of the right label, given the class, by adding up all ballots of three workers alike."""
+    echo = 0.3
+    chance_bk, given = ballot_chances(shape, ALIKE, echo), np.array(all_ballots(3, 3))
+    for k, (a, b) in product(range(3), [(0, 1), (0, 2), (1, 2)]):
+        x, y = given[:, a] == k, given[:, b] == k
+        p, q, both = (chance_bk[rows, k].sum() for rows in (x, y, x & y))
+        assert np.isclose(p, ALIKE[0, k, k])
+        assert np.isclose((both - p * q) / np.sqrt(p * (1 - p) * q * (1 - q)), echo)
+
+
+def test_a_lure_is_a_hidden_draw_that_each_vote_repeats_or_not():
+    pull, crew, labels = 0.6, CREW, (0, 0, 2)
+    [log_k], _ = _common_cause(
+        vote_arrays(one_item(labels, 3)), crew[np.arange(3), :, list(labels)], crew.mean(axis=0), pull**2
+    )
+    habit = crew.mean(axis=0)
+    for k in range(3):
+        by_hand = sum(
+            habit[k, z] * np.prod([(1 - pull) * crew[j, k, x] + pull * (x == z) for j, x in enumerate(labels)])
+            for z in range(3)
+        )
+        assert np.isclose(np.exp(log_k[k]), by_hand)
+
+
+@pytest.mark.parametrize("method", ["majority", "dawid-skene", "glad", "iwmv", "la-two-pass", "bwa", "kos"])
+def test_no_label_and_no_tie_changes(method):
+    votes = random_votes(np.random.default_rng(3), n_items=60, n_classes=2, n_votes=240)
+    estimator = ESTIMATORS[method]()
+    fit = estimator.fit(votes, rng=0) if estimator.stochastic else estimator.fit(votes)
+    after = calibrate(votes, fit, rng=0).fit
+    np.testing.assert_array_equal(after.codes(), fit.codes())
+    np.testing.assert_array_equal(after.tied_i, fit.tied_i)
+    np.testing.assert_allclose(after.posterior.sum(axis=1), 1)
+
+
+def test_a_row_that_rounding_would_tie_keeps_its_probabilities():
+    votes = one_item([0], 2)
+    fit = replace(DawidSkene().fit(votes), posterior=np.array([[0.5 + 2e-9, 0.5 - 2e-9]]))
+    assert keep_labels(fit, tempered(scores(fit), 10.0, 0.0)).posterior.tolist() == fit.posterior.tolist()
+
+
+def test_the_temperature_and_slip_that_were_put_in_come_out():
+    rng = np.random.default_rng(0)
+    score = rng.normal(0, 3, (4000, 3))
+    temperature, epsilon = learn_calibration(score, tempered(score, 1.7, 0.06))
+    assert (round(temperature, 2), round(epsilon, 3)) == (1.7, 0.06)
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    votes, _ = crowd("unequal", 0, 200)
+    first, second = (calibrate(votes, Majority().fit(votes), rng=5) for _ in range(2))
+    assert first.calibration == second.calibration
+    np.testing.assert_array_equal(first.fit.posterior, second.fit.posterior)
+
+
+def test_a_sample_serves_for_large_data(monkeypatch):
+    votes, _ = crowd("unequal", 1, 1500)
+    fit = Hierarchical().fit(votes)
+    whole = calibrate(votes, fit, rng=0)
+    monkeypatch.setattr("majorant.results.calibrate.DEPENDENCE_ENTRIES", 4_000)
+    sampled = calibrate(votes, fit, rng=0)
+    monkeypatch.setattr("majorant.results.calibrate.MOST_ENTRIES", 8_000)
+    refitted = calibrate(votes, fit, rng=0)
+    for labels in (sampled, refitted):
+        assert abs(labels.fit.posterior.max(axis=1).mean() - whole.fit.posterior.max(axis=1).mean()) < 0.02
+
+
+@pytest.mark.parametrize(
+    "votes",
+    [
+        Votes.from_codes([], [], [], items="ab", workers="x", labels="ny"),
+        Votes.from_codes([0, 0], [0, 1], [0, 0], items="a", workers="xy", labels="n"),
+    ],
+)
+def test_where_nothing_can_be_learned_probabilities_stay(votes):
+    fit = Majority().fit(votes)
+    labels = calibrate(votes, fit, rng=0)
+    assert (labels.fit, labels.calibration, labels.source) == (fit, None, None)
+
+
+def test_fifty_gold_labels_calibrate_what_votes_cannot():
+    """On a quarter of the items the whole crowd is wrong: votes do not show it, gold labels do."""
+    votes, truth = simulate([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], n_items=1000, n_votes=7, n_workers=40, rng=0)
+    misled = np.random.default_rng(0).random(1000) < 0.25
+    known = replace(votes, gold_i=np.where(misled, 1 - truth, truth).astype(np.int32))
+    some = np.where(np.arange(1000) < 60, known.gold_i, -1)
+    fit = Majority().fit(known)
+    by_votes = calibrate(replace(known, gold_i=None), fit, rng=0)
+    by_gold = calibrate(replace(known, gold_i=some), fit, rng=0)
+    assert (by_votes.source, by_gold.source) == ("votes", "gold")
+    rest = replace(known, gold_i=np.where(np.arange(1000) < 60, -1, known.gold_i))
+    before, after = (reliability(rest, labels.fit).ece for labels in (by_votes, by_gold))
+    assert before > 0.15
+    assert after < 0.08
+
+
+def test_a_gold_item_is_not_tempered_by_its_own_label():
+    votes, known = crowd("unequal", 2, 300)
+    fit = Hierarchical().fit(votes)
+    first = int(np.flatnonzero(votes.votes_i)[0])
+    other = known.gold_i.copy()
+    other[first] = 1 - other[first]
+    one, two = (calibrate(replace(votes, gold_i=gold), fit, rng=0).fit.posterior for gold in (known.gold_i, other))
+    np.testing.assert_array_equal(one[first], two[first])
+    assert (one != two).any()
+
+
+def calibration_errors(kind, method, seeds, n_items):
+    """The mean expected calibration error before and after."""
+    errors = []
+    for seed in seeds:
+        votes, known = crowd(kind, seed, n_items)
+        fit = ESTIMATORS[method]().fit(votes)
+        errors.append([reliability(known, one).ece for one in (fit, calibrate(votes, fit, rng=0).fit)])
+    return np.mean(errors, axis=0)
+
+
+@pytest.mark.parametrize("kind", ["hard items", "correlated judges", "few votes each"])
+def test_overconfident_fits_become_better_calibrated(kind):
+    before, after = calibration_errors(kind, "dawid-skene", range(2), 400)
+    assert before > 0.08
+    assert after < 0.75 * before
+
+
+@pytest.mark.parametrize("kind", ["unequal", "adversaries", "rare class"])
+def test_shares_of_votes_become_probabilities(kind):
+    before, after = calibration_errors(kind, "majority", range(2), 400)
+    assert before > 0.07
+    assert after < 0.035
+
+
+def test_reliability_counts_bins_and_errors_by_hand():
+    """Confidences .9 (right), .9 (wrong), .6 (tied: half right), one item without gold."""
+    votes = Votes.from_codes([0, 1, 2, 3], [0] * 4, [0] * 4, items="abcd", workers="w", labels="ny", gold=[0, 1, 0, -1])
+    posterior = np.array([[0.9, 0.1], [0.9, 0.1], [0.5, 0.5], [0.75, 0.25]])
+    found = reliability(votes, replace(Majority().fit(votes), posterior=posterior))
+    assert np.isclose(found.ece, (abs(1 - 1.8) + abs(0.5 - 0.5)) / 3)
+    assert found.gold_items == 3
+    last, middle = found.bins[8], found.bins[7]
+    assert (last.items, last.gold_items, last.gold_right) == (2, 2, 1.0)
+    assert (middle.items, middle.gold_items, middle.mean_confidence) == (1, 0, 0.75)
+    assert found.bins[0].mean_confidence is None

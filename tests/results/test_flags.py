@@ -1,0 +1,127 @@
+"""Flags with their evidence: who deserves one gets it, honest crowds rarely get any, and what removal would change."""
+
+import numpy as np
+import pytest
+
+from majorant.methods.dawid_skene import DawidSkene
+from majorant.methods.majority import Majority
+from majorant.methods.one_coin import OneCoin
+from majorant.methods.weighted_votes import IWMV
+from majorant.results.calibrate import calibrate
+from majorant.results.workers import assess_workers, holm, removal, vote_weights, without_workers
+from majorant.simulate import mixed_crew, one_coin_crew, simulate
+from majorant.votes import Votes
+
+HALF = [0.5, 0.5]
+
+
+def with_seconds(votes, seconds):
+    names = {"items": votes.items, "workers": votes.workers, "labels": votes.labels}
+    return Votes.from_codes(votes.item_n, votes.worker_n, votes.label_n, **names, seconds=seconds)
+
+
+def relabelled(votes, label_n):
+    names = {"items": votes.items, "workers": votes.workers, "labels": votes.labels}
+    return Votes.from_codes(votes.item_n, votes.worker_n, label_n, **names)
+
+
+def honest_flags(n_workers, n_items, seeds):
+    """How many of these honest crowds have anybody flagged for more than too few votes."""
+    flagged = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        votes, _ = simulate(HALF, one_coin_crew(rng.uniform(0.65, 0.95, n_workers)), n_items, 5, rng=rng)
+        votes = with_seconds(votes, rng.lognormal(2, 0.7, votes.n_votes))
+        found = assess_workers(votes, OneCoin().fit(votes))
+        flagged += any(flag != "too few votes" for flags in found.flags for flag in flags)
+    return flagged
+
+
+@pytest.mark.parametrize(("n_workers", "n_items"), [(10, 200), (60, 300)])
+def test_honest_crowds_are_rarely_flagged(n_workers, n_items):
+    assert honest_flags(n_workers, n_items, range(20)) <= 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n_workers", "n_items"), [(10, 200), (60, 300), (300, 1000)])
+def test_honest_crowds_are_flagged_once_in_ten_at_most(n_workers, n_items):
+    assert honest_flags(n_workers, n_items, range(200)) <= 20
+
+
+def test_holm_by_hand():
+    adjusted = holm(np.array([0.04, 0.01, 0.2, 0.001]), np.array([True, True, True, False]))
+    np.testing.assert_allclose(adjusted, [0.08, 0.03, 0.2, 1.0])
+
+
+def test_evidence_stands_beside_each_flag():
+    crew = np.concatenate([mixed_crew(one_coin_crew([0.85])[0], 8, adversaries=1), [[[0.5, 0.5]] * 2], [[[1, 0]] * 2]])
+    votes, _ = simulate(HALF, crew, 400, 11, rng=1)
+    found = assess_workers(votes, DawidSkene().fit(votes))
+    assert [len(one) for one in found.evidence] == [len(one) for one in found.flags]
+    assert found.evidence[8][0].startswith("right on 1")
+    assert "of 400 votes; guessing 50 %" in found.evidence[8][0]
+    assert found.evidence[10][1].startswith("0 on all 400 votes")
+
+
+def test_one_label_is_no_flag_where_the_items_ask_for_it():
+    """A worker who saw only items of one class has given one label for a good reason."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 100)
+    item, worker = np.repeat(np.arange(200), 5), np.tile(np.arange(5), 200)
+    label = np.where(rng.random(1000) < 0.95, truth[item], 1 - truth[item])
+    item, worker = np.concatenate([item, np.arange(40)]), np.concatenate([worker, np.full(40, 5)])
+    label = np.concatenate([label, np.zeros(40, dtype=int)])
+    votes = Votes.from_codes(item, worker, label, items=range(200), workers=range(6), labels="ny")
+    assert assess_workers(votes, DawidSkene().fit(votes)).flags[5] == ()
+
+
+def test_who_is_far_faster_than_the_others_is_flagged():
+    votes, _ = simulate(HALF, one_coin_crew([0.8] * 8), 200, 5, rng=0)
+    rng = np.random.default_rng(1)
+    usual_i = rng.lognormal(2, 0.5, 200)
+    seconds = usual_i[votes.item_n] * rng.lognormal(0, 0.4, votes.n_votes)
+    seconds[votes.worker_n == 3] /= 8
+    found = assess_workers(with_seconds(votes, seconds), OneCoin().fit(votes))
+    assert [flags for flags in found.flags if flags] == [("too fast",)]
+    assert "under a third of the usual time" in found.evidence[3][0]
+    seconds[votes.worker_n != 3] = np.nan
+    assess_workers(with_seconds(votes, seconds), OneCoin().fit(votes))  # too few times to compare with: no error
+
+
+def test_who_copies_another_is_flagged_with_the_name():
+    votes, _ = simulate(HALF, one_coin_crew([0.75] * 15), 300, 15, rng=2)
+    label = votes.label_n.copy()
+    copied = np.random.default_rng(0).random(300) < 0.95
+    label[np.flatnonzero(votes.worker_n == 4)[copied]] = label[np.flatnonzero(votes.worker_n == 7)[copied]]
+    votes = relabelled(votes, label)
+    found = assess_workers(votes, OneCoin().fit(votes))
+    [twin] = [j for j in range(15) if "redundant" in found.flags[j]]
+    assert twin in (4, 7)
+    assert f"same label as w{11 - twin} on" in found.evidence[twin][0]
+
+
+def test_weights_are_log_odds_votes_or_what_a_linear_rule_uses():
+    votes, _ = simulate([1 / 3] * 3, one_coin_crew([0.9, 0.7, 1 / 3], 3), 500, 3, rng=0)
+    fit = OneCoin().fit(votes)
+    weight_j, unit = vote_weights(votes, fit)
+    p_j = np.einsum("jkk->jk", fit.confusion)[:, 0]
+    assert unit == "nats"
+    np.testing.assert_allclose(weight_j, np.log(2 * p_j / (1 - p_j)))
+    assert vote_weights(votes, Majority().fit(votes))[0].tolist() == [1, 1, 1]
+    linear = IWMV().fit(votes)
+    np.testing.assert_allclose(vote_weights(votes, linear)[0], 3 * linear.skill - 1)
+
+
+def test_removal_says_what_changes():
+    votes, _ = simulate(HALF, mixed_crew(one_coin_crew([0.8])[0], 6, spammers=5), 300, 11, rng=3)
+    refit = Majority().fit
+    found = assess_workers(votes, DawidSkene().fit(votes))
+    labels = calibrate(votes, refit(votes), rng=0)
+    change = removal(votes, labels.fit, found, refit)
+    gone = np.array([bool(flags) for flags in found.flags])
+    assert not gone[:6].any()
+    assert gone.sum() >= 4
+    assert (change.workers, change.votes, change.items_lost) == (gone.sum(), 300 * gone.sum(), 0)
+    left = refit(without_workers(votes, gone))
+    assert change.labels_changed == (left.codes() != labels.fit.codes()).sum() > 0
+    assert removal(votes, labels.fit, found, refit, grounds=("too fast",)) is None
