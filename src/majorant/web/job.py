@@ -94,7 +94,8 @@ def _opened(job: Mapping[str, Any], tell: Tell, *, gold: NamedFile | None) -> It
         yield MemoryBackend(read_with(file, replace(options, progress=lambda rows: tell("reading", rows))))
         return
     from majorant.backend.files import FileBackend
-    from majorant.backend.prepare import locked, prepare
+    from majorant.backend.prepare import prepare
+    from majorant.backend.workfolder import locked
 
     folder, reading = Path(job["folder"]) / "sorted", True
 
