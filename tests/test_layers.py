@@ -13,6 +13,7 @@ ROOT = Path(majorant.__file__).parent
 EVERYONE = (
     "database",
     "errors",
+    "ownership",
     "limits",
     "tabular",
     "defaults",
@@ -26,7 +27,7 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(("defaults", "tabular", "limits", "resources", "values", "wording"), ""),
+    **dict.fromkeys(("ownership", "defaults", "tabular", "limits", "resources", "values", "wording"), ""),
     "database": "",
     "atomic": "",
     "output": "atomic votes",

@@ -7,3 +7,4 @@ MAX_VOTES = 25  # on an item, that a plan looks at
 MAJORITY = "majority"  # the name of majority vote among the methods
 COMBINED = ("one-coin", "hierarchical", "ebcc", MAJORITY)  # methods whose mean is the combination
 WORKER_METHOD = "hierarchical"  # by which workers are judged, unless the caller names another that knows each
+RESULT_FILES = ("report.html", "labels.csv", "workers.csv", "review.csv", "result.json")  # of check --out

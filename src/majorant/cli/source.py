@@ -21,6 +21,7 @@ import click
 from majorant.cli.options import NONE, as_flags, choice_option
 from majorant.cli.progress import at_work, row_counter, stages
 from majorant.errors import ConfigError
+from majorant.ownership import note_input
 from majorant.resources import THREADS_VARIABLE
 
 if TYPE_CHECKING:
@@ -296,7 +297,10 @@ def _with_source(values: dict[str, Any]) -> dict[str, Any]:
     reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
     for name in ("gold", "status", "seconds", "text"):
         reading[name] = "" if reading[name] == NONE else reading[name]
-    return {"source": Source(values.pop("file"), ReadOptions.of(reading), values["quiet"]), **values}
+    source = Source(values.pop("file"), ReadOptions.of(reading), values["quiet"])
+    for file in (*source.file, *([source.options.gold_file] if source.options.gold_file is not None else [])):
+        note_input(file)
+    return {"source": source, **values}
 
 
 def _given(command: Command, options: Sequence[Command], taken: Callable[[dict[str, Any]], dict[str, Any]]) -> Command:

@@ -25,6 +25,7 @@ from urllib.parse import unquote
 from majorant.database import STORES, connect_to_store, literal
 from majorant.errors import ConfigError, DataError
 from majorant.limits import refuse_beyond
+from majorant.ownership import note_input
 from majorant.read.options import ReadOptions
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -159,6 +160,7 @@ def find_files(
             raise ConfigError("the list of files is empty.")
         return found
     if isinstance(source, NamedFile):
+        note_input(source)
         return [(source.name, source.path)]
     name = os.fspath(source)
     if name == "-":
@@ -175,12 +177,16 @@ def find_files(
             )
         return fetch(name, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="majorant-"))))
     path = expanded(name)
+    note_input(path)
     if path.exists() and not path.is_file() and not path.is_dir():
         if stat.S_ISCHR(path.stat().st_mode) and not _is_terminal(path):
             raise ConfigError(f"{name} is a device. Name a file or a pipe.")
         with _guarded(name, path) as pipe:  # a named pipe or <(...) can be read only once
             return [(name, _spool(pipe, stack))]
-    return [(name if file == path else str(file), file) for file in files_of(name, path)]
+    files = files_of(name, path)
+    for file in files:
+        note_input(file)
+    return [(name if file == path else str(file), file) for file in files]
 
 
 def files_of(name: str, path: Path) -> list[Path]:
