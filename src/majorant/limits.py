@@ -22,6 +22,7 @@ LIMITS = {
     "NAME_LENGTH": 1_000_000,  # signs in the name of an item, a worker or a label
     "NESTING": 500,  # lists and objects inside each other in a value of JSON
     "SPARK_DRIVER_VOTES": 2_000_000,  # rows of a Spark frame that its driver works on alone; of more, the cluster
+    "STREAM_BYTES": 4_000_000_000,  # of standard input or a pipe, which is copied to the disk before it is read
     "UNPACKED_RATIO": 300,  # bytes that one byte of a packed file becomes
 }
 FIXED = {"COLUMN_TEXT": 2_147_483_647}  # bytes of text in one column of some rows: Arrow's, which no setting moves

@@ -9,7 +9,6 @@ import gzip
 import io
 import os
 import re
-import shutil
 import stat
 import sys
 import tempfile
@@ -166,7 +165,7 @@ def find_files(
     if name == "-":
         if sys.stdin is None:
             raise DataError("standard input is closed. Name a file, or send the table through a pipe.")
-        return [(STANDARD_INPUT, _spool(sys.stdin.buffer, stack))]
+        return [(STANDARD_INPUT, _spool(STANDARD_INPUT, sys.stdin.buffer, stack))]
     if not name or "\0" in name:
         raise ConfigError(f"{name!r} is no file name. Name the table of votes, or - for standard input.")
     if is_address(name):
@@ -182,7 +181,7 @@ def find_files(
         if stat.S_ISCHR(path.stat().st_mode) and not _is_terminal(path):
             raise ConfigError(f"{name} is a device. Name a file or a pipe.")
         with _guarded(name, path) as pipe:  # a named pipe or <(...) can be read only once
-            return [(name, _spool(pipe, stack))]
+            return [(name, _spool(name, pipe, stack))]
     files = files_of(name, path)
     for file in files:
         note_input(file)
@@ -204,10 +203,14 @@ def files_of(name: str, path: Path) -> list[Path]:
     return files
 
 
-def _spool(stream: IO[bytes], stack: ExitStack) -> Path:
-    path = temporary(stack)
+def _spool(name: str, stream: IO[bytes], stack: ExitStack) -> Path:
+    """A copy of a stream, which can be read only once; one that does not end is refused."""
+    path, size = temporary(stack), 0
     with _room(), path.open("wb") as out:
-        shutil.copyfileobj(stream, out, 1 << 20)
+        while block := stream.read(1 << 20):
+            size += len(block)
+            refuse_beyond("STREAM_BYTES", size, f"bytes from {name}", "Save the table as a file and name that")
+            out.write(block)
     return path
 
 
