@@ -24,7 +24,7 @@ from majorant.ask.draw import expected_leads
 from majorant.ask.question import OPEN, UNASKED
 from majorant.ask.race import Race
 from majorant.defaults import COMBINED
-from majorant.results.combine import COMBINATION
+from majorant.methods.weighted_vote import COMBINATION
 
 Ints = NDArray[np.int64]
 GOAL, BUDGET, WITHIN = 1.3, 100, 0.01

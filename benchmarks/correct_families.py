@@ -25,7 +25,7 @@ from ask_sets import NAMES, Population, populations
 from majorant.ask.correction import LABELS, OFFSET_PENALTY, WEIGHT_PENALTY, Correction, learn, relabel, scores
 from majorant.ask.question import UNASKED
 from majorant.ask.race import Race
-from majorant.results.combine import COMBINATION
+from majorant.methods.weighted_vote import COMBINATION
 from majorant.votes import Votes
 
 Ints, Floats = NDArray[np.int64], NDArray[np.float64]

@@ -11,7 +11,7 @@ from majorant.backend import MemoryBackend
 from majorant.defaults import COMBINED
 from majorant.errors import ConfigError
 from majorant.read.tasks import ExpertAnswer
-from majorant.results.choice import fit_rule
+from majorant.results.rules import fit_rule
 from majorant.simulate import simulate
 
 USED = ("one-coin", "majority")  # the others take longer, and this crowd needs none

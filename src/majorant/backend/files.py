@@ -102,13 +102,13 @@ class FileBackend(Backend):
         key = f"{self.votes.fingerprint} {method} {drawn}"
         return Checkpoint(self.votes.folder / "steps" / method, key, progress=self.steps)
 
-    def labelled(self, fit: Fit, table: LabelTable) -> Iterator[Columns]:
+    def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Iterator[Columns]:
         """The table of labels, some items at a time, in their order: what it draws is what one table would draw."""
         stored = self.votes
         for group, votes in enumerate(stored.groups()):
             start, stop = int(stored.item_g[group]), int(stored.item_g[group + 1])
             named = replace(votes, items=tuple(stored.items[start:stop]))
-            yield table(named, Part(votes, start).of(fit))
+            yield table(named, *(Part(votes, start).of(fit) for fit in fits))
             self.report("writing", stop, len(stored.items))
 
 

@@ -57,6 +57,17 @@ class Tested:
     p_value: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """How a rule did against majority vote on public data sets like this one."""
+
+    sets: int
+    better: int
+    worse: int
+    mean_gain: float
+    worst_gain: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What one engine says about the gain of a rule over the rule in use.
@@ -77,6 +88,12 @@ class Evidence:
         What the engine takes for granted, and what is known about each assumption.
     n_labels : int
         Expert or gold labels that it rests on.
+    n_used : int
+        Those of them on items where the two rules differ: the others say nothing about the gain.
+    wins, losses : float
+        Labels that show `other` right and `present` wrong, and the reverse.
+    record : Record or None
+        The public data sets behind a track record.
     """
 
     source: Source
@@ -86,6 +103,10 @@ class Evidence:
     level: float = LEVEL
     assumptions: tuple[Tested, ...] = ()
     n_labels: int = 0
+    n_used: int = 0
+    wins: float = 0.0
+    losses: float = 0.0
+    record: Record | None = None
 
     def with_status(self, *statuses: Status) -> tuple[Tested, ...]:
         """The assumptions with one of these statuses."""
