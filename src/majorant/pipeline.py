@@ -406,7 +406,7 @@ def _choose(backend: Backend, counts: Counts, settings: _Settings) -> _Chosen:
     evidence = [
         *_expert_evidence(expert),
         *gold_evidence(rules.backend, present, {n: (rules.compared(n), apart[n]) for n in names}, level=level),
-        *(identical_evidence(name, apart[name], _doubts(shape)) for name in names),
+        *(identical_evidence(name, apart[name], _doubts(setting)) for name in names),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
     if answer.certainty is not Certainty.PROVED:
@@ -520,11 +520,9 @@ def _setting(rules: _Rules, shape: VotingDesign, counts: Counts) -> Setting:
     )
 
 
-def _doubts(shape: VotingDesign) -> tuple[Tested, ...]:
-    """What stands behind "switching changes nothing" on a panel: that its judges are not copies of each other."""
-    if shape.kind != "panel":
-        return ()
-    return (Tested(Assumption.NO_COPIES, Status.UNTESTED),)
+def _doubts(setting: Setting) -> tuple[Tested, ...]:
+    """What "switching changes nothing" leaves open on a panel: a better rule than both, if judges share mistakes."""
+    return (Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE),) if setting.panel else ()
 
 
 def _certify(inputs: ClaimInputs, level: float, seed: int) -> Certification:
@@ -564,10 +562,10 @@ def certificate_evidence(certificate: Certificate) -> tuple[Evidence, ...]:
 
 
 def _tie_breaker(rule: str, setting: Setting, rules: _Rules) -> str | None:
-    """Who decides ties: the rule to use, else the weighted vote on crowds; on panels models mislead: a coin."""
+    """Who decides ties: the rule to use, else the weighted vote where it has a good record, else a coin."""
     if rule != MAJORITY:
         return rule
-    return WEIGHTED_VOTE if WEIGHTED_VOTE in rules.fitted and not setting.panel else None
+    return WEIGHTED_VOTE if WEIGHTED_VOTE in rules.fitted and setting.teaches else None
 
 
 def _next_step(

@@ -160,8 +160,8 @@ def _next_command(result: Result, out: str | None) -> str:
         return "" if out is not None else repeat_call(ctx, "check", "--out", "results")
     if step.step is Step.GO_ON:
         design = [] if result.design_path is None else ["--design", result.design_path]
-        return repeat_call(ctx, "ask", "--more", str(step.labels), *design, without=("gold_file", "design"))
-    return repeat_call(ctx, "ask", "--n", str(step.labels))
+        return repeat_call(ctx, "ask", "--more", str(step.labels), *design, without=("gold_file", "design", "out"))
+    return repeat_call(ctx, "ask", "--n", str(step.labels), without=("out", "design"))
 
 
 def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 from majorant.defaults import LEVEL, MAJORITY
 from majorant.values import Estimate
@@ -55,6 +56,7 @@ class Tested:
     assumption: Assumption
     status: Status
     p_value: float | None = None
+    __test__: ClassVar[bool] = False  # pytest takes a class called Test... for tests
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ASSUMPTIONS = {
     Assumption.RANDOM_LABELS: "the labelled items are a random sample",
     Assumption.INDEPENDENT_VOTES: "workers err independently",
-    Assumption.INDEPENDENT_WORKERS: "workers err independently",
+    Assumption.INDEPENDENT_WORKERS: "judges err independently",
     Assumption.EXCHANGEABLE_WORKERS: "workers are exchangeable",
     Assumption.INDEPENDENT_ITEMS: "items are independent",
     Assumption.NO_COPIES: "no judge copies another",
@@ -109,7 +109,10 @@ def _keep_for_now(result: Result) -> str:
         right = f"right on only {round(basis.wins)} of the {total} labels that tell the two apart"
         return f"{rule_name(basis.other)} is {right}. {decide}"
     if setting.panel:
-        return f"judges may share mistakes, and votes cannot show that. {decide}"
+        same = f"switching to {rule_name(answer.other)} would change no label, but "
+        return (
+            f"{same if not result.differ.differ else ''}judges may share mistakes, and votes cannot show that. {decide}"
+        )
     if setting.votes_per_worker < FEWEST_VOTES:
         return f"with {setting.votes_per_worker:.0f} votes per worker, no rule can tell good workers from bad. {decide}"
     if not setting.workers_differ:
