@@ -16,7 +16,7 @@ import numpy as np
 from majorant.ask.design import Recognised, recognise
 from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
 from majorant.ask.question import Outcome
-from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
+from majorant.backend import Backend, MemoryBackend, as_backend
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WORKER_METHOD
 from majorant.evidence.certificate.anonymous import anonymous_claim, as_histograms
 from majorant.evidence.certificate.certificate import Certificate, Claim
@@ -41,12 +41,10 @@ from majorant.results.choice import (
     Alternative,
     Decision,
     compare,
-    corrected_by,
     decide,
     fit_rule,
     rival_of,
     seed_of_fits,
-    with_fit,
 )
 from majorant.results.combine import COMBINATION, combined_fit, fit_everywhere, fit_method
 from majorant.results.difference import GoldAccuracy, difference, expected_gain, gold_accuracy, gold_lead
@@ -346,12 +344,7 @@ def _rules(backend: Backend, sample: Sample, settings: _Settings, expert: Outcom
     else:
         everywhere = backend.fit(MAJORITY, seed)
         other, members = _fit_elsewhere(backend, decision, votes, seed)
-    if by_design is not None and expert is not None and expert.adopted:
-        refit = partial(corrected_by, by_design.design)
-        other = corrected_by(by_design.design, backend)
-        refuse_other_labels(backend, by_design.design, {other.method: other})
-        decision = with_fit(decision, majority, other if item_p is None else fit_of_items(backend, other, item_p))
-    elif by_design is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # of more the names are many
+    if by_design is not None and backend.votes.shape[0] <= WHOLE_ORDER:  # of more the names are many
         refuse_other_labels(backend, by_design.design, {MAJORITY: everywhere, other.method: other})
     return _Rules(
         votes=votes,

@@ -105,7 +105,6 @@ def test_methods_are_those_that_work_on_blocks(sites):
     [
         {"between": ("majority", "dawid-skene")},
         {"between": ("majority", "one-coin", "dawid-skene")},
-        {"question": "close-calls"},
         {"question": "accuracy", "between": ("one-coin",)},
     ],
 )

@@ -8,10 +8,6 @@ from majorant.backend import COMBINATION
 from majorant.backend.base import AnyVotes
 from majorant.defaults import MAJORITY
 
-PANEL_JUDGES = 15
-PANEL_FILL = 0.5  # of the table of items and workers
-VOTES_PER_WORKER = 10
-
 
 class Kind(StrEnum):
     """Who voted."""
@@ -22,16 +18,16 @@ class Kind(StrEnum):
 
 
 def kind_of(votes: AnyVotes) -> Kind:
-    """Panel, crowd or thin crowd, by the numbers of items, workers and votes.
+    """At most 15 workers, or a table more than half full: a panel; fewer than 10 votes per worker: a thin crowd.
 
     >>> from majorant.votes import Votes
     >>> kind_of(Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes")))
     <Kind.PANEL: 'panel'>
     """
     n_items, n_workers, _ = votes.shape
-    if n_workers <= PANEL_JUDGES or votes.n_votes > PANEL_FILL * n_items * n_workers:
+    if n_workers <= 15 or votes.n_votes > n_items * n_workers / 2:
         return Kind.PANEL
-    return Kind.CROWD if votes.n_votes >= VOTES_PER_WORKER * n_workers else Kind.THIN_CROWD
+    return Kind.CROWD if votes.n_votes >= 10 * n_workers else Kind.THIN_CROWD
 
 
 def label_free_rule(votes: AnyVotes) -> str:

@@ -38,13 +38,11 @@ if TYPE_CHECKING:
 Codes = NDArray[np.int64]
 LEARNED = "learned"  # the name of the rule
 LEAST_LABELS = 20  # below, there is too little to learn from
-MOST_LABELS = 20_000  # more would take time and teach nothing new
-FEW_LABELS = 1_000  # up to so many, one partition into folds is too noisy to decide on
+MOST_TAUGHT = 20_000  # labels: more would take time and teach nothing new
 FLOOR = 0.02  # of a probability or a share, before its logarithm is taken
 # Not tuned: halving or doubling any of them moves the mean gain on 20 public sets by less than .5 points.
 MIX_PENALTY, WEIGHT_PENALTY, OFFSET_PENALTY = 2.0, 2.0, 1.0
 MIX = (0.5, 0.5)  # of weighted vote and vote shares, before any label
-FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -320,14 +318,14 @@ def learn_rule(
     rising = np.argsort(item_p)
     labelled, truth_n = item_p[rising], truth_p[rising]
     some = backend.take(labelled)
-    if len(labelled) > MOST_LABELS:
-        kept = np.sort(np.argsort(name_hashes(some.items, seed))[:MOST_LABELS])
+    if len(labelled) > MOST_TAUGHT:
+        kept = np.sort(np.argsort(name_hashes(some.items, seed))[:MOST_TAUGHT])
         labelled, truth_n = labelled[kept], truth_n[kept]
         some = backend.take(labelled)
     features = Features.of(some, np.asarray(fit_of_items(backend, weighted, labelled).posterior))
     lesson = features.lesson(np.arange(len(labelled)), truth_n)
     rows = np.arange(len(labelled))
-    partitions = 3 if len(labelled) <= FEW_LABELS else 1
+    partitions = 3 if len(labelled) <= 1_000 else 1  # of few labels, one partition is too noisy to decide on
     right = [
         chances(lesson.cross_validated(_folds(some.items, seed + partition)))[rows, truth_n].mean()
         for partition in range(partitions)
@@ -348,7 +346,7 @@ def _folds(items: Iterable[Hashable], seed: int) -> Codes:
     """Items in ten folds of nearly equal size, by lots that depend on their names alone."""
     hash_n = name_hashes(tuple(items), seed)
     fold_n = np.empty(len(hash_n), dtype=np.int64)
-    fold_n[np.argsort(hash_n, kind="stable")] = np.arange(len(hash_n)) % FOLDS
+    fold_n[np.argsort(hash_n, kind="stable")] = np.arange(len(hash_n)) % 10
     return fold_n
 
 

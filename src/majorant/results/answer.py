@@ -166,8 +166,6 @@ def answer_from(
         ask=_ask(other, apart, plan, expert if by_labels else None, design) if grade != "exact" and not alone else None,
         asked_for=asked_for,
     )
-    if expert is not None and by_labels and expert.kind == "correct":
-        facts = _of_correction(facts, expert)
     return with_sentences(facts, source, design)
 
 
@@ -175,18 +173,9 @@ def _alone(other: str, present: str, basis: Basis) -> bool:
     return other == present and basis != "expert labels"
 
 
-def _of_correction(facts: Answer, expert: Outcome) -> Answer:
-    """A correction is compared with the rule that it corrects, on the items that taught it nothing."""
-    present, differ = expert.rules[0], expert.n_differ
-    tied = facts.tied if present == MAJORITY else 0
-    stake = 100 * differ / expert.n_items
-    return replace(facts, present=present, items=expert.n_items, differ=differ, stake=stake, tied=tied)
-
-
 def _speaks(expert: Outcome, other: str) -> bool:
     """Whether labels drawn by design compare the rule with majority vote, and there are some, or none are needed."""
-    present = expert.rules[0] == MAJORITY if expert.kind == "rules" else expert.kind == "correct"
-    compares = present and other in expert.rules
+    compares = expert.kind == "rules" and expert.rules[0] == MAJORITY and other in expert.rules
     return compares and (expert.decided or expert.labels > 0)
 
 

@@ -5,18 +5,16 @@ Whether that rule is used is another matter: `answer.py`.  `compare` shows all m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from majorant.ask.correction import CorrectedRule, corrected_fit
-from majorant.ask.design import Design
 from majorant.ask.question import Outcome
-from majorant.backend import Backend, as_backend
+from majorant.backend import Backend
 from majorant.defaults import LEVEL, MAJORITY
-from majorant.errors import ConfigError, DataError, NotIdentified
+from majorant.errors import ConfigError, NotIdentified
 from majorant.methods import ESTIMATORS, method_named
 from majorant.methods.fit import NO_LABEL, Fit, chances
 from majorant.methods.known_workers import AnchorMap
@@ -138,21 +136,6 @@ def decide(
     )
 
 
-def with_fit(decision: Decision, majority: Fit, fit: Fit) -> Decision:
-    """The decision with another rule in the place of the one that was chosen."""
-    moved = compare_labels(majority, fit)
-    return replace(
-        decision,
-        method=fit.method,
-        chosen_by="gold",
-        fit=fit,
-        belief=fit.posterior,
-        models=(),
-        labels_changed=moved.changed,
-        ties_settled=moved.settled,
-    )
-
-
 def seed_of_fits(rng: np.random.Generator) -> int:
     """The seed from which every method that draws starts: the first thing that `decide` draws."""
     return int(rng.integers(2**32))
@@ -227,31 +210,11 @@ def rule_fit(backend: Backend, rule: str, seed: int) -> Fit:
     return fit_everywhere(backend, rule, start, sample_seed=seed)
 
 
-def member_fits(backend: Backend, members: Sequence[str], seed: int) -> dict[str, Fit]:
-    """The fits of those models that these votes can bear, in their order."""
-    borne = [method for method in members if method in backend.methods]
-    if backend.whole is not None:
-        borne = [method for method in borne if not unsuited(method, backend.whole)]
-    return {method: rule_fit(backend, method, seed) for method in borne}
-
-
 def rival_of(expert: Outcome) -> str | None:
     """The rule that labels drawn by design compare with majority vote: the leader, or the last that was compared."""
     if expert.kind != "rules" or expert.rules[0] != MAJORITY:
         return None
     return expert.leader if expert.leader != MAJORITY else expert.rules[-1]
-
-
-def corrected_by(design: Design, votes: Any) -> Fit:
-    """The corrected rule of a design on votes wherever they lie, its models fitted as when it was learned."""
-    question, backend = design.question, as_backend(votes)
-    assert isinstance(question, CorrectedRule)
-    for method in question.members:
-        backend.refuse(method)
-    fits = member_fits(backend, question.members, design.seed)
-    if tuple(fits) != question.members:
-        raise DataError(f"The correction reweighs {', '.join(question.members)}, and these votes bear not all of them.")
-    return corrected_fit(backend, fits, question.correction)
 
 
 def compare(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generator) -> Records[Alternative]:
