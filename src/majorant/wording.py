@@ -1293,9 +1293,8 @@ def _two_rules(outcome: Any) -> str:
         f"{outcome.labels:,} of the {outcome.n_differ:,} items where the two differ are labelled{_skipped(outcome)}: "
         f"{other} is right on {outcome.right[other]:,}, {present} on {outcome.right[present]:,}"
     )
-    where = "this file" if outcome.kind == "rules" else f"the {outcome.n_items:,} items that taught it nothing"
     ends = low if low == high else f"{low} to {high}"
-    gains = f"{other} gains {ends} points over {present} on {where} ({_level(outcome)})"
+    gains = f"{other} gains {ends} points over {present} on this file ({_level(outcome)})"
     if not outcome.labels and outcome.decided:
         stake = outcome.facts["stake"]
         return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, stake, outcome.tolerance)
@@ -1324,27 +1323,6 @@ def _several_rules(outcome: Any) -> str:
         f"({listed(right)}). It may be up to {at_most(100 * outcome.below)} points below the best.{dropped} "
         f"Use {best} now, or go on. {_more(outcome)}"
     )
-
-
-def close_calls_sentence(outcome: Any) -> str:
-    """What expert labels of close calls say of majority vote against rules that look only at counts."""
-    facts, near = outcome.facts, at_most(100 * outcome.tolerance)
-    family = "a rule that looks at how close the vote was and which class led"
-    low, high = at_most(100 * outcome.value.low), at_most(100 * outcome.value.high)
-    if outcome.verdict == "good enough":
-        text = f"Good enough: {family.replace('a rule', 'no rule')} gains more than {near} points"
-    elif outcome.verdict == "beaten":
-        text = f"Beaten: {family} gains {low} to {high} points over majority vote"
-    else:
-        text = f"Open: {family} gains {low} to {high} points over majority vote"
-    counted = f"{count(outcome.labels, 'label')}{_skipped(outcome)}; {_level(outcome)}"
-    if facts["monotone"]:
-        text = f"If a clearer vote is never less likely to be right: {text[0].lower()}{text[1:]}"
-    ties = ""
-    if tied := facts["tied"]:
-        depends = f"up to {at_most(100 * facts['tie_stake'])} points depend on how they are broken"
-        ties = f" {count(tied, 'tied item')} ({percent(tied / outcome.n_items)}) are not part of this: {depends}."
-    return f"{text} ({counted}).{ties}" + ("" if outcome.decided else f" {_more(outcome)}")
 
 
 def accuracy_sentence(outcome: Any) -> str:
@@ -1404,8 +1382,7 @@ ACCURACY_COSTS = (
 
 def outcome_sentence(outcome: Any) -> str:
     """What expert labels by design settle."""
-    sentences = {"close-calls": close_calls_sentence, "accuracy": accuracy_sentence}
-    return sentences.get(outcome.kind, race_sentence)(outcome)
+    return accuracy_sentence(outcome) if outcome.kind == "accuracy" else race_sentence(outcome)
 
 
 def ask_lines(
@@ -1423,32 +1400,20 @@ def ask_lines(
     votes: str,
 ) -> list[str]:
     """What is asked and why, how many labels it will take, and what to do with the files."""
-    if question in ("rules", "correct"):
+    if question == "rules":
         first = at_stake(rules, differ, items, stake or 0.0, tolerance)
-    elif question == "learn":
-        first = (
-            f"Does the crowd lean to a class? Labels of {count(asked, 'item')}, drawn from all {items:,}, teach a "
-            f"correction of {rules[0]}; labels of others then show whether it is better."
-        )
-    elif question == "accuracy":
+    else:
         first = f"How often are the labels of {rules[0]} right on these {count(items, 'item')}? {ACCURACY_COSTS}"
-    else:
-        near = at_most(100 * tolerance)
-        first = f"Does majority vote give away more than {near} points in {count(differ, 'item')} that are not tied?"
     if not asked:
-        return [first, "No labels are needed." if question in ("rules", "correct") else "There is nothing to label."]
-    lines = [first] if question == "learn" else [first, labels_planned(expected, asked)]
-    lines.append(
-        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them."
-    )
-    if question == "learn":
-        check = f"majorant ask {votes} --correct --design {in_command(files[-1])} --out to_judge.csv"
-        in_tool = f"Label them from the top in your tool and export them as {files[0]}."
-    else:
-        check = judge_command(files, votes)
-        in_tool = "Label them from the top in your tool and export them, here to EXPORT."
-    helped = labelling_help(labels) if files[0].endswith(".csv") else in_tool
-    return [*lines, helped, label_next(files[0], check)]
+        return [first, "No labels are needed." if question == "rules" else "There is nothing to label."]
+    in_tool = "Label them from the top in your tool and export them, here to EXPORT."
+    return [
+        first,
+        labels_planned(expected, asked),
+        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them.",
+        labelling_help(labels) if files[0].endswith(".csv") else in_tool,
+        label_next(files[0], judge_command(files, votes)),
+    ]
 
 
 def more_lines(added: int, files: Sequence[str], votes: str) -> list[str]:
@@ -1955,8 +1920,6 @@ def question_words(kind: str, rules: Sequence[str]) -> str:
     """
     if kind == "accuracy":
         return f"How often are the labels of {rules[-1]} right?"
-    if kind == "close-calls":
-        return "What does majority vote give away to the best rule that looks only at counts?"
     return f"Which is right more often, {' or '.join(rules)}?"
 
 

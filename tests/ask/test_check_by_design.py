@@ -99,7 +99,6 @@ def test_check_ask_and_report_count_the_same_items(run, tmp_path):
 @pytest.mark.parametrize(
     ("asked", "n", "kind", "told"),
     [
-        (("--question", "close-calls"), 12, "close-calls", "a rule that looks at how close the vote was"),
         pytest.param(
             ("--accuracy", "--rule", "majority"), 60, "accuracy", "majority's labels are", marks=pytest.mark.long
         ),

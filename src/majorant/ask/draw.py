@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.ask.accuracy import AIM, NOTHING, Known, WrittenLabels
-from majorant.ask.close_calls import CloseCalls, close_calls
-from majorant.ask.correction import CORRECTED, CorrectedRule, corrected_fit, learn
 from majorant.ask.design import Design
 from majorant.ask.question import SKIPPED, UNASKED, Codes, Question
 from majorant.ask.race import Race
@@ -27,7 +25,6 @@ from majorant.items import mix_bits, name_hashes
 from majorant.kernels import row_maxima
 from majorant.methods.fit import Fit, chances, leaders
 from majorant.read.tasks import ExpertAnswer
-from majorant.tally import counts
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
@@ -37,7 +34,6 @@ TIES_BY_NAME = 1_000_000  # up to so many tied items are looked up by name
 TIE_SEED, DIGEST_SEED, FRESH_SEED = 0x7469_6573, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
 SAMPLED = 256  # items whose names go into the digest of the votes
 DECIMALS = 9  # of figures for planning: sums over parts differ in their last digit, designs must not
-CORRECTION_SEED = 0x6C65_6172  # the order is drawn apart from that of the items learned from
 
 
 def draw_rules(
@@ -75,28 +71,6 @@ def planned_labels(backend: Backend, fits: Mapping[str, Fit], *, seed: int, tole
     order = np.arange(len(frozen.item_d))
     race = _race(fits, frozen, order, favourite=None, tolerance=tolerance, level=level)
     return Planned(race.expected(), race.size)
-
-
-def draw_close_calls(
-    backend: Backend,
-    *,
-    seed: int,
-    tolerance: float = TOLERANCE,
-    level: float = LEVEL,
-    experts: str = "majority",
-    monotone: bool = False,
-) -> Design:
-    """A design that bounds what majority vote gives away to rules that look at how close a vote was and who led.
-
-    `monotone` assumes that a clearer vote is never less likely to be right.
-    """
-    count_ik = np.concatenate(list(backend.map(lambda part: counts(part.votes), doing="comparing")))
-    cells = close_calls(count_ik, tolerance=tolerance)
-    untied = np.flatnonzero(cells.cell_i >= 0)
-    order = untied[random_order(backend, untied, seed)]
-    how = {"tolerance": tolerance, "level": level, "monotone": monotone}
-    question = CloseCalls.of(cells, order, n_classes=len(backend.votes.labels), **how)
-    return _design(backend, question, order, seed, experts)
 
 
 def draw_accuracy(
@@ -153,53 +127,6 @@ def _known(rule: str, race: Design, answers: Iterable[ExpertAnswer]) -> tuple[Kn
     n_right, n_skipped = int((answer_d == label_d).sum()), int((answer_d == SKIPPED).sum())
     known = Known(n_items=len(answered), n_right=n_right, n_skipped=n_skipped)
     return known, [race.order[position] for position in answered]
-
-
-def draw_correction(
-    backend: Backend,
-    present: tuple[str, Fit],
-    members: Mapping[str, Fit],
-    learned_from: tuple[Design, Iterable[ExpertAnswer]],
-    *,
-    seed: int,
-    tolerance: float = TOLERANCE,
-    level: float = LEVEL,
-    experts: str = "majority",
-) -> Design:
-    """Learn a correction from labels of items drawn uniformly, freeze it, and draw the items that judge it.
-
-    `present` is the rule in use with its fit, `members` the models to reweight, fitted to votes alone.  `learned_from`
-    must be a design that draws uniformly from all items: that of the accuracy of a rule.
-    """
-    uniform, answers = learned_from
-    if not isinstance(uniform.question, WrittenLabels) or uniform.question.known.n_items:
-        raise ConfigError("A correction is learned from labels of items drawn uniformly: ask with question='correct'.")
-    answer_d = uniform.codes(answers)
-    item_d = _codes(backend, uniform.order)
-    labelled, asked = item_d[answer_d >= 0], item_d[answer_d != UNASKED]
-    if not len(labelled):
-        raise DataError("No item of the design is labelled yet, so there is nothing to learn from.")
-    if len(asked) == backend.votes.shape[0]:
-        raise DataError("Every item taught the correction, so none is left to judge it: learn from fewer labels.")
-    posterior_mnk = np.array([fit_of_items(backend, fit, labelled).posterior for fit in members.values()])
-    correction = learn(posterior_mnk, answer_d[answer_d >= 0])
-    rule, fit = present
-    fits = {rule: fit, CORRECTED: corrected_fit(backend, members, correction)}
-    frozen = freeze(backend, fits, seed)
-    fresh = ~np.isin(frozen.item_d, asked)
-    order = random_order(backend, frozen.item_d[fresh], seed ^ CORRECTION_SEED)
-    race = Race(
-        rules=(rule, CORRECTED),
-        label_rd=frozen.label_rd[:, fresh][:, order],
-        differ_qr=np.array([[0, fresh.sum()], [fresh.sum(), 0]]),
-        n_items=frozen.n_items - len(asked),
-        tolerance=tolerance,
-        level=level,
-        lead_qr=frozen.lead_qr,
-        decisive_qr=frozen.decisive_qr,
-    )
-    question = CorrectedRule(race=race, correction=correction, members=tuple(members))
-    return _design(backend, question, frozen.item_d[fresh][order], seed, experts)
 
 
 class Frozen(NamedTuple):
@@ -390,12 +317,11 @@ def _design(backend: Backend, question: Question, item_d: Codes, seed: int, expe
 def refuse_other_labels(backend: Backend, design: Design, fits: Mapping[str, Fit]) -> None:
     """Refuse rules that give the items of a design other labels than those that the design froze."""
     question = design.question
-    race = question.race if isinstance(question, CorrectedRule) else question
-    if not isinstance(race, Race):
+    if not isinstance(question, Race):
         return
     item_d = _codes(backend, design.order)
-    for rule in set(race.rules) & set(fits):
-        if not race.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
+    for rule in set(question.rules) & set(fits):
+        if not question.is_given_by(rule, np.asarray(fit_of_items(backend, fits[rule], item_d).posterior)):
             raise DataError(
                 f"{rule} gives other labels now than those that the design froze, so what the expert's labels show "
                 "does not hold for them. Use the version of majorant, and the seed, with which it was asked."
