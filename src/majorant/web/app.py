@@ -36,7 +36,7 @@ from majorant.render.html import MAP_SCRIPT, MAP_STYLE
 from majorant.render.numbers import signed_points
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, ITEMS, TO_LABEL
-from majorant.web.runs import Kept, Runs, clean_name
+from majorant.web.runs import Kept, Runs
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -91,9 +91,9 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         added = []
         async with _form(request) as form:
             for file in _files(form, "file"):
-                id, path = runs.place(file.filename or "")
-                await run_in_threadpool(_save, file, path)
-                added.append(await run_in_threadpool(runs.add, id, path))
+                id, place = runs.place(file.filename or "")
+                await run_in_threadpool(_save, file, place.path)
+                added.append(await run_in_threadpool(runs.add, id, place))
         if not added:
             return refused("No file was chosen. Choose a table of votes, or drop one onto the page.", 400)
         return back(f"/files/{added[0].id}" if len(added) == 1 else "/")
@@ -115,16 +115,15 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         return page("columns.html.j2", kept=kept, given=0 if given is None else given.given, **_columns(kept))
 
     async def tell_columns(request: Request) -> Response:
-        kept, names = kept_of(request), []
+        kept = kept_of(request)
         async with _form(request) as form:
             sent = {name: [value for value in form.getlist(name) if isinstance(value, str)] for name in form}
-            for file in _files(form, "labelled"):
-                name = clean_name(file.filename or "")
-                name = f"labels-{name}" if name == kept.name else name
-                await run_in_threadpool(_save, file, kept.folder / "files" / name)
-                names.append(name)
-        if names:
-            runs.add_gold(kept, names)
+            files = _files(form, "labelled")
+            places = runs.place_labels(kept, [file.filename or "" for file in files])
+            for file, place in zip(files, places, strict=True):
+                await run_in_threadpool(_save, file, place.path)
+        if places:
+            runs.add_labels(kept, places)
         begin = runs.look if sent.get("do") == ["look"] else runs.check
         await run_in_threadpool(begin, kept.id, sent)
         return back(f"/files/{kept.id}")
