@@ -41,16 +41,17 @@ MAY_IMPORT = {
     "simulate": "votes theory",
     "methods": "theory read votes tally blocks kernels items atomic",
     "backend": "atomic blocks methods read kernels items output tally votes",
-    "evidence": "theory backend methods read kernels items tally votes",
-    "ask": "blocks read kernels items output backend tally methods votes pipeline results",
-    "results": "evidence ask methods read items tally votes theory kernels blocks backend",
+    "evidence": "theory ask.betting backend methods read kernels items tally votes",
+    "decide": "evidence",
+    "ask": "evidence decide blocks read kernels items output backend tally methods votes pipeline results",
+    "results": "evidence decide ask methods read items tally votes theory kernels blocks backend",
     "spark": "results backend evidence methods tally votes",  # a frame in place of votes
-    "pipeline": BELOW_PIPELINE,
-    "render": f"pipeline output {BELOW_PIPELINE}",  # the result types
+    "pipeline": f"decide render.answer {BELOW_PIPELINE}",
+    "render": f"decide pipeline output {BELOW_PIPELINE}",  # the result types
     "web": f"pipeline render {BELOW_PIPELINE}",
     "compat": "results methods read kernels pipeline tally votes",
-    "testing": "results read pipeline render",
-    "cli": f"pipeline render web cli {BELOW_PIPELINE}",
+    "testing": "decide results read pipeline render",
+    "cli": f"decide pipeline render web cli {BELOW_PIPELINE}",
     "__main__": "cli",
     "__init__": f"pipeline render {BELOW_PIPELINE}",  # the public names, lazily
 }

@@ -82,6 +82,7 @@ def result_summary(
         },
         "accuracy": accuracy_summary(result),
         "rules": to_plain(result.rated),
+        "copies": [[plain(name) for name in group] for group in result.copies],
         "flow": {**flow_summary(changes.flow_kl, backend.votes.labels), "changed": changes.changed},
         "gold": to_plain(result.gold),
         "confidence": confidence_summary(result.confidence),
