@@ -432,7 +432,8 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         rules = _with_judges(rules, setting)
         rules, learned = _with_learned(rules, setting, settings.seed)
     certify = _once(partial(_certify, inputs, level, seed))
-    names = [name for name in rules.fitted if name != MAJORITY]
+    asked = settings.method if settings.method != MAJORITY else None
+    names = [name for name in rules.fitted if name != MAJORITY and asked in (None, name)]
     present = rules.compared(MAJORITY)
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
@@ -445,7 +446,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     answer = decide(evidence, tolerance=settings.tolerance)
     if answer.certainty is not Certainty.PROVED:
         settings.stage("testing")
-        if WEIGHTED_VOTE in rules.fitted and rules.belief is not None:
+        if WEIGHTED_VOTE in names and rules.belief is not None:
             majority, weighted = (rules.fitted[n].here for n in (MAJORITY, WEIGHTED_VOTE))
             expected = expected_gain(
                 settle_ties(majority, majority, None), settle_ties(weighted, majority, None), rules.belief
@@ -454,7 +455,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
-    name = other if settings.method is not None else answer.rule
+    name = settings.method or answer.rule
     breaker = _tie_breaker(name, setting, rules)
     answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, settings))
     return _Chosen(
