@@ -322,7 +322,7 @@ def _choose(backend: Backend, settings: _Settings, counts: Counts | None = None)
         gold=gold_lead(rules.backend, other, apart, alpha=(1 - level) / decision.n_rivals),
         tolerance=tolerance,
         level=level,
-        planned=partial(planned_labels, rules.backend, both, seed=seed, tolerance=tolerance, level=level),
+        planned=partial(planned_labels, rules.backend, both, tolerance=tolerance, level=level),
         expert=expert,
         design=None if labelled is None else str(labelled.path),
         asked_for=settings.method is not None,

@@ -15,7 +15,6 @@ from majorant.errors import ConfigError
 from majorant.evidence.certificate.certificate import Certificate, Claim
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.majority import Majority
-from majorant.render.summary import result_summary
 from majorant.results.answer import ModelEvidence, answer_from, model_of
 from majorant.results.difference import Difference, ExpectedGain, GoldLead, compare_fits, gold_lead
 from majorant.simulate import one_coin_crew, simulate
@@ -99,20 +98,6 @@ def test_rules_whose_labels_are_the_same_once_ties_are_drawn_are_not_asked_about
     assert (found.gain.value, found.gain.low, found.gain.high) == (None, -1.5, 1.5)
     assert "differ only on tied items" in found.why
     assert "Nothing" in found.next
-
-
-def test_check_and_ask_agree_whichever_way_the_draw_of_a_tie_falls():
-    """One of three votes on four items is missing, which leaves a tie that another rule decides."""
-    actions = set()
-    for seed in (0, 3):
-        found, design = mj.check(WIDE, rng=seed), mj.ask(WIDE, rng=seed)
-        asked = 0 if found.answer.ask is None else found.answer.ask.first
-        assert asked == len(design.items)
-        assert found.answer.action == ("ask" if asked else "keep")
-        actions.add(found.answer.action)
-        written = result_summary(found)["labels"]
-        assert (written["method"], written["labelled"], written["tied"]) == ("majority", 3, 1)
-    assert actions == {"ask", "keep"}
 
 
 def test_a_model_that_gold_excludes_is_withdrawn_by_name():
