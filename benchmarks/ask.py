@@ -21,7 +21,7 @@ from majorant.ask.accuracy import bound_accuracy, planned_labels
 from majorant.ask.draw import expected_leads, untied_labels
 from majorant.ask.question import OPEN, UNASKED
 from majorant.ask.race import Race
-from majorant.results.combine import COMBINATION
+from majorant.defaults import WEIGHTED_VOTE as COMBINATION
 from majorant.tally import tied
 
 Ints = NDArray[np.int64]

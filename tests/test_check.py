@@ -11,12 +11,12 @@ import pytest
 import real
 from crowds import coins
 from majorant.errors import ConfigError
+from majorant.evidence.labels import gold_accuracy
 from majorant.methods.majority import Majority
 from majorant.output import votes_table, write_table
 from majorant.pipeline import Result, aggregate, check
 from majorant.render.summary import result_summary
 from majorant.render.text import answer_text, check_text
-from majorant.results.difference import gold_accuracy
 from majorant.simulate import simulate
 from majorant.votes import Votes
 

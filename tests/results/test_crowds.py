@@ -5,9 +5,9 @@ import pytest
 
 from crowds import foolable_votes
 from majorant.defaults import TOLERANCE
+from majorant.evidence.labels import gold_accuracy
 from majorant.methods.majority import Majority
-from majorant.results.choice import decide
-from majorant.results.difference import gold_accuracy
+from majorant.results.rules import decide
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
 from majorant.votes import Votes
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from majorant.evidence.labels import gold_accuracy
 from majorant.methods.majority import Majority
-from majorant.results.difference import gold_accuracy
 from majorant.results.labels import label_table
 from majorant.values import clopper_pearson
 from majorant.votes import Votes

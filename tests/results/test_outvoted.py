@@ -8,7 +8,14 @@ import pytest
 from majorant.backend import MemoryBackend
 from majorant.methods.majority import Majority
 from majorant.methods.shared import SharedConfusion
-from majorant.results.combine import MOST_CLASSES, combination, combine, combined_fit, count_model, keep_majorities
+from majorant.methods.weighted_vote import (
+    MOST_CLASSES,
+    combination,
+    combine,
+    combined_fit,
+    count_model,
+    keep_majorities,
+)
 from majorant.simulate import simulate
 from majorant.tally import counts, distinct_counts
 from sizes import many

@@ -11,15 +11,14 @@ from majorant.ask.accuracy import AIM
 from majorant.ask.design import Design
 from majorant.ask.draw import draw_accuracy, draw_rules
 from majorant.backend import Backend, as_backend
-from majorant.defaults import LEVEL, TOLERANCE
+from majorant.defaults import LEVEL, TOLERANCE, WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.read import Reading
 from majorant.read.tasks import ExpertAnswer
-from majorant.results.answer import FIRST_BATCH
-from majorant.results.choice import AUTO, rule_fit
-from majorant.results.combine import COMBINATION
+from majorant.results.rules import AUTO, rule_fit
 from majorant.values import as_level, as_seed
 
+FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
 BETWEEN = ("majority", AUTO)
 RACE = ("majority", AUTO, "dawid-skene", "one-coin")
 
@@ -58,13 +57,13 @@ def ask(
         raise ConfigError(f"tolerance is a share of items, 0 to 1, not {tolerance!r}.")
     if question not in ASK_KINDS:
         raise ConfigError(f"question must be one of {', '.join(ASK_KINDS)}, not {question!r}.")
-    seed, rules = as_seed(rng), list(dict.fromkeys(COMBINATION if rule == AUTO else rule for rule in between))
+    seed, rules = as_seed(rng), list(dict.fromkeys(WEIGHTED_VOTE if rule == AUTO else rule for rule in between))
     if question == "accuracy":
         return ask_accuracy(backend, rules[-1], n=n, seed=seed, level=level, experts=experts)
     if not 2 <= len(rules) <= MOST_RULES:
         raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(rules)}.")
     fits = {rule: rule_fit(backend, rule, seed) for rule in rules}
-    favourite = COMBINATION if COMBINATION in fits else rules[-1]
+    favourite = WEIGHTED_VOTE if WEIGHTED_VOTE in fits else rules[-1]
     design = draw_rules(
         backend, fits, seed=seed, favourite=favourite, tolerance=tolerance, level=level, experts=experts
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from majorant.backend import COMBINATION
 from majorant.backend.base import AnyVotes
-from majorant.defaults import MAJORITY
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 
 
 class Kind(StrEnum):
@@ -35,4 +34,4 @@ def label_free_rule(votes: AnyVotes) -> str:
 
     On public panels and thin crowds the weighted vote loses to majority vote as often as it gains.
     """
-    return COMBINATION if kind_of(votes) is Kind.CROWD else MAJORITY
+    return WEIGHTED_VOTE if kind_of(votes) is Kind.CROWD else MAJORITY

@@ -24,10 +24,10 @@ class _NameLists(Grouped):
     """A command whose --between and --race take names without commas: --between majority auto."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        from majorant.defaults import WEIGHTED_VOTE
         from majorant.methods import ESTIMATORS
-        from majorant.results.combine import COMBINATION
 
-        known, joined, filling = {"auto", COMBINATION, *ESTIMATORS}, list[str](), False
+        known, joined, filling = {"auto", WEIGHTED_VOTE, *ESTIMATORS}, list[str](), False
         for word in args:
             first = filling and joined[-1] == "" and not word.startswith("-") and not Path(word).exists()
             filling = filling and (first or set(word.split(",")) <= known)
@@ -91,8 +91,7 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
 
 
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import BETWEEN, RACE, ask
-    from majorant.results.answer import FIRST_BATCH
+    from majorant.ask.ask import BETWEEN, FIRST_BATCH, RACE, ask
 
     options = {**options, "n": options["n"] or FIRST_BATCH}
     how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
@@ -108,14 +107,14 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
 
 def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.ask.ask import ask_accuracy
-    from majorant.results.choice import AUTO
-    from majorant.results.combine import COMBINATION
+    from majorant.defaults import WEIGHTED_VOTE
+    from majorant.results.rules import AUTO
 
     after, rule = None, options["rule"]
     if options["design"] is not None:
         recognised = _labelled(backend, options["design"])
         after, rule = (recognised.design, recognised.answers), recognised.outcome.leader if rule == AUTO else rule
-    rule = COMBINATION if rule == AUTO else rule
+    rule = WEIGHTED_VOTE if rule == AUTO else rule
     how = {"level": options["level"], "experts": options["experts"], "seed": options["seed"]}
     return ask_accuracy(backend, rule, n=options["n"], after=after, **how)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 from majorant.defaults import LEVEL, MAJORITY
 from majorant.values import Estimate
@@ -55,6 +56,18 @@ class Tested:
     assumption: Assumption
     status: Status
     p_value: float | None = None
+    __test__: ClassVar[bool] = False  # pytest takes a class called Test... for tests
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """How a rule did against majority vote on public data sets like this one."""
+
+    sets: int
+    better: int
+    worse: int
+    mean_gain: float
+    worst_gain: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +90,12 @@ class Evidence:
         What the engine takes for granted, and what is known about each assumption.
     n_labels : int
         Expert or gold labels that it rests on.
+    n_used : int
+        Those of them on items where the two rules differ: the others say nothing about the gain.
+    wins, losses : float
+        Labels that show `other` right and `present` wrong, and the reverse.
+    record : Record or None
+        The public data sets behind a track record.
     """
 
     source: Source
@@ -86,6 +105,10 @@ class Evidence:
     level: float = LEVEL
     assumptions: tuple[Tested, ...] = ()
     n_labels: int = 0
+    n_used: int = 0
+    wins: float = 0.0
+    losses: float = 0.0
+    record: Record | None = None
 
     def with_status(self, *statuses: Status) -> tuple[Tested, ...]:
         """The assumptions with one of these statuses."""

@@ -75,6 +75,24 @@ KIND_OF_ENDING = {ending: kind.name for kind in KINDS for ending in kind.endings
 KIND_OF_WORD = {word: kind.name for kind in KINDS for word in kind.words}
 
 
+@dataclass(frozen=True, slots=True)
+class NamedFile(os.PathLike[str]):
+    """A file that messages call by another name: an upload, stored under a name of ours.
+
+    >>> f"{NamedFile(Path('/tmp/votes-1.csv'), 'my votes.csv')} is empty"
+    'my votes.csv is empty'
+    """
+
+    path: Path
+    name: str
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __str__(self) -> str:
+        return self.name
+
+
 def files_in(name: str, folder: Path) -> list[Path]:
     """The files below a folder whose endings are known, in sorted order; hidden and marker files are left out."""
     if (folder / "_delta_log").is_dir() or (folder / ".hoodie").is_dir() or _is_iceberg(folder):
@@ -140,6 +158,8 @@ def find_files(
         if not found:
             raise ConfigError("the list of files is empty.")
         return found
+    if isinstance(source, NamedFile):
+        return [(source.name, source.path)]
     name = os.fspath(source)
     if name == "-":
         if sys.stdin is None:

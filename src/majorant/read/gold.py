@@ -17,6 +17,7 @@ from majorant.errors import ConfigError, DataError
 from majorant.read.columns import GOLD_ROLES
 from majorant.read.encode import Coded, collect_codes
 from majorant.read.faults import naming_faults
+from majorant.read.files import NamedFile
 from majorant.read.names import Gold, distinct, first_per_item, found_again, match_labels
 from majorant.read.opening import open_table
 from majorant.read.options import MAX_CLASSES, ReadOptions
@@ -91,7 +92,7 @@ def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
     """The labels of items that `majorant ask` drew uniformly: experts and skipped items count as its design says."""
     from majorant.read.tasks import SKIPPED, count_answers, read_answers
 
-    answers, order = read_answers(Path(source)).answers, design["order"]
+    answers, order = read_answers(source if isinstance(source, NamedFile) else Path(source)).answers, design["order"]
     counted = count_answers(answers, order, design["labels"], asked=design["asked"], experts=design["experts"])
     given = np.flatnonzero(counted.answer_d >= 0)
     skipped = int((counted.answer_d == SKIPPED).sum())

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.evidence.labels import right_share
 from majorant.items import draw_items, name_hashes, take_items
 from majorant.kernels import row_maxima, softmax_rows
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import Fit, given_rng
-from majorant.results.choice import ENOUGH_GOLD
-from majorant.results.combine import n_gold
+from majorant.methods.weighted_vote import n_gold
 from majorant.results.dependence_model import fit_models, refit_model, vote_arrays
-from majorant.results.difference import right_share
-from majorant.results.labels import changes, label_columns
-from majorant.tabular import Tabular
 from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
@@ -38,9 +35,11 @@ BINS = 10
 FIRST_STEP, STEP_FROM_ZERO = 0.05, 0.00025  # the first simplex: relative, and where a number is 0
 STEPS_PER_NUMBER = 200
 
+ENOUGH_GOLD = 50  # items; with fewer, gold says too little about confidence
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class Labels(Tabular):
+class Labels:
     """A fit whose probabilities are calibrated; its labels and ties are those of the fit that was given.
 
     `source` says by what: "gold", where confidence can be believed as far as the gold items are a random sample;
@@ -52,17 +51,6 @@ class Labels(Tabular):
     reliability: Reliability
     source: Literal["gold", "votes"] | None
     dependence: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
-    change_i: NDArray[np.int8]  # against majority vote: a place in CHANGES
-
-    @property
-    def _label_type(self) -> Any:
-        return self.fit._label_type
-
-    def table(self) -> dict[str, Any]:
-        """The columns of `labels.csv`, and with few classes the calibrated p(LABEL) of each; a row for each item."""
-        probabilities = self.fit.table()
-        columns = {"item": probabilities["item"], **label_columns(self.fit, self.change_i, self.fit.codes())}
-        return columns | {name: column for name, column in probabilities.items() if name not in columns}
 
 
 class Calibration(NamedTuple):
@@ -97,10 +85,9 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
     >>> labels.source, bool(.92 < labels.fit.posterior.max(axis=1).mean() < .96)
     ('votes', True)
     """
-    change_i = changes(votes, fit)
     if len(votes.labels) < 2 or not votes.n_votes:
         judged = reliability(votes, fit)
-        return Labels(fit=fit, calibration=None, reliability=judged, source=None, dependence=None, change_i=change_i)
+        return Labels(fit=fit, calibration=None, reliability=judged, source=None, dependence=None)
     dependence: float | None = None
     source: Literal["gold", "votes"] = "gold"
     if n_gold(votes) >= ENOUGH_GOLD:
@@ -112,9 +99,7 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
         source, dependence = "votes", lesson.dependence
     calibrated = as_calibrated(learned, votes, fit)
     judged = reliability(votes, calibrated)
-    return Labels(
-        fit=calibrated, calibration=learned, reliability=judged, source=source, dependence=dependence, change_i=change_i
-    )
+    return Labels(fit=calibrated, calibration=learned, reliability=judged, source=source, dependence=dependence)
 
 
 def _learn_from_gold(votes: Votes, fit: Fit) -> Calibration:
