@@ -118,7 +118,9 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
     excluded = [_excluding(every, rule, tolerance) for rule in rules]
     if excluded and (hardest := [one for one in excluded if one is not None]) and len(hardest) == len(excluded):
         return answer(Action.KEEP, Certainty.PROVED, max(hardest, key=_strength))
-    if leading := [one for one in labels if one.n_used >= 5 and one.gain.value is not None]:  # fewer are luck
+    if taught := [one for one in labels if one.gain.low is None and (one.gain.value or 0.0) > 0]:
+        return answer(Action.SWITCH, Certainty.LIKELY, max(taught, key=lambda one: one.gain.value or 0.0))
+    if leading := [one for one in labels if one.n_used >= 5 and one.gain.low is not None]:  # fewer are luck
         leader = max(leading, key=_lead)
         ahead = _lead(leader) > math.sqrt(2 * math.log(len(leading)))  # the best of several leads by luck alone
         return answer(Action.SWITCH if ahead else Action.KEEP, Certainty.LIKELY, leader)

@@ -6,7 +6,7 @@ memory what does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Unpack
@@ -15,8 +15,9 @@ import numpy as np
 
 from majorant.ask.design import Recognised, recognise
 from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
+from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
-from majorant.backend import Backend, MemoryBackend, as_backend
+from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError
@@ -31,12 +32,14 @@ from majorant.evidence.certificate.claims import (
 )
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.slices import refuse_slices
+from majorant.evidence.copies import Copies, CopyGroup, find_copies, merge_copies
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
-from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence
-from majorant.evidence.track_record import FULL_TABLE, Setting, expected_gain, track_record
+from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence, right_share
+from majorant.evidence.track_record import Setting, expected_gain, track_record
 from majorant.limits import refuse_size
 from majorant.methods import Fit, method_named
+from majorant.methods.judge import fit_judge, full_judges
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
 from majorant.results.agreement import Agreement
@@ -62,13 +65,14 @@ from majorant.results.rules import (
 from majorant.results.slices import SliceAnswer, answer_slices
 from majorant.results.workers import Removal, Workers, assess_workers, removal
 from majorant.tabular import Records
-from majorant.tally import Tally, tied
+from majorant.tally import Tally, is_panel, tied
 from majorant.tally import tally as count
 from majorant.values import Estimate, FloatArray, as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
 
 CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
+MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
 
 
@@ -94,6 +98,9 @@ class Result:
     counts: Counts
     design: VotingDesign
     setting: Setting
+    copies: tuple[tuple[Hashable, ...], ...]  # groups of workers who repeat each other and count as one
+    copy_groups: tuple[CopyGroup, ...]  # the same with what shows it
+    learned: LearnedRule | None  # what gold labels taught, whether or not it is used
     answer: Answer
     labels: Labels  # what labels.csv holds
     confidence: Confidence  # how far to believe the probabilities of the labels
@@ -248,11 +255,12 @@ def check(
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
-    _refuse(backend, settings)
+    near, copies = _without_copies(_near(backend))
+    _refuse(near, settings)
     settings.stage("counting")
-    near, seed = _near(backend), settings.seed
+    seed = settings.seed
     counts = Counts(near.patterns(), near.votes_by_worker())
-    chosen = _choose(near, counts, settings)
+    chosen = _choose(near, counts, copies, settings)
     settings.stage("judging")
     rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
     confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
@@ -266,6 +274,9 @@ def check(
         counts=counts,
         design=chosen.design,
         setting=chosen.setting,
+        copies=copies.workers,
+        copy_groups=copies.groups,
+        learned=chosen.learned,
         answer=chosen.answer,
         labels=Labels(
             votes=known,
@@ -336,6 +347,18 @@ def _near(backend: Backend) -> Backend:
     return MemoryBackend(backend.take(np.arange(backend.votes.shape[0])))
 
 
+def _without_copies(backend: Backend) -> tuple[Backend, Copies]:
+    """The votes with workers who repeat each other counted as one, and who they are.
+
+    Votes that are not in memory are looked at in a sample, and left as they are.
+    """
+    whole = backend.whole
+    copies = find_copies(whole_or_sample(backend, rng=as_generator(0)).votes if whole is None else whole)
+    if whole is None or not copies.groups:
+        return backend, copies
+    return MemoryBackend(merge_copies(whole, copies.workers)), copies
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Rules:
     """Majority vote and the rules that it is compared with, fitted."""
@@ -360,9 +383,13 @@ class _Rules:
         )
 
     def compared(self, name: str) -> Fit:
-        """A rule on all items as it is compared with others: every rule leaves ties tied."""
+        """A rule on all items as it is compared with others.
+
+        Ties are decided the same way under majority vote and the weighted vote, so both leave them tied here.  A rule
+        that labels speak for would decide ties itself, where majority vote tosses a coin.
+        """
         rule, majority = self.fitted[name].everywhere, self.fitted[MAJORITY].everywhere
-        return settle_everywhere(self.backend, rule, majority, None)
+        return rule if name not in (MAJORITY, WEIGHTED_VOTE) else settle_everywhere(self.backend, rule, majority, None)
 
 
 def _refit_settled(
@@ -378,6 +405,7 @@ class _Chosen(NamedTuple):
     rules: _Rules
     design: VotingDesign
     setting: Setting
+    learned: LearnedRule | None
     answer: Answer
     apart: Difference
     majority: Rule  # these have their ties settled
@@ -390,7 +418,7 @@ class _Chosen(NamedTuple):
     certify: Callable[[], Certification]
 
 
-def _choose(backend: Backend, counts: Counts, settings: _Settings) -> _Chosen:
+def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Settings) -> _Chosen:
     """Fit the rules, gather the evidence, decide, and settle the ties."""
     level, seed, labelled = settings.level, settings.seed, settings.labelled
     settings.stage("comparing")
@@ -399,14 +427,20 @@ def _choose(backend: Backend, counts: Counts, settings: _Settings) -> _Chosen:
     rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
     setting = _setting(rules, shape, counts)
+    learned = None
+    if backend.has_gold and settings.method is None:
+        rules = _with_judges(rules, setting)
+        rules, learned = _with_learned(rules, setting, settings.seed)
     certify = _once(partial(_certify, inputs, level, seed))
     names = [name for name in rules.fitted if name != MAJORITY]
     present = rules.compared(MAJORITY)
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
+    unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
     evidence = [
         *_expert_evidence(expert),
-        *gold_evidence(rules.backend, present, {n: (rules.compared(n), apart[n]) for n in names}, level=level),
-        *(identical_evidence(name, apart[name], _doubts(setting)) for name in names),
+        *gold_evidence(rules.backend, present, unlearned, level=level),
+        *_learned_evidence(learned, rules),
+        *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
     if answer.certainty is not Certainty.PROVED:
@@ -417,7 +451,7 @@ def _choose(backend: Backend, counts: Counts, settings: _Settings) -> _Chosen:
                 settle_ties(majority, majority, None), settle_ties(weighted, majority, None), rules.belief
             )
             evidence += track_record(setting, expected)
-        evidence += certificate_evidence(certify().certificate)
+        evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = other if settings.method is not None else answer.rule
@@ -427,6 +461,7 @@ def _choose(backend: Backend, counts: Counts, settings: _Settings) -> _Chosen:
         rules=rules,
         design=shape,
         setting=setting,
+        learned=learned,
         answer=answer,
         apart=apart.get(other, Difference(present.votes_i.size, 0)),
         majority=rules.settled(MAJORITY, breaker),
@@ -512,17 +547,71 @@ def _setting(rules: _Rules, shape: VotingDesign, counts: Counts) -> Setting:
     n_votes = int(counts.votes_jl.sum())
     workers = int((counts.votes_jl.sum(axis=1) > 0).sum())
     items = int(counts.patterns.items_p[counts.patterns.votes_p > 0].sum())
-    full = n_votes / max(items * workers, 1)
     return Setting(
-        panel=shape.kind == "panel" or full >= FULL_TABLE,
+        panel=shape.kind == "panel" or is_panel((items, workers, 0), n_votes),
         votes_per_worker=n_votes / max(workers, 1),
         workers_differ=differ_beyond_noise(rules.votes),
     )
 
 
-def _doubts(setting: Setting) -> tuple[Tested, ...]:
+def _doubts(setting: Setting, copies: Copies) -> tuple[Tested, ...]:
     """What "switching changes nothing" leaves open on a panel: a better rule than both, if judges share mistakes."""
-    return (Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE),) if setting.panel else ()
+    if not setting.panel:
+        return ()
+    return Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), copies.tested
+
+
+def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
+    """The rules, and on a panel each judge who labels nearly everything."""
+    votes = rules.votes
+    if not setting.panel or rules.item_p is not None:
+        return rules
+    judges = {str(votes.workers[j]): j for j in full_judges(votes)[:MOST_JUDGES]}
+    fitted = dict(rules.fitted)
+    for name, j in judges.items():
+        if name not in fitted:
+            fit = fit_judge(votes, j)
+            fitted[name] = Rule(fit, fit, partial(fit_judge, judge=j))
+    return replace(rules, fitted=fitted)
+
+
+def _with_learned(rules: _Rules, setting: Setting, seed: int) -> tuple[_Rules, LearnedRule | None]:
+    """The rules, and one that is learned from gold labels if it beats the rule that would be used without them."""
+    item_p, truth_p = gold_labels(rules.backend)
+    if len(item_p) < LEAST_LABELS or WEIGHTED_VOTE not in rules.fitted:
+        return rules, None
+    weighted = rules.fitted[WEIGHTED_VOTE]
+    baseline = weighted.everywhere if setting.teaches else rules.fitted[MAJORITY].everywhere
+    learned = learn_rule(rules.backend, item_p, truth_p, weighted.everywhere, baseline=baseline, seed=seed)
+    if not learned.adopted:
+        return rules, learned
+    everywhere = learned.fit(rules.backend, weighted.everywhere)
+    here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
+    rule = Rule(everywhere, here, partial(_refit_learned, learned, weighted.refit))
+    return replace(rules, fitted={**rules.fitted, LEARNED: rule}), learned
+
+
+def _refit_learned(learned: LearnedRule, weighted: Callable[[Votes], Fit], votes: Votes) -> Fit:
+    return learned.fit(votes, weighted(votes))
+
+
+def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evidence, ...]:
+    """The cross-validated lead of the learned rule over majority vote."""
+    if learned is None or not learned.adopted:
+        return ()
+    item_p, truth_p = gold_labels(rules.backend)
+    majority = fit_of_items(rules.backend, rules.fitted[MAJORITY].everywhere, item_p).posterior
+    lead = learned.accuracy - float(right_share(majority, truth_p).mean())
+    return (
+        Evidence(
+            source=Source.LABELS,
+            other=LEARNED,
+            gain=Estimate(lead),
+            assumptions=(Tested(Assumption.RANDOM_LABELS, Status.UNTESTED),),
+            n_labels=learned.n_labels,
+            n_used=learned.n_labels,
+        ),
+    )
 
 
 def _certify(inputs: ClaimInputs, level: float, seed: int) -> Certification:
@@ -541,7 +630,7 @@ def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
     return call
 
 
-def certificate_evidence(certificate: Certificate) -> tuple[Evidence, ...]:
+def certificate_evidence(certificate: Certificate, copies: Tested | None = None) -> tuple[Evidence, ...]:
     """What the certificate says about majority vote and the best rule of all."""
     claim = certificate.anonymous if certificate.named is None else certificate.named
     if claim.verdict not in ("proved", "supported") or claim.conditions:
@@ -555,9 +644,9 @@ def certificate_evidence(certificate: Certificate) -> tuple[Evidence, ...]:
         for gate in claim.gates
         if gate.name.startswith("independent")
     )
-    gain = Estimate(0.0, 0.0, 0.0)
+    gain, tested = Estimate(0.0, 0.0, 0.0), gates if copies is None else (*gates, copies)
     return (
-        Evidence(source=Source.CERTIFICATE, other="best rule", gain=gain, level=certificate.level, assumptions=gates),
+        Evidence(source=Source.CERTIFICATE, other="best rule", gain=gain, level=certificate.level, assumptions=tested),
     )
 
 
@@ -654,8 +743,9 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     method = method_named(method, beside=[AUTO, WEIGHTED_VOTE])
     if method != AUTO:
         return fit_everywhere(backend, method, seed)
+    backend, copies = _without_copies(backend)
     counts = Counts(backend.patterns(), backend.votes_by_worker())
-    fit = _choose(backend, counts, _Settings(seed=seed)).rule.everywhere
+    fit = _choose(backend, counts, copies, _Settings(seed=seed)).rule.everywhere
     return fit if backend.whole is None else with_known(decide_coins(fit, backend.whole), backend.whole)
 
 

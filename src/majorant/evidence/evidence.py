@@ -81,7 +81,8 @@ class Evidence:
     other : str
         The rule that is compared with `present`; for a certificate, the best rule of a family.
     gain : Estimate
-        Accuracy of `other` minus accuracy of `present`, as a share of all items.
+        Accuracy of `other` minus accuracy of `present`, as a share of all items; without an interval where it is
+        cross-validated, for a rule that was learned from the same labels.
     present : str
         The rule in use: majority vote unless another one was asked about.
     level : float
