@@ -678,9 +678,7 @@ def _next_step(
     if not apart[other].differ:
         return Next()
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
-    planned = planned_labels(
-        rules.backend, pair, seed=settings.seed, tolerance=settings.tolerance, level=settings.level
-    )
+    planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
     return Next(step=Step.PROVE, labels=min(max(planned.labels, 1), planned.most), items=apart[other].differ)
 
 

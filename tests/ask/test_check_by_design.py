@@ -77,25 +77,6 @@ def test_check_asks_ask_draws_an_expert_labels_and_check_switches(run, truth, tm
     assert found["low"] > 0
 
 
-def test_check_ask_and_report_count_the_same_items(run, tmp_path):
-    """With four votes an item many are tied; a tie is a fair draw in what is said before any label."""
-    votes, _ = mj.simulate([0.5, 0.5], [[0.75, 0.25], [0.45, 0.55]], n_items=150, n_votes=4, rng=0)
-    rows = [f"q{i},w{j},{k}" for i, j, k in zip(votes.item_n, votes.worker_n, votes.label_n, strict=True)]
-    (tmp_path / "votes.csv").write_text("\n".join(["item,worker,label", *rows]))
-    _, out, _ = run("check", "votes.csv", "--json", "--report", "page.html")
-    answer = json.loads(out)["answer"]
-    _, out, _ = run("ask", "votes.csv", "--json", "--n", 12)
-    facts = json.loads(out)
-    assert answer["tied"] > 20
-    assert (facts["differ"], facts["items"]) == (answer["differ"], answer["items"])
-    assert 100 * facts["stake"] == pytest.approx(answer["stake"])
-    differ = answer["differ"]
-    assert f"differ on {differ} of 150 items" in answer["gain_sentence"]
-    assert f"differ on {differ} of 150 items" in (tmp_path / "page.html").read_text()
-    design = json.loads((tmp_path / "to_label.design.json").read_text())
-    assert len(design["order"]) < differ  # ties that fall to the other rule's label need no expert
-
-
 @pytest.mark.parametrize(
     ("asked", "n", "kind", "told"),
     [
