@@ -149,7 +149,7 @@ def toss_coins(best_tk: NDArray[np.bool_], names: list[Hashable]) -> NDArray[np.
     """One of the tied classes of each item, fixed by its name: the same one wherever and whenever it is tossed.
 
     >>> toss_coins(np.array([[True, True]] * 4), ["a", "b", "c", "d"]).tolist()
-    [0, 1, 1, 1]
+    [0, 1, 1, 0]
     """
     nth_t = name_hashes(names, 0x746965) % best_tk.sum(axis=1).astype(np.uint64)  # any fixed seed
     return np.asarray((np.cumsum(best_tk, axis=1) == nth_t[:, None] + 1).argmax(axis=1), dtype=np.int32)
