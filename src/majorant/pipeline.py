@@ -281,6 +281,7 @@ def check(
         labels=Labels(
             votes=known,
             fit=confidence.fit,
+            confidence_i=confidence.confidence_i,
             majority=majority.here,
             weighted=None if chosen.weighted is None else chosen.weighted.here,
             known=chosen.known,

@@ -19,7 +19,7 @@ from majorant.pipeline import Result
 from majorant.render.html import render
 from majorant.render.plain import to_json
 from majorant.render.summary import SCHEMA
-from majorant.results.calibrate import Calibration, as_calibrated
+from majorant.results.calibrate import Calibration, as_calibrated, label_confidence
 from majorant.results.labels import Known, label_sets, label_table
 from majorant.results.review import review_table
 from majorant.results.workers import worker_table
@@ -96,7 +96,8 @@ def _label_part(
     majority: Fit,
     weighted: Fit | None = None,
 ) -> Columns:
-    table = label_table(votes, as_calibrated(calibration, votes, fit), majority, weighted, known=known)
+    calibrated, confidence_i = as_calibrated(calibration, votes, fit), label_confidence(calibration, votes, fit)
+    table = label_table(votes, calibrated, majority, weighted, known=known, confidence_i=confidence_i)
     return guarded_columns(table) if spreadsheet else table
 
 
