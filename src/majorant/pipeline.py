@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from majorant.evidence.certificate.slices import Slice, certify_slices, refuse_s
 from majorant.limits import refuse_size
 from majorant.methods import Fit, method_named
 from majorant.read import Reading
+from majorant.read.options import with_gold_file
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.answer import Answer, Path, answer_from, decision_path, model_of
@@ -185,6 +186,7 @@ def check(
     >>> result.tally.votes_i.sum(), result.majority.method
     (np.int64(600), 'majority')
     """
+    reading = cast("Reading", with_gold_file(reading))
     labelled = labelled or recognise(reading.get("gold_file"))
     if labelled is not None and not labelled.sample:
         reading.pop("gold_file", None)

@@ -117,7 +117,7 @@ def _aggregate(
         import numpy as np
 
         from majorant.pipeline import aggregate
-        from majorant.render.plain import to_plain
+        from majorant.render.notes import account_facts
         from majorant.render.summary import labels_summary
         from majorant.results.labels import count_labels, label_table
 
@@ -131,21 +131,21 @@ def _aggregate(
             from majorant.output import write_files
 
             write_files({Path(out): export_text(export, table, list(fit.label_values), backend.votes, source)})
-        return to_plain(backend.votes.account), labels_summary(fit, count_labels(backend, fit))
+        return account_facts(backend.votes.account), labels_summary(fit, count_labels(backend, fit))
 
 
 def _aggregate_more(
     source: Source, method: str, ties: Ties, write: Callable[..., None], state: Path, seed: int, *, polish: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes that come in batches, and the state that remembers them."""
-    from majorant.render.plain import to_plain
+    from majorant.render.notes import account_facts
     from majorant.render.summary import labels_summary
     from majorant.results.labels import label_table, labels_of_fit
 
     votes = source.read()
     labelled, fit, content = _go_on(votes, method, state, polish=polish)
     write(label_table(labelled, fit, ties=ties, rng=seed), files={state: content})
-    return to_plain(votes.account), labels_summary(fit, labels_of_fit(fit))
+    return account_facts(votes.account), labels_summary(fit, labels_of_fit(fit))
 
 
 def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from majorant import __version__, wording
+from majorant.render.notes import account_facts, note_text
 from majorant.render.plain import facts_of, number, plain, to_plain
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def result_summary(
         "seed": seed,
         "tolerance": result.tolerance,
         "answer": answer_summary(result.answer),
-        "input": to_plain(backend.votes.account),
+        "input": account_facts(backend.votes.account),
         "votes": votes_summary(backend, result.counts),
         "agreement": agreement_summary(result.agreement, backend.votes.workers),
         "certificate": certificate_summary(result.certificate),
@@ -92,7 +93,7 @@ def result_summary(
         "slices": [slice_summary(one) for one in result.slices],
         "comparison": to_plain(result.comparison),
     }
-    if about := " ".join(note.text for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
+    if about := " ".join(map(note_text, (n for n in backend.votes.account.notes if n.kind in SAID_OF_CLAIMS))):
         facts["certificate"]["sentence"] = f"{about} {facts['certificate']['sentence']}"
         facts["answer"]["why"] = f"{facts['answer']['why']} {about}"
     if backend.whole is None:  # which of the items the others were learned from
