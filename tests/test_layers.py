@@ -19,6 +19,7 @@ EVERYONE = (
     "resources",
     "values",
     "wording",
+    "filetypes",
     "__version__",
 )  # import nothing
 BELOW_PIPELINE = (
@@ -26,7 +27,7 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(("defaults", "tabular", "limits", "resources", "values", "wording"), ""),
+    **dict.fromkeys(("defaults", "tabular", "limits", "resources", "values", "wording", "filetypes"), ""),
     "database": "",
     "atomic": "",
     "output": "atomic votes",
@@ -66,9 +67,9 @@ def room(path: Path) -> str:
 
 
 def without_display(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those within `_repr_html_`: the one written exception, a result may call the report to be shown."""
+    """All nodes but those within `_repr_html_` and `__str__`: to show itself, a value may call the rendering."""
     for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.FunctionDef) and node.name == "_repr_html_"):
+        if not (isinstance(node, ast.FunctionDef) and node.name in ("_repr_html_", "__str__")):
             yield node
             yield from without_display(node)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from majorant.methods import Fit, method_named
 from majorant.methods.judge import fit_judge, full_judges
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
+from majorant.read.options import with_gold_file
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence
@@ -240,6 +241,7 @@ def check(
     >>> str(check(votes).answer.action)
     'keep'
     """
+    reading = cast("Reading", with_gold_file(reading))
     labelled = labelled or recognise(reading.get("gold_file"))
     if labelled is not None and not labelled.sample:
         reading.pop("gold_file", None)

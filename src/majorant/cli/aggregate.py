@@ -126,7 +126,7 @@ def _aggregate(
         import numpy as np
 
         from majorant.pipeline import aggregate
-        from majorant.render.plain import to_plain
+        from majorant.render.notes import account_facts
         from majorant.render.summary import labels_summary
         from majorant.results.labels import count_all_labels, label_table
 
@@ -140,21 +140,21 @@ def _aggregate(
             from majorant.output import write_files
 
             write_files({Path(out): export_text(export, table, list(fit.label_values), backend.votes, source)})
-        return to_plain(backend.votes.account), labels_summary(fit, count_all_labels(backend, fit))
+        return account_facts(backend.votes.account), labels_summary(fit, count_all_labels(backend, fit))
 
 
 def _aggregate_more(
     source: Source, method: str, ties: TiePolicy, write: Callable[..., None], state: Path, seed: int, *, polish: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes that come in batches, and the state that remembers them."""
-    from majorant.render.plain import to_plain
+    from majorant.render.notes import account_facts
     from majorant.render.summary import labels_summary
     from majorant.results.labels import count_labels, label_table
 
     votes = source.read()
     labelled, fit, content = _go_on(votes, method, state, polish=polish)
     write(label_table(labelled, fit, ties=ties, rng=seed), files={state: content})
-    return to_plain(votes.account), labels_summary(fit, count_labels(fit))
+    return account_facts(votes.account), labels_summary(fit, count_labels(fit))
 
 
 def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:

@@ -10,6 +10,7 @@ import numpy as np
 from majorant import __version__, wording
 from majorant.defaults import MAJORITY
 from majorant.render.answer import accuracy_warning, answer_text
+from majorant.render.notes import account_facts, note_text
 from majorant.render.plain import facts_of, number, plain, to_plain
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def result_summary(
         "seed": seed,
         "tolerance": result.tolerance,
         "answer": answer_summary(result, next_command=next_command),
-        "input": to_plain(backend.votes.account),
+        "input": account_facts(backend.votes.account),
         "votes": votes_summary(backend, result.counts),
         "majority": labels_summary(result.labels.majority, changes.majority),
         "labels": {

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from majorant.evidence.labels import right_share
 from majorant.items import draw_items, name_hashes, take_items
 from majorant.kernels import row_maxima, shares, softmax_rows
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import TIE_TOLERANCE, Fit, given_rng
 from majorant.methods.weighted_vote import n_gold
 from majorant.results.dependence_model import fit_models, refit_model, vote_arrays
-from majorant.evidence.labels import right_share
 from majorant.tally import counts
 from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
