@@ -104,37 +104,6 @@ def in_memory(
     return MemoryEngine(votes.shape, blocks, thread_count(threads))
 
 
-def every_nth(engine: Engine, every: int, *, share: FloatArray | None = None) -> MemoryEngine:
-    """Every so manyth item of an engine as one block in memory; with `share`, items count that much of what they did.
-
-    >>> votes = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels=("no", "yes"))
-    >>> every_nth(in_memory(votes), 2).map_sum(lambda block: block.matrix.sum(axis=0)).tolist()
-    [0.0, 1.0, 0.0, 1.0]
-    """
-    from scipy.sparse import vstack
-
-    def some(block: Block) -> tuple[Any, FloatArray, IntArray | None]:
-        row = np.arange(-block.start % every, block.stop - block.start, every)
-        weight_i = np.ones(len(row)) if block.weight_i is None else block.weight_i[row]
-        if share is not None:
-            weight_i = weight_i * share[block.start + row]
-        return block.matrix[row], weight_i, None if block.gold_i is None else block.gold_i[row]
-
-    matrices, weights, gold = zip(*engine.map_blocks(some), strict=True)
-    matrix, weight_i = vstack(matrices, format="csr"), np.concatenate(weights)
-    block = Block(
-        index=0,
-        start=0,
-        stop=len(weight_i),
-        n_classes=engine.shape[2],
-        matrix=matrix,
-        transpose=matrix.T,
-        weight_i=None if (weight_i == 1).all() else weight_i,
-        gold_i=None if gold[0] is None else np.concatenate(gold),
-    )
-    return MemoryEngine((len(weight_i), *engine.shape[1:]), (block,), 1)
-
-
 def vote_columns(votes: Votes) -> IntArray:
     """For each vote its (worker, label) as one number, worker * classes + label."""
     _, n_workers, n_classes = votes.shape

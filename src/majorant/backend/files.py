@@ -25,7 +25,6 @@ from majorant.blocks import add_up
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
 from majorant.kernels import Block
-from majorant.methods import ESTIMATORS
 from majorant.methods.em import Climb, Progress
 from majorant.methods.fit import Fit
 from majorant.output import Columns
@@ -96,10 +95,9 @@ class FileBackend(Backend):
         """The votes of some items."""
         return self.votes.take_items(item_p)
 
-    def progress(self, method: str, seed: int) -> Progress:
+    def progress(self, method: str, seed: int) -> Progress:  # noqa: ARG002
         """The steps of a loop are kept in the folder: the same fit to the same votes, cut off before, goes on there."""
-        drawn = seed if ESTIMATORS[method].stochastic else ""
-        key = f"{self.votes.fingerprint} {method} {drawn}"
+        key = f"{self.votes.fingerprint} {method}"
         return Checkpoint(self.votes.folder / "steps" / method, key, progress=self.steps)
 
     def labelled(self, fit: Fit, table: LabelTable) -> Iterator[Columns]:
