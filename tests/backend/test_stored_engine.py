@@ -8,8 +8,8 @@ import pytest
 import majorant
 from majorant.backend.files import Checkpoint, load_climb, save_climb, stored_engine
 from majorant.backend.prepare import prepare
-from majorant.blocks import in_memory
 from majorant.errors import ConfigError, DataError
+from majorant.kernels import in_memory
 from majorant.methods import ESTIMATORS
 from majorant.methods.em import Climb
 from majorant.read.options import ReadOptions

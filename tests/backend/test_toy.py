@@ -8,9 +8,9 @@ import pytest
 
 import majorant as mj
 from majorant.backend import Backend, Part
-from majorant.blocks import in_memory
 from majorant.cli.source import ENGINES
 from majorant.items import take_items
+from majorant.kernels import in_memory
 from majorant.output import votes_table, write_table
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary

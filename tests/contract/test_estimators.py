@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from crowds import coins, informed_votes, random_votes, votes_of
-from majorant.blocks import in_memory
 from majorant.errors import NotIdentified
 from majorant.items import take_items
+from majorant.kernels import in_memory
 from majorant.methods import ESTIMATORS
 from majorant.votes import Votes
 from sizes import many

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from majorant.blocks import in_memory
+from majorant.kernels import in_memory
 from majorant.methods.tables import Tables, count_totals, expect, posterior, sum_of_logs
 from majorant.votes import Votes
 

@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.ask.question import Codes, Outcome
 from majorant.ask.race import Race
 from majorant.backend import Backend
-from majorant.blocks import rows_in
 from majorant.errors import ConfigError
-from majorant.kernels import Block
+from majorant.kernels import Block, rows_in
 from majorant.methods.fit import Fit
 from majorant.values import FloatArray, lock
 

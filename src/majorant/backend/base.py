@@ -16,10 +16,9 @@ from typing import ClassVar, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.blocks import Engine, Rows, add_up, in_memory, rows_in
 from majorant.errors import ConfigError
 from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
-from majorant.kernels import Block
+from majorant.kernels import Block, Engine, Rows, add_up, in_memory, rows_in
 from majorant.methods import ESTIMATORS, Estimator, estimator_named
 from majorant.methods.em import Progress
 from majorant.methods.fit import Fit

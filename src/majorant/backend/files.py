@@ -21,10 +21,9 @@ from majorant.atomic import make_folder, whole_file
 from majorant.backend.base import Backend, LabelTable, Part
 from majorant.backend.spill import Report, silent
 from majorant.backend.store import GROUP_FILE, StoredVotes, no_room
-from majorant.blocks import add_up
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
-from majorant.kernels import Block
+from majorant.kernels import Block, add_up
 from majorant.methods.em import Climb, Progress
 from majorant.methods.fit import Fit
 from majorant.output import Columns

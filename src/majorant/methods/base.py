@@ -13,9 +13,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine, as_weights
 from majorant.errors import ConfigError
-from majorant.kernels import Block, shares, weighted_sum
+from majorant.kernels import Block, Engine, as_weights, shares, weighted_sum
 from majorant.methods.em import Prepared, Progress, prepare
 from majorant.methods.fit import Estimator, Fit, fit_of
 from majorant.methods.tables import (

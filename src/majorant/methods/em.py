@@ -14,10 +14,9 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkabl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.blocks import ITEMS_PER_BLOCK, Engine, in_memory
 from majorant.errors import ConfigError
 from majorant.items import Merged, merge_equal_items
-from majorant.kernels import Block
+from majorant.kernels import ITEMS_PER_BLOCK, Block, Engine, in_memory
 from majorant.methods.fit import Fit, fit_of
 from majorant.methods.tables import ExpectedCounts, Tables, Totals, count_totals, expect, posterior, share_counts
 from majorant.values import TINY, FloatArray

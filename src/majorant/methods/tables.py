@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from majorant.blocks import Engine
-from majorant.kernels import Block, gather, scatter, shares, softmax_rows, weighted_sum
+from majorant.kernels import Block, Engine, gather, scatter, shares, softmax_rows, weighted_sum
 from majorant.theory.checks import safe_log
 from majorant.values import TINY, FloatArray
 from majorant.votes import IntArray

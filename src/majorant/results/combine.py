@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from majorant.backend import COMBINATION as COMBINATION
 from majorant.backend import Backend
-from majorant.blocks import rows_in
 from majorant.defaults import COMBINED, MAJORITY
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.claims import whole_or_sample
-from majorant.kernels import Block, softmax_rows
+from majorant.kernels import Block, rows_in, softmax_rows
 from majorant.limits import limit
 from majorant.methods import estimator_named
 from majorant.methods.fit import Fit
