@@ -23,7 +23,7 @@ EVERYONE = (
     "__version__",
 )  # import nothing
 BELOW_PIPELINE = (
-    "theory votes kernels blocks items read datasets tally simulate methods evidence ask results backend atomic output"
+    "theory votes kernels items read datasets tally simulate methods evidence ask results backend atomic output"
 )
 MAY_IMPORT = {
     "errors": "",
@@ -34,18 +34,17 @@ MAY_IMPORT = {
     "theory": "",
     "votes": "",
     "kernels": "votes",
-    "blocks": "votes kernels",
-    "items": "votes kernels blocks",
+    "items": "votes kernels",
     "read": "votes",
     "datasets": "read votes",
-    "tally": "votes kernels blocks items",
+    "tally": "votes kernels items",
     "simulate": "votes theory",
-    "methods": "theory read votes tally blocks kernels items atomic",
-    "backend": "atomic blocks methods read kernels items output tally votes",
+    "methods": "theory read votes tally kernels items atomic",
+    "backend": "atomic methods read kernels items output tally votes",
     "evidence": "theory ask.betting backend methods read kernels items tally votes",
     "decide": "evidence",
-    "ask": "evidence decide blocks read kernels items output backend tally methods votes pipeline results",
-    "results": "evidence decide ask methods read items tally votes theory kernels blocks backend",
+    "ask": "evidence decide read kernels items output backend tally methods votes pipeline results",
+    "results": "evidence decide ask methods read items tally votes theory kernels backend",
     "spark": "results backend evidence methods tally votes",  # a frame in place of votes
     "pipeline": f"decide render.answer {BELOW_PIPELINE}",
     "render": f"decide pipeline output {BELOW_PIPELINE}",  # the result types

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.backend import Backend, Part, as_backend, fit_of_items
-from majorant.blocks import rows_in, vote_columns
+from majorant.kernels import rows_in, vote_columns
 from majorant.errors import DataError
 from majorant.items import name_hashes
 from majorant.kernels import Block, shares, softmax_rows

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.backend import Backend
-from majorant.blocks import rows_in
+from majorant.kernels import rows_in
 from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.claims import whole_or_sample

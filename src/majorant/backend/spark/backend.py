@@ -30,10 +30,9 @@ from majorant.backend.spark.pack import (
     votes_of,
     without_gold,
 )
-from majorant.blocks import Rows, add_up
 from majorant.errors import ConfigError, DataError
 from majorant.items import draw_of_part, take_items
-from majorant.kernels import Block
+from majorant.kernels import Block, Rows, add_up
 from majorant.limits import limit
 from majorant.methods.fit import Fit
 from majorant.output import Columns
