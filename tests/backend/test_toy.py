@@ -14,7 +14,6 @@ from majorant.kernels import in_memory
 from majorant.output import votes_table, write_table
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
-from majorant.results.rules import rule_fit
 from majorant.simulate import one_coin_crew
 from majorant.votes import Votes
 

@@ -100,7 +100,6 @@ class FileBackend(Backend):
         key = f"{self.votes.fingerprint} {method}"
         folder = self.votes.folder
 
-
         def claim(name: str) -> Path:
             return WorkFolder(folder).claim(f"steps/{method}/{name}")
 
