@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "ask": "evidence decide read kernels items output backend tally methods votes pipeline results",
     "results": "evidence decide ask methods read items tally votes theory kernels backend",
     "spark": "results backend evidence methods tally votes",  # a frame in place of votes
-    "pipeline": f"decide render.answer {BELOW_PIPELINE}",
+    "pipeline": f"decide {BELOW_PIPELINE}",
     "render": f"decide pipeline output {BELOW_PIPELINE}",  # the result types
     "web": f"pipeline render {BELOW_PIPELINE}",
     "compat": "results methods read kernels pipeline tally votes",
@@ -65,10 +65,13 @@ def room(path: Path) -> str:
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
+SHOWS = ("_repr_html_", "__str__", "__repr__", "save", "report", "plot", "summary")
+
+
 def without_display(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those within `_repr_html_` and `__str__`: to show itself, a value may call the rendering."""
+    """All nodes but those within methods that show or save a value: these may call the rendering."""
     for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.FunctionDef) and node.name in ("_repr_html_", "__str__")):
+        if not (isinstance(node, ast.FunctionDef) and node.name in SHOWS):
             yield node
             yield from without_display(node)
 

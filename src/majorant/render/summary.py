@@ -10,7 +10,7 @@ import numpy as np
 from majorant import __version__, wording
 from majorant.defaults import MAJORITY
 from majorant.render.answer import accuracy_warning, answer_text
-from majorant.render.notes import account_facts
+from majorant.render.notes import account_facts, note_text
 from majorant.render.plain import facts_of, number, plain, to_plain
 
 if TYPE_CHECKING:
