@@ -13,6 +13,7 @@ ROOT = Path(majorant.__file__).parent
 EVERYONE = (
     "database",
     "errors",
+    "ownership",
     "limits",
     "tabular",
     "defaults",
@@ -27,7 +28,9 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(("defaults", "tabular", "limits", "resources", "values", "wording", "filetypes"), ""),
+    **dict.fromkeys(
+        ("ownership", "defaults", "tabular", "limits", "resources", "values", "wording", "filetypes"), ""
+    ),
     "database": "",
     "atomic": "",
     "output": "atomic votes",

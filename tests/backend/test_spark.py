@@ -433,7 +433,7 @@ def test_the_command_line(spark, tmp_path, monkeypatch, capsys, no_pictures):
     for name in ("votes", "majority"):
         assert found[name] == expected[name]
     assert found["certificate"]["anonymous"]["verdict"] == expected["certificate"]["anonymous"]["verdict"]
-    names = {path.name for path in (tmp_path / "found").iterdir()}
+    names = {path.name for path in (tmp_path / "found").iterdir() if path.name[0] != "."}
     assert names == {"labels.parquet", "workers.csv", "review.csv", "result.json", "report.html"}
     assert spark.read.parquet(str(tmp_path / "found/labels.parquet")).count() == 300
     monkeypatch.setattr(sys, "argv", ["majorant", "check", "no.csv", "--engine", "spark", "--master", "local[2]"])

@@ -504,8 +504,10 @@ def _repeats(
     return stale_n, again_n
 
 
-def save_state(state: State, path: str | Path) -> None:
+def save_state(state: State, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a state, whole or not at all; names may be text, numbers, truth values, None, and tuples of these.
+
+    A file that majorant did not write, or that was changed since, is replaced only with `overwrite`.
 
     >>> import majorant as mj, tempfile
     >>> fit = mj.aggregate([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no"), ("b", "v", "no")], "dawid-skene")
@@ -515,7 +517,7 @@ def save_state(state: State, path: str | Path) -> None:
     'dawid-skene'
     """
     content = state_bytes(state)
-    with whole_file(path) as part:
+    with whole_file(path, overwrite=overwrite) as part:
         part.write_bytes(content)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import majorant
-from majorant.defaults import LEVEL
+from majorant.defaults import LEVEL, RESULT_FILES
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import PACKINGS, type_of_ending
 from majorant.read.files import NamedFile
@@ -29,7 +29,6 @@ JOBS_AT_ONCE = 2  # jobs
 SPREAD = 8  # a table in memory takes about so many times its size as a file
 LONGEST_FILE_NAME = 120
 BUSY = ("looking", "waiting", "running", "drawing")
-RESULT_FILES = ("report.html", "labels.csv", "workers.csv", "review.csv", "result.json")
 LABEL_FILES = (TO_LABEL, DESIGN)
 
 
