@@ -28,9 +28,7 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(
-        ("ownership", "defaults", "tabular", "limits", "resources", "values", "wording", "filetypes"), ""
-    ),
+    **dict.fromkeys(("ownership", "defaults", "tabular", "limits", "resources", "values", "wording", "filetypes"), ""),
     "database": "",
     "atomic": "",
     "output": "atomic votes",
