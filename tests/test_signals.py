@@ -77,7 +77,7 @@ def test_standard_input_without_an_end_is_refused(tmp_path):
     with Path("/dev/zero").open("rb") as endless:
         done = subprocess.run(command, stdin=endless, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "bytes from standard input: the limit STREAM_BYTES is 5,000,000. Save the table as a file" in done.stderr
+    assert "bytes of standard input: the limit STREAM_BYTES is 5,000,000. Write them to a file" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -86,6 +86,6 @@ def test_a_pipe_without_an_end_is_refused(tmp_path, monkeypatch):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen([sys.executable, "-c", f"open({str(pipe)!r}, 'wb').write(b'x' * 9000)"]) as writer:
-        with pytest.raises(DataError, match=r"bytes from .*pipe: the limit STREAM_BYTES is 1,000"):
+        with pytest.raises(DataError, match=r"bytes of .*pipe: the limit STREAM_BYTES is 1,000"):
             mj.read(pipe)
         writer.wait()

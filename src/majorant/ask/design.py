@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 
 from majorant.ask.accuracy import WrittenLabels
-from majorant.ask.close_calls import CloseCalls
-from majorant.ask.correction import CorrectedRule
 from majorant.ask.question import Codes, Outcome, Question
 from majorant.ask.race import Race
 from majorant.errors import ConfigError, DataError
@@ -44,9 +42,7 @@ from majorant.read.tasks import (
 )
 
 FORMAT, VERSION = "majorant-design", 1
-QUESTIONS: dict[str, type[Question]] = {
-    question.kind: question for question in (Race, CloseCalls, WrittenLabels, CorrectedRule)
-}
+QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race, WrittenLabels)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)

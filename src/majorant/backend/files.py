@@ -22,11 +22,9 @@ from majorant.backend.base import Backend, LabelTable, Part
 from majorant.backend.spill import Report, silent
 from majorant.backend.store import GROUP_FILE, StoredVotes, no_room
 from majorant.backend.workfolder import WorkFolder
-from majorant.blocks import add_up
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
-from majorant.kernels import Block
-from majorant.methods import ESTIMATORS
+from majorant.kernels import Block, add_up
 from majorant.methods.em import Climb, Progress
 from majorant.methods.fit import Fit
 from majorant.output import Columns
@@ -97,10 +95,9 @@ class FileBackend(Backend):
         """The votes of some items."""
         return self.votes.take_items(item_p)
 
-    def progress(self, method: str, seed: int) -> Progress:
+    def progress(self, method: str, seed: int) -> Progress:  # noqa: ARG002
         """The steps of a loop are kept in the folder: the same fit to the same votes, cut off before, goes on there."""
-        drawn = seed if ESTIMATORS[method].stochastic else ""
-        key = f"{self.votes.fingerprint} {method} {drawn}"
+        key = f"{self.votes.fingerprint} {method}"
         folder = self.votes.folder
 
         def claim(name: str) -> Path:
@@ -108,13 +105,13 @@ class FileBackend(Backend):
 
         return Checkpoint(folder / "steps" / method, key, claim=claim, progress=self.steps)
 
-    def labelled(self, fit: Fit, table: LabelTable) -> Iterator[Columns]:
+    def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Iterator[Columns]:
         """The table of labels, some items at a time, in their order: what it draws is what one table would draw."""
         stored = self.votes
         for group, votes in enumerate(stored.groups()):
             start, stop = int(stored.item_g[group]), int(stored.item_g[group + 1])
             named = replace(votes, items=tuple(stored.items[start:stop]))
-            yield table(named, Part(votes, start).of(fit))
+            yield table(named, *(Part(votes, start).of(fit) for fit in fits))
             self.report("writing", stop, len(stored.items))
 
 

@@ -49,7 +49,7 @@ def workers(
     with engine.backend(Job(source=source, out=out)) as backend:
         from majorant.output import print_table, write_table
         from majorant.pipeline import aggregate, judge_workers
-        from majorant.render.plain import to_plain
+        from majorant.render.notes import account_facts
         from majorant.render.summary import workers_summary
         from majorant.render.text import input_lines, workers_lines
         from majorant.results.workers import worker_table
@@ -65,7 +65,7 @@ def workers(
         print_table(table)
     else:
         write_table(out, table)
-    account, summary = to_plain(backend.votes.account), workers_summary(backend.votes.workers, judged, method)
+    account, summary = account_facts(backend.votes.account), workers_summary(backend.votes.workers, judged, method)
     lines = [*input_lines(account), *workers_lines(summary), f"Wrote    {out}"]
     facts = {"input": account, "workers": summary, "out": out}
     show(facts, "" if quiet else as_flags("\n".join(lines)), as_json=as_json, err=out == "-")

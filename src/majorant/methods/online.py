@@ -29,10 +29,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.atomic import whole_file
-from majorant.blocks import Engine, in_memory
 from majorant.errors import ConfigError, DataError
 from majorant.items import take_items
-from majorant.kernels import Block, scatter, weighted_sum
+from majorant.kernels import Block, Engine, in_memory, scatter, weighted_sum
 from majorant.methods.base import EmSettings, start_counts
 from majorant.methods.em import Prepared, Progress, Solution, TableModel, prepare, run_em, run_starts, table_fit
 from majorant.methods.fit import Estimator, Fit

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from majorant import __version__, wording
+from majorant.defaults import MAJORITY
+from majorant.render.answer import accuracy_warning, answer_text
+from majorant.render.notes import account_facts, note_text
 from majorant.render.plain import facts_of, number, plain, to_plain
 
 if TYPE_CHECKING:
@@ -17,21 +20,22 @@ if TYPE_CHECKING:
     from majorant.evidence.certificate.claims import Counts
     from majorant.evidence.certificate.plug_in import PlugIn
     from majorant.evidence.certificate.slices import Slice
+    from majorant.evidence.evidence import Evidence
     from majorant.methods.fit import Fit
     from majorant.pipeline import Result
     from majorant.results.agreement import Agreement
     from majorant.results.agreement.scores import Scores
-    from majorant.results.answer import Answer
     from majorant.results.calibrate import Labels
     from majorant.results.judges import Judge, Judges
     from majorant.results.labels import LabelCounts
     from majorant.results.map import MapPanel
     from majorant.results.plan import Plan
     from majorant.results.review import Reviewed
+    from majorant.results.slices import SliceAnswer
     from majorant.results.workers import Workers
     from majorant.votes import IntArray, Votes
 
-SCHEMA = 3  # rises when a field changes its meaning or goes
+SCHEMA = 4  # rises when a field changes its meaning or goes
 WORKER_NUMBERS = ("accuracy", "low", "high", "chance", "agreement", "weight")
 PAIRS_SHOWN = 10
 SAID_OF_CLAIMS = ("threshold", "order", "several")  # notes that say what all claims are about
@@ -45,12 +49,20 @@ MOST_CONFUSIONS, CONFUSION_CLASSES = 12, 12
 
 
 def result_summary(
-    result: Result, *, command: str | None = None, seed: int | None = None, with_map: bool = True
+    result: Result,
+    *,
+    command: str | None = None,
+    next_command: str = "",
+    seed: int | None = None,
+    details: bool = True,
 ) -> dict[str, Any]:
-    """The facts of a check, and how they were come by; without the map, which only pages and files show."""
-    backend, outcome = result.backend, result.outcome
-    switched = result.answer.rule == result.answer.other
-    written = outcome.rule if switched else outcome.majority
+    """The facts of a check, and how they were found.
+
+    Without `details` it holds what the terminal shows: no agreement, certificate, plan or map, which take longer.
+    """
+    backend, changes = result.backend, result.changes
+    switched = result.rule != MAJORITY
+    written = changes.rule if switched and result.rule == result.answer.other else changes.majority
     facts: dict[str, Any] = {
         "majorant": __version__,
         "schema": SCHEMA,
@@ -59,42 +71,42 @@ def result_summary(
         "level": result.level,
         "seed": seed,
         "tolerance": result.tolerance,
-        "answer": answer_summary(result.answer),
-        "input": to_plain(backend.votes.account),
+        "answer": answer_summary(result, next_command=next_command),
+        "input": account_facts(backend.votes.account),
         "votes": votes_summary(backend, result.counts),
-        "agreement": agreement_summary(result.agreement, backend.votes.workers),
-        "certificate": certificate_summary(result.certificate),
-        "majority": labels_summary(result.majority, outcome.majority),
+        "majority": labels_summary(result.labels.majority, changes.majority),
         "labels": {
-            **labels_summary(result.fit, written),
-            "changed": outcome.changed if switched else 0,
-            "ties_settled": outcome.settled if switched else 0,
+            **labels_summary(result.labels.fit, written),
+            "changed": changes.changed if switched else 0,
+            "ties": result.tied,
+            "tie_breaker": result.tie_breaker,
         },
         "accuracy": accuracy_summary(result),
-        "decision": {
-            **facts_of(result.decision, "method chosen_by"),
-            **facts_of(outcome, "labels_changed=changed ties_settled=settled"),
-            "alternatives": to_plain(result.decision.alternatives),
-        },
-        "flow": flow_summary(outcome.flow_kl, backend.votes.labels),
+        "rules": to_plain(result.rated),
+        "copies": [[plain(name) for name in group] for group in result.copies],
+        "flow": {**flow_summary(changes.flow_kl, backend.votes.labels), "changed": changes.changed},
         "gold": to_plain(result.gold),
-        "confidence": confidence_summary(result.labels),
+        "confidence": confidence_summary(result.confidence),
         "workers": {
             **workers_summary(backend.votes.workers, result.workers, result.worker_fit.method),
             "removal": to_plain(result.removal),
             "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
-            "dependence": dependence_summary(result.certification.certificate.dependence),
         },
         "review": review_summary(result.reviewed),
-        "plan": None if result.plan is None else plan_summary(result.plan),
-        "map": map_summary(result.map if with_map else ()),
-        "path": facts_of(result.path, "steps end outcome"),
-        "slices": [slice_summary(one) for one in result.slices],
+        "slices": [slice_answer_summary(one) for one in result.slices],
         "comparison": to_plain(result.comparison),
+        "details": details,
     }
-    if about := " ".join(note.text for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
-        facts["certificate"]["sentence"] = f"{about} {facts['certificate']['sentence']}"
-        facts["answer"]["why"] = f"{facts['answer']['why']} {about}"
+    if details:
+        facts |= {
+            "agreement": agreement_summary(result.agreement, backend.votes.workers),
+            "certificate": certificate_summary(result.certificate),
+            "plan": None if result.plan is None else plan_summary(result.plan),
+            "map": map_summary(result.map),
+        }
+        facts["workers"]["dependence"] = dependence_summary(result.certificate.dependence)
+    if about := " ".join(note_text(note) for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
+        facts["answer"]["evidence"] = f"{facts['answer']['evidence']} {about}"
     if backend.whole is None:  # which of the items the others were learned from
         facts["sample"] = {"items": len(result.votes.items), "of": backend.votes.shape[0]}
     return facts
@@ -171,15 +183,57 @@ def labels_summary(fit: Fit, counts: LabelCounts) -> dict[str, Any]:
     }
 
 
-def answer_summary(answer: Answer) -> dict[str, Any]:
-    """The facts of the answer, with its sentences; percentage points throughout, but for the gold labels' own lead."""
+def answer_summary(result: Result, *, next_command: str = "") -> dict[str, Any]:
+    """The facts of the answer with its sentences; gains are shares of the items."""
+    answer, text = result.answer, answer_text(result)
+    basis = answer.basis
     return {
-        **facts_of(answer, "action rule other present grade basis headline"),
-        "gain_sentence": wording.gain_line(answer),
-        "labels_sentence": wording.labels_line(answer),
-        **facts_of(answer, "why next command gain items differ stake tied tie_gain tolerance gold"),
-        "expert": None if answer.expert is None else {**expert_summary(answer.expert), "command": answer.go_on},
-        **facts_of(answer, "model withdrawn ask"),
+        "action": str(answer.action),
+        "rule": result.rule,
+        "other": answer.other,
+        "certainty": str(answer.certainty),
+        "source": None if answer.source is None else str(answer.source),
+        **text._asdict(),
+        "command": next_command,
+        "gain": to_plain(answer.gain),
+        "items": result.differ.items,
+        "differ": result.differ.differ,
+        "tied": result.tied,
+        "panel": result.setting.panel,
+        "record": None if basis is None else to_plain(basis.record),
+        "labels": 0 if basis is None else basis.n_labels,
+        "step": {"kind": str(answer.next.step), "labels": answer.next.labels, "items": answer.next.items},
+        "evidence_found": [_evidence_facts(one) for one in answer.evidence],
+        "expert": None if result.expert is None else expert_summary(result.expert),
+        "asked_for": result.asked_for,
+    }
+
+
+def _evidence_facts(one: Evidence) -> dict[str, Any]:
+    return {
+        "source": str(one.source),
+        "other": one.other,
+        "gain": to_plain(one.gain),
+        "level": one.level,
+        "labels": one.n_labels,
+        "assumptions": [
+            {"assumption": tested.assumption.name.lower(), "status": str(tested.status), "p_value": tested.p_value}
+            for tested in one.assumptions
+        ],
+    }
+
+
+def slice_answer_summary(one: SliceAnswer) -> dict[str, Any]:
+    """The facts of a slice: its size and its answer."""
+    return {
+        "value": plain(one.value),
+        "items": one.n_items,
+        "votes": one.n_votes,
+        "differ": one.differ,
+        "action": str(one.answer.action),
+        "certainty": str(one.answer.certainty),
+        "rule": one.answer.rule,
+        "gain": to_plain(one.answer.gain),
     }
 
 
@@ -300,14 +354,13 @@ def flow_summary(items_kl: IntArray, labels: Sequence[Hashable]) -> dict[str, An
 
 
 def accuracy_summary(result: Result) -> dict[str, Any]:
-    """How often majority vote and the other rule are right, one figure each, and what majority vote may lose."""
-    named = result.certificate.named
+    """How often majority vote and the other rule are right, and how far to believe it."""
+    by_gold = result.gold is not None
     return {
-        "majority": to_plain(result.accuracy("majority")),
-        "other": to_plain(result.accuracy(result.decision.method)),
-        "source": "model" if result.gold is None else "gold",
-        "loss_anonymous": loss_facts(result.certificate.anonymous),
-        "loss_named": None if named is None else loss_facts(named),
+        "majority": to_plain(result.accuracy(MAJORITY)),
+        "other": to_plain(result.accuracy(result.rated[1].method if len(result.rated) > 1 else MAJORITY)),
+        "source": "gold" if by_gold else "model",
+        "warning": "" if by_gold else accuracy_warning(result.setting.panel),
     }
 
 

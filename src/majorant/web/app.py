@@ -35,6 +35,7 @@ from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, rel
 from majorant.read.values import whole_number
 from majorant.render.figures.canvas import scheme
 from majorant.render.html import MAP_SCRIPT, MAP_STYLE
+from majorant.render.numbers import signed_points
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, ITEMS, TO_LABEL
 from majorant.web.runs import Kept, Runs
@@ -361,14 +362,13 @@ def _row(kept: Kept) -> dict[str, Any]:
     if facts is None:
         return row
     answer, gain = facts["answer"], facts["answer"]["gain"]
-    estimated = gain["value"] is not None and answer["differ"] and answer["grade"] != "none"
-    bounded = gain["low"] is not None and answer["differ"]
-    by_labels = answer["basis"] == "expert labels" and facts["accuracy"]["source"] == "model"
+    bounded = gain["value"] is not None and gain["low"] is not None and answer["differ"]
+    by_labels = answer["source"] == "labels" and facts["accuracy"]["source"] == "model"
     return {
         **row,
         "answer": answer,
-        "gain": f"{wording.signed(gain['value'])} points" if estimated else "–",
-        "ends": f"{wording.signed(gain['low'])} to {wording.signed(gain['high'])}" if bounded else "",
+        "gain": "–" if gain["value"] is None else f"{signed_points(gain['value'])} points",
+        "ends": f"{signed_points(gain['low'])} to {signed_points(gain['high'])}" if bounded else "",
         "votes": facts["votes"],
         "majority": "–" if by_labels else _share(facts["accuracy"]["majority"]),  # labels outrank a model
         "other": "–" if by_labels else _share(facts["accuracy"]["other"]),
@@ -408,7 +408,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
     missing = [role for role in ROLES[:3] if role not in understood and not preview["workers"]]
     asked = (
         wording.asked_of_columns(missing)
-        if kept.trouble and "no column can be told" in kept.trouble and missing
+        if kept.trouble and "cannot tell which column" in kept.trouble and missing
         else ""
     )
     roles = {} if preview["workers"] else {name: role for role, name in understood.items()}
@@ -440,7 +440,7 @@ def _answer(kept: Kept) -> dict[str, Any]:
     return {
         "answer": answer,
         "facts": facts,
-        "next": wording.without_command(answer["next"], answer["command"]),
+        "next": answer["next"],
         "majority": _share(facts["accuracy"]["majority"]),
         "other": _share(facts["accuracy"]["other"]),
         "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
@@ -453,7 +453,6 @@ def _answer(kept: Kept) -> dict[str, Any]:
             (name, wording.DOWNLOADS[name], wording.size_words(path.stat().st_size))
             for name, path in kept.downloads.items()
         ],
-        "stake": wording.at_most(answer["stake"]),
     }
 
 

@@ -40,9 +40,11 @@ def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What the file was recognised as, its columns and first rows."""
     from majorant.read.opening import preview
+    from majorant.render.notes import note_facts
 
     tell("looking")
-    return asdict(preview(_file(job["file"]), **job["settings"]))
+    looked = preview(_file(job["file"]), **job["settings"])
+    return {**asdict(looked), "notes": [note_facts(note) for note in looked.notes]}
 
 
 def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -60,13 +62,10 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         tell("writing")
         summary = result_summary(result, command=job["command"], seed=SEED)
         write_result(result, summary, Path(job["folder"]) / "results")
-        if labelled is None and result.answer.ask is not None and backend.whole is not None:
-            from majorant.ask.draw import draw_rules
-            from majorant.defaults import MAJORITY
+        if labelled is None and result.answer.next.labels and backend.whole is not None:
+            from majorant.ask.ask import ask as draw
 
-            fits = {MAJORITY: result.majority, result.decision.fit.method: result.decision.fit}
-            design = draw_rules(backend, fits, seed=SEED, **how)
-            _write_design(job, backend, design)
+            _write_design(job, backend, draw(backend, n=0, rng=SEED, **how))
     return {**{name: summary[name] for name in SHOWN if name in summary}, "live_map": live_map(summary)}
 
 
@@ -148,9 +147,9 @@ def _file(given: Mapping[str, str]) -> NamedFile:
 
 def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:
     """The design, the file to label with its first items, and what the page shows of each."""
+    from majorant.ask.ask import FIRST_BATCH
     from majorant.atomic import make_folder
     from majorant.output import write_files
-    from majorant.results.answer import FIRST_BATCH
 
     folder = make_folder(Path(job["folder"]) / "ask")
     design = design.more(FIRST_BATCH)

@@ -1,13 +1,12 @@
-"""What the model says: the map of where majority vote is optimal, accuracy against votes, the decision path."""
+"""What the model says: the map of where majority vote is optimal, accuracy against votes."""
 
 from __future__ import annotations
 
-import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from majorant.render.figures.canvas import LIGHT, Panel, clipped
-from majorant.wording import ACCURACY_ON, NOISE_AXIS, PATH_TITLE, map_words, path_words, percent
+from majorant.wording import ACCURACY_ON, NOISE_AXIS, map_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,9 +16,6 @@ TALL = 0.3  # of an axis: the name of the point stands beside it, not above such
 HIGH = 0.82  # of an axis: beyond, the name of the point stands below it or to its left
 LEAST_ZOOM = 0.45  # values below this ask for the whole axis
 PLAN_SIZE = (480, 320)
-CHART, STEP, BOX = 450.0, 108.0, 76.0  # points: of the chart, from question to question, of a box
-START, ASK, OUT = 4.0, 204.0, 176.0  # where questions begin, and how wide questions and ends are
-SIGN = 7.6  # points that a letter takes
 
 
 def map_panels(summary: dict[str, Any]) -> list[Panel]:
@@ -175,87 +171,3 @@ def _draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
     axes.grid(axis="y")
     axes.set_axisbelow(True)
     axes.legend(loc="lower right", fontsize=11, facecolor=LIGHT["card"], edgecolor="none", framealpha=1)
-
-
-def path_panels(summary: dict[str, Any]) -> list[Panel]:
-    """One flow chart."""
-    path = summary["path"]
-    if not path:
-        return []
-    height = STEP * (len(path["steps"]) + 1) - 16
-    return [
-        Panel(
-            "path0",
-            PATH_TITLE,
-            path_words(path),
-            (CHART, height),
-            lambda axes: _draw_path(axes, path),
-        )
-    ]
-
-
-def _draw_path(axes: Axes, path: dict[str, Any]) -> None:
-    top = STEP * (len(path["steps"]) + 1) - 16
-    axes.set(xlim=(0, CHART), ylim=(0, top))
-    axes.axis("off")
-    reached = True
-    for at, step in enumerate(path["steps"]):
-        y = top - BOX / 2 - 2 - at * STEP
-        on, off = reached and step["answer"] == step["on"], reached and step["answer"] == step["off"]
-        _box(axes, (START, y), ASK, step["question"], on=reached)
-        _box(axes, (CHART - OUT - START, y), OUT, step["exit"], on=off, end=True)
-        _arrow(axes, (START + ASK, y), (CHART - OUT - START, y), step["off"], on=off)
-        _arrow(axes, (START + ASK / 2, y - BOX / 2), (START + ASK / 2, y - STEP + BOX / 2), step["on"], on=on)
-        reached = on
-    _box(axes, (START, BOX / 2 + 2), ASK, path["end"], on=reached, end=True)
-
-
-def _box(axes: Axes, at: tuple[float, float], width: float, text: str, *, on: bool, end: bool = False) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    x, y = at
-    edge = LIGHT["best"] if on and end else LIGHT["majority"] if on else LIGHT["line"]
-    fill = LIGHT["zone"] if on and not end else LIGHT["card"]
-    axes.add_patch(
-        FancyBboxPatch(
-            (x, y - BOX / 2),
-            width,
-            BOX,
-            boxstyle=f"round,pad=0,rounding_size={26 if end else 6}",
-            facecolor=fill,
-            edgecolor=edge,
-            lw=2.2 if on else 1,
-        )
-    )
-    axes.text(
-        x + width / 2,
-        y,
-        textwrap.fill(text, int((width - 14) / (SIGN * 1.12 if on and end else SIGN))),
-        ha="center",
-        va="center",
-        color=LIGHT["ink"] if on else LIGHT["soft"],
-        weight="bold" if on and end else "normal",
-        fontsize=12,
-        linespacing=1.2,
-    )
-
-
-def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], text: str, *, on: bool) -> None:
-    colour = LIGHT["best"] if on else LIGHT["line"]
-    axes.annotate(
-        "",
-        end,
-        xytext=start,
-        arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 2.2 if on else 1.1, "shrinkA": 1, "shrinkB": 1},
-    )
-    level = start[1] == end[1]
-    axes.text(
-        (start[0] + end[0]) / 2 if level else start[0] + 8,
-        start[1] + 5 if level else (start[1] + end[1]) / 2,
-        textwrap.fill(text, 8) if level else text,
-        ha="center" if level else "left",
-        va="bottom" if level else "center",
-        fontsize=11,
-        color=LIGHT["best"] if on else LIGHT["soft"],
-        weight="bold" if on else "normal",
-    )
