@@ -8,6 +8,7 @@ import glob
 import io
 import os
 import re
+import shutil
 import stat
 import sys
 import tempfile
