@@ -180,8 +180,8 @@ def _download(file: RemoteFile) -> Path:
 def load(name: str) -> Votes:
     """The votes of a public data set, with gold labels, its repeated votes counted as its publishers meant them."""
     if name.casefold() in BUNDLED:
-        votes = read_with(get(name)[0], ReadOptions())
-        return replace(votes, account=replace(votes.account, source=f"data:{name.casefold()}"))
+        bundled = read_with(get(name)[0], ReadOptions())
+        return replace(bundled, account=replace(bundled.account, source=f"data:{name.casefold()}"))
     dataset = find(name)
     votes, *gold = get(name)
     gold_file = gold[0] if gold else None

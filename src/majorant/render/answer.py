@@ -69,10 +69,8 @@ def _switch(result: Result) -> str:
     if answer.certainty is Certainty.PROVED:
         return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}."
     if basis.other == LEARNED:
-        learned = (
-            f"your {count(basis.n_labels, 'label')} teach one that is likely {about_points(basis.gain.value)} better"
-        )
-        return f"{learned}. {_labels_to_decide(answer)}".rstrip()
+        taught = f"taught by your {count(basis.n_labels, 'label')}, likely {about_points(basis.gain.value)} better"
+        return f"{taught}. {_labels_to_decide(answer)}".rstrip()
     if basis.source is Source.LABELS:
         return f"it leads on {_right_of(basis)}. {_labels_to_decide(answer)}"
     return f"likely {about_points(basis.gain.value)} better. {_labels_to_decide(answer)}".rstrip()
