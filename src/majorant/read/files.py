@@ -8,7 +8,6 @@ import glob
 import io
 import os
 import re
-import shutil
 import stat
 import sys
 import tempfile

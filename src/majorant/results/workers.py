@@ -356,7 +356,8 @@ def _one_label_flags(
     found_j = single_j & (holm(np.exp(np.where(single_j, log_chance_j, 0.0)), enough_j) <= 1 - level)
     for j in np.flatnonzero(found_j):
         label = votes.labels[int(record.votes_jl[j].argmax())]
-        flags[j].append(Flag("one label", one_label_evidence(label, votes_j[j], np.exp(-log_chance_j[j]))))
+        odds = np.exp(min(-log_chance_j[j], 700.0))  # e^710 is no number any more
+        flags[j].append(Flag("one label", one_label_evidence(label, votes_j[j], odds)))
 
 
 def _crowd_chance(votes: Votes, fit: Fit) -> FloatArray:
