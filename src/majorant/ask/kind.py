@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from majorant.defaults import WEIGHTED_VOTE
 from majorant.backend.base import AnyVotes
-from majorant.defaults import MAJORITY
+from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 
 
 class Kind(StrEnum):

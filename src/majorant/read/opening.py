@@ -25,6 +25,7 @@ from majorant.read.formats.base import Apart, Format, TableFormat, told_apart
 from majorant.read.frames import open_excel, open_frame
 from majorant.read.json_text import open_json, open_votes
 from majorant.read.options import Reading, ReadOptions
+from majorant.read.pairs import lay_out_pairs
 from majorant.read.parquet import open_parquet
 from majorant.read.reshape import (
     Wide,
@@ -176,6 +177,7 @@ def _cvat_images(file: File) -> list[dict[str, Any]]:
 
 
 def _table(source: Any, every: Sequence[RowSource], how: ReadOptions, *, coded: bool) -> Table:
+    every = [lay_out_pairs(rows, how) for rows in every]
     first = every[0]
     other = next((rows for rows in every if rows.kind != first.kind), None)
     if other is not None:
