@@ -1,7 +1,7 @@
 """Pairwise judgements: tables with two candidates, a winner and a judge, perhaps in both orders.
 
 They are laid out as votes: an item is a question and a pair of candidates, a vote names the winner or says tie.  A
-judge who was asked in both orders is one judge: if both verdicts are the same, that is its vote; if not, it has none.
+judge who was asked in both orders is one judge with one vote: the verdict, if both are the same, else a tie.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def read_pairs(source: Any, **reading: Unpack[Reading]) -> Pairs | None:
     ...          "winner": ["A", "B", "A", "A"]}
     >>> pairs = read_pairs(table)
     >>> pairs.candidates, pairs.votes.to_dict()["label"], pairs.judged[0].first_twice
-    ((('x', 'y'),), ['x'], 1)
+    ((('x', 'y'),), ['x', 'tie'], 1)
     """
     from majorant.read import read
     from majorant.read.opening import again, open_rows
@@ -249,9 +249,11 @@ def _count(judged: Judged, given: Mapping[bool, Any], in_order: bool, pair: tupl
 
 
 def _held(given: Mapping[bool, Any]) -> Any:
-    """The verdict that holds in every order that was asked."""
+    """The verdict that holds in every order that was asked; a judge who contradicts itself sees no difference."""
     verdicts = set(given.values())
-    return verdicts.pop() if len(verdicts) == 1 else None
+    if len(verdicts) > 1:
+        return TIE
+    return verdicts.pop() if verdicts else None
 
 
 def _winner(value: Any, pair: tuple[Any, Any], names: tuple[str, str], *, swapped: bool, where: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -24,7 +24,7 @@ from majorant.votes import Votes
 
 Codes = NDArray[np.int64]
 POSITIVE = ("pass", "passed", "yes", "true", "correct", "good", "win", "positive", "safe", "relevant", "1")
-SCALES = ((0.0, 1.0), (1.0, 5.0), (1.0, 10.0), (0.0, 10.0), (1.0, 100.0), (0.0, 100.0))
+SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 
 
 class Measure(StrEnum):
@@ -103,13 +103,33 @@ def find_target(votes: Votes, pairs: Pairs | None, label: Any, limits: tuple[flo
             raise ConfigError(f"label={label!r} is not a label of these votes. Their labels are {shown}.")
         return _class_target(votes, matched)
     value_k = [_as_number(one) for one in labels]
-    if all(value is not None for value in value_k) and set(value_k) - {0.0, 1.0}:
+    if _are_scores(value_k):
         return _score_target(np.array(value_k, dtype=float), limits)
-    likely = [one for word in POSITIVE for one in labels if str(one).strip().casefold() == word]
-    if len(labels) == 2 and likely:
-        return _class_target(votes, likely[0])
+    likely = obvious_class(labels)
+    if likely is not None:
+        return _class_target(votes, likely)
     shown = ", ".join(repr(one) for one in labels[:8])
     raise ConfigError(f"the share of which class? Say it with label=. The labels are {shown}.")
+
+
+def obvious_class(labels: Sequence[Hashable]) -> Hashable | None:
+    """Which of two classes a rate is about if nobody says; None where that is not obvious.
+
+    >>> obvious_class(["fail", "pass"]), obvious_class(["cat", "dog"])
+    ('pass', None)
+    """
+    likely = [one for word in POSITIVE for one in labels if str(one).strip().casefold() == word]
+    likely += [one for one in labels if str(one).startswith("at least ")]  # what a threshold makes of scores
+    return likely[0] if len(labels) == 2 and likely else None
+
+
+def needs_class(labels: Sequence[Hashable]) -> bool:
+    """Whether the user must say which class a rate is about."""
+    return obvious_class(labels) is None and not _are_scores([_as_number(one) for one in labels])
+
+
+def _are_scores(value_k: Sequence[float | None]) -> bool:
+    return all(value is not None for value in value_k) and bool(set(value_k) - {0.0, 1.0})
 
 
 def _class_target(votes: Votes, label: Hashable) -> Target:
@@ -159,9 +179,12 @@ def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Gene
         return _drawn_labels(recognised.design, recognised.design.codes(recognised.answers), votes)
     found = read_gold(_as_table(gold), how.for_gold(), votes.items, what="label")
     item_t = np.array(list(found.value_by_item), dtype=np.int64)
-    values = match_labels(list(found.value_by_item.values()), votes.labels)
+    values = [how.scale.cut(value, str(gold)) for value in found.value_by_item.values()]
+    values = match_labels(values, votes.labels)
     order = Order.GIVEN
-    if _is_sorted(item_t):
+    question_i = find_questions(votes)
+    unit_t = item_t if question_i is None else np.array(list(dict.fromkeys(question_i[item_t])), dtype=np.int64)
+    if _is_sorted(item_t if len(unit_t) > 0.8 * len(item_t) else unit_t):
         order, place_t = Order.SHUFFLED, rng.permutation(len(item_t))
         item_t, values = item_t[place_t], [values[place] for place in place_t]
     return Labelled(item_t, tuple(values), order, sum(note.kind == "gold-unknown-items" for note in found.notes))
@@ -201,6 +224,22 @@ def _as_table(gold: Any) -> Any:
         return gold
     named = [(JOINED_BY.join(map(str, item)) if isinstance(item, tuple) else item, value) for item, value in pairs]
     return {"item": [item for item, _ in named], "gold": [value for _, value in named]}
+
+
+def find_questions(votes: Votes) -> Codes | None:
+    """The question that each item answers, where names are a question and a slice, and slices share questions."""
+    if votes.slice_i is None:
+        return None
+    questions = []
+    for item, s in zip(votes.items, votes.slice_i, strict=True):
+        parts = str(item).split(JOINED_BY)
+        own = str(votes.slices[s]) if s >= 0 else None
+        if own not in parts or len(parts) < 2:
+            return None
+        parts.remove(own)
+        questions.append(JOINED_BY.join(parts))
+    _, question_i = np.unique(questions, return_inverse=True)
+    return question_i if len(questions) > question_i.max(initial=0) + 1 else None
 
 
 def _is_sorted(item_t: Codes) -> bool:

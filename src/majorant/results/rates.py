@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -24,13 +24,21 @@ from majorant.methods.fit import chances
 from majorant.read import as_votes
 from majorant.read.options import ReadOptions
 from majorant.read.pairs import Judged, read_pairs
-from majorant.read.reshape import JOINED_BY
 from majorant.results.judges import sign_test
-from majorant.results.rate_inputs import Codes, Labelled, Measure, Order, Target, find_target, read_labelled
+from majorant.results.rate_inputs import (
+    Codes,
+    Labelled,
+    Measure,
+    Order,
+    Target,
+    find_questions,
+    find_target,
+    read_labelled,
+)
 from majorant.results.rules import fit_rule
 from majorant.tally import counts
 from majorant.values import FloatArray, as_generator, as_level, lock
-from majorant.votes import Votes
+from majorant.votes import Account, Votes
 
 AIMS = (0.05, 0.03)  # half-widths that people ask for, as shares of the range
 MEAN = "mean of the judges"
@@ -129,6 +137,8 @@ class Rates:
     measure: Measure
     label: Hashable | None  # the class
     limits: tuple[float, float]  # of a value
+    candidates: tuple[tuple[Hashable, Hashable], ...]  # of win rates, the two of each pair: wins of the first count
+    account: Account  # what was read
     overall: Rate
     slices: tuple[Rate, ...]
     differences: tuple[Difference, ...]
@@ -219,6 +229,8 @@ def rate(
     """
     as_level(level)
     generator = as_generator(rng)
+    if limits is not None and len(limits) != 2:
+        raise ConfigError("limits= takes two numbers, the lowest and the highest score.")
     reading |= {} if label_column is None else {"label": label_column}
     how = ReadOptions.of(reading)
     pairs = None if isinstance(votes, Votes) else read_pairs(votes, **reading)
@@ -256,6 +268,8 @@ def _measure(votes: Votes, target: Target, labelled: Labelled, level: float, pos
         measure=target.measure,
         label=target.label,
         limits=target.limits,
+        candidates=target.wins,
+        account=votes.account,
         overall=_rate(None, panel, sample, target, tail),
         slices=tuple(_rate(s, panel, sample, target, tail) for s in present),
         differences=tuple(_difference(a, b, panel, sample, target, tail) for a, b in pairs),
@@ -345,7 +359,6 @@ class Sample:
     y_t: FloatArray
     learned_td: FloatArray
     features: Features
-    common_i: Codes | None  # the question that each item answers, where slices answer the same ones
     question_i: Codes | None
 
     def __post_init__(self) -> None:
@@ -362,15 +375,13 @@ class Sample:
             np.nan if value is None else target.of_gold(votes, int(panel.item_i[place]), value)
             for place, value in given
         ], dtype=float)  # fmt: skip
-        common_i = None
-        if votes.slice_i is not None:
-            common_i = _questions([str(votes.items[i]) for i in panel.item_i], panel.slice_i, panel.slices)
+        question_i = find_questions(votes)
+        common_i = None if question_i is None else question_i[panel.item_i]
         return cls(
             item_t=item_t,
             y_t=y_t,
             learned_td=panel.features.learn(item_t, y_t),
             features=panel.features,
-            common_i=common_i,
             question_i=common_i if common_i is not None and _came_by_question(common_i, item_t) else None,
         )
 
@@ -404,20 +415,6 @@ class Sample:
         high_u = np.bincount(unit_p, np.maximum(weight_p, 0.0), n_units)
         bets = offer_bets(predictions(), unit_t, y_u[unit_t], n=n_units, low_i=low_u, high_i=high_u)
         return bets, int(np.isfinite(self.y_t[mine]).sum())
-
-
-def _questions(items: Sequence[str], slice_i: Codes, slices: Sequence[Hashable]) -> Codes | None:
-    """The question that each item answers, where names are a question and a slice, and slices share questions."""
-    questions = []
-    for item, s in zip(items, slice_i, strict=True):
-        parts = item.split(JOINED_BY)
-        own = str(slices[s]) if s >= 0 else None
-        if own not in parts or len(parts) < 2:
-            return None
-        parts.remove(own)
-        questions.append(JOINED_BY.join(parts))
-    _, question_i = np.unique(questions, return_inverse=True)
-    return question_i if len(items) > question_i.max() + 1 else None
 
 
 def _came_by_question(question_i: Codes, item_t: Codes) -> bool:
