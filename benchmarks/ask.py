@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 import board
 from ask_sets import BELIEF, MEAN, METHODS, Population, populations
 from majorant.ask.accuracy import bound_accuracy, planned_labels
-from majorant.ask.draw import expected_leads
+from majorant.ask.draw import expected_leads, untied_labels
 from majorant.ask.question import OPEN, UNASKED
 from majorant.ask.race import Race
 from majorant.defaults import WEIGHTED_VOTE as COMBINATION
+from majorant.tally import tied
 
 Ints = NDArray[np.int64]
 GOAL, WITHIN = 1.3, 0.01
@@ -53,9 +54,10 @@ def _settle(race: Race, truth_d: Ints) -> tuple[int, str, bool]:
 
 
 def _race(population: Population, rules: tuple[str, ...], rng: np.random.Generator) -> tuple[Race, Ints]:
-    """The race of these rules in a random order, ties broken once, and the truth in that order."""
-    label_ri = np.array([population.answers(rule, rng) for rule in rules])
-    order = rng.permutation(np.flatnonzero((label_ri != label_ri[0]).any(axis=0)))
+    """The race of these rules in a random order of the items whose votes are not tied, and the truth in that order."""
+    plurality_i = population.counts_ik.argmax(axis=1)
+    label_ri = np.array([untied_labels(population.posterior_rik[rule], plurality_i) for rule in rules])
+    order = rng.permutation(np.flatnonzero((label_ri != label_ri[0]).any(axis=0) & ~tied(population.counts_ik)))
     favourite = rules.index(MEAN) if MEAN in rules else 0
     belief_rd = population.posterior_rik[BELIEF][order, label_ri[:, order]]
     lead_qr, decisive_qr = expected_leads(label_ri[:, order], belief_rd)

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from majorant.results.rules import fit_rule
-from majorant.defaults import WEIGHTED_VOTE as COMBINATION
 
 from advice import data_sets
 from majorant.ask.kind import Kind, kind_of, label_free_rule
 from majorant.ask.learn import learn_rule
 from majorant.defaults import MAJORITY
+from majorant.defaults import WEIGHTED_VOTE as COMBINATION
 from majorant.methods.fit import Fit, chances
+from majorant.results.rules import fit_rule
 from majorant.values import FloatArray
 from majorant.votes import Votes
 

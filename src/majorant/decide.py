@@ -41,7 +41,7 @@ class Next:
     items: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer:
     """Keep majority vote or switch to another rule, and how sure that is.
 
@@ -74,6 +74,12 @@ class Answer:
     evidence: tuple[Evidence, ...] = ()
     tolerance: float = TOLERANCE
     next: Next = Next()
+
+    def __repr__(self) -> str:
+        value, low, high = ("-" if end is None else f"{100 * end:+.1f}" for end in self.gain.ends)
+        step = f"{self.next.step}: {self.next.labels} labels" if self.next.labels else "nothing left to do"
+        head = f"Answer: {self.action} ({self.certainty}), label with {self.rule}"
+        return f"{head}\ngain of {self.other} {value} points ({low} to {high}); next: {step}"
 
     @property
     def source(self) -> Source | None:
@@ -118,7 +124,9 @@ def decide(evidence: Sequence[Evidence], *, tolerance: float = TOLERANCE) -> Ans
     excluded = [_excluding(every, rule, tolerance) for rule in rules]
     if excluded and (hardest := [one for one in excluded if one is not None]) and len(hardest) == len(excluded):
         return answer(Action.KEEP, Certainty.PROVED, max(hardest, key=_strength))
-    if leading := [one for one in labels if one.n_used >= 5 and one.gain.value is not None]:  # fewer are luck
+    if taught := [one for one in labels if one.gain.low is None and (one.gain.value or 0.0) > 0]:
+        return answer(Action.SWITCH, Certainty.LIKELY, max(taught, key=lambda one: one.gain.value or 0.0))
+    if leading := [one for one in labels if one.n_used >= 5 and one.gain.low is not None]:  # fewer are luck
         leader = max(leading, key=_lead)
         ahead = _lead(leader) > math.sqrt(2 * math.log(len(leading)))  # the best of several leads by luck alone
         return answer(Action.SWITCH if ahead else Action.KEEP, Certainty.LIKELY, leader)

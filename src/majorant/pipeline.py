@@ -6,17 +6,20 @@ memory what does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Unpack
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
 from majorant.ask.design import Recognised, recognise
 from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
+from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
-from majorant.backend import Backend, MemoryBackend, as_backend
+from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError
@@ -31,14 +34,17 @@ from majorant.evidence.certificate.claims import (
 )
 from majorant.evidence.certificate.design import VotingDesign, design
 from majorant.evidence.certificate.slices import refuse_slices
+from majorant.evidence.copies import Copies, CopyGroup, find_copies, merge_copies
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status, Tested
 from majorant.evidence.identical import Difference, count_differences, identical_evidence
-from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence
-from majorant.evidence.track_record import FULL_TABLE, Setting, expected_gain, track_record
+from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence, right_share
+from majorant.evidence.track_record import Setting, expected_gain, track_record
 from majorant.limits import refuse_size
 from majorant.methods import Fit, method_named
+from majorant.methods.judge import fit_judge, full_judges
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
+from majorant.read.options import with_gold_file
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence
@@ -62,13 +68,15 @@ from majorant.results.rules import (
 from majorant.results.slices import SliceAnswer, answer_slices
 from majorant.results.workers import Removal, Workers, assess_workers, removal
 from majorant.tabular import Records
-from majorant.tally import Tally, tied
+from majorant.tally import Tally, is_panel, tied
 from majorant.tally import tally as count
 from majorant.values import Estimate, FloatArray, as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
 
 CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
+COIN = "coin"
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
+MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
 
 
@@ -94,6 +102,9 @@ class Result:
     counts: Counts
     design: VotingDesign
     setting: Setting
+    copies: tuple[tuple[Hashable, ...], ...]  # groups of workers who repeat each other and count as one
+    copy_groups: tuple[CopyGroup, ...]  # the same with what shows it
+    learned: LearnedRule | None  # what gold labels taught, whether or not it is used
     answer: Answer
     labels: Labels  # what labels.csv holds
     confidence: Confidence  # how far to believe the probabilities of the labels
@@ -169,6 +180,46 @@ class Result:
             raise ConfigError(f"{rule} was not compared. Compared: {', '.join(row.method for row in self.rated)}.")
         return found
 
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write labels.csv, workers.csv, review.csv, result.json and report.html into a folder.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it does not exist.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        from majorant.render.answer import python_command
+        from majorant.render.files import write_result
+        from majorant.render.summary import result_summary
+
+        summary = result_summary(self, seed=self.seed, next_command=python_command(self))
+        return write_result(self, summary, folder)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report: one HTML file that needs nothing else."""
+        from majorant.render.html import report
+
+        return report(self, path)
+
+    def plot(self, figure: str = "workers") -> Any:
+        """A figure of the report as a matplotlib Figure: workers, votes, flow, agreement, confidence, map, ..."""
+        from majorant.render.html import figure as draw
+
+        return draw(self, figure)
+
+    def summary(self) -> str:
+        """The answer in a few lines, as the command line prints it."""
+        from majorant.render.answer import python_command
+        from majorant.render.summary import result_summary
+        from majorant.render.text import answer_text
+
+        return answer_text(result_summary(self, details=False, next_command=python_command(self)))
+
     def __repr__(self) -> str:
         from majorant.render.answer import headline
 
@@ -192,6 +243,7 @@ def check(
     target: float = TARGET,
     compare_all: bool = False,
     labelled: Recognised | None = None,
+    ties: str | None = None,
     gold_labels: bool = True,
     stage: StageCallback | None = None,
     **reading: Unpack[Reading],
@@ -216,6 +268,9 @@ def check(
         Also run every method, for `result.comparison`.
     labelled : Recognised, optional
         An expert's labels with the design that drew them.  A `gold_file` beside its design is recognised by itself.
+    ties : str, optional
+        The rule that decides ties, or `coin` for a coin fixed by the item's name; by default whichever has the better
+        track record.
     gold_labels : bool
         Whether gold and expert labels replace the rule's labels in the output.
     stage : callable, optional
@@ -233,6 +288,7 @@ def check(
     >>> str(check(votes).answer.action)
     'keep'
     """
+    reading = cast("Reading", with_gold_file(reading))
     labelled = labelled or recognise(reading.get("gold_file"))
     if labelled is not None and not labelled.sample:
         reading.pop("gold_file", None)
@@ -245,14 +301,17 @@ def check(
         method=None if method is None else method_named(method, beside=[WEIGHTED_VOTE]),
         tolerance=tolerance,
         labelled=labelled,
+        ties=None if ties in (None, COIN) else method_named(ties, beside=[WEIGHTED_VOTE]),
+        by_coin=ties == COIN,
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
-    _refuse(backend, settings)
+    near, copies = _without_copies(_near(backend))
+    _refuse(near, settings)
     settings.stage("counting")
-    near, seed = _near(backend), settings.seed
+    seed = settings.seed
     counts = Counts(near.patterns(), near.votes_by_worker())
-    chosen = _choose(near, counts, settings)
+    chosen = _choose(near, counts, copies, settings)
     settings.stage("judging")
     rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
     confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
@@ -266,10 +325,14 @@ def check(
         counts=counts,
         design=chosen.design,
         setting=chosen.setting,
+        copies=copies.workers,
+        copy_groups=copies.groups,
+        learned=chosen.learned,
         answer=chosen.answer,
         labels=Labels(
             votes=known,
             fit=confidence.fit,
+            confidence_i=confidence.confidence_i,
             majority=majority.here,
             weighted=None if chosen.weighted is None else chosen.weighted.here,
             known=chosen.known,
@@ -315,6 +378,8 @@ class _Settings:
     method: str | None = None  # overrides the choice
     tolerance: float = TOLERANCE
     labelled: Recognised | None = None  # an expert's labels, with the design that drew them
+    ties: str | None = None  # the rule that decides ties, if the user named one
+    by_coin: bool = False
     gold_labels: bool = True
     stage: StageCallback = ignore_stage
 
@@ -334,6 +399,18 @@ def _near(backend: Backend) -> Backend:
     if backend.whole is not None or backend.votes.n_votes > backend.at_hand:
         return backend
     return MemoryBackend(backend.take(np.arange(backend.votes.shape[0])))
+
+
+def _without_copies(backend: Backend) -> tuple[Backend, Copies]:
+    """The votes with workers who repeat each other counted as one, and who they are.
+
+    Votes that are not in memory are looked at in a sample, and left as they are.
+    """
+    whole = backend.whole
+    copies = find_copies(whole_or_sample(backend, rng=as_generator(0)).votes if whole is None else whole)
+    if whole is None or not copies.groups:
+        return backend, copies
+    return MemoryBackend(merge_copies(whole, copies.workers)), copies
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -360,9 +437,13 @@ class _Rules:
         )
 
     def compared(self, name: str) -> Fit:
-        """A rule on all items as it is compared with others: every rule leaves ties tied."""
+        """A rule on all items as it is compared with others.
+
+        Ties are decided the same way under majority vote and the weighted vote, so both leave them tied here.  A rule
+        that labels speak for would decide ties itself, where majority vote tosses a coin.
+        """
         rule, majority = self.fitted[name].everywhere, self.fitted[MAJORITY].everywhere
-        return settle_everywhere(self.backend, rule, majority, None)
+        return rule if name not in (MAJORITY, WEIGHTED_VOTE) else settle_everywhere(self.backend, rule, majority, None)
 
 
 def _refit_settled(
@@ -378,6 +459,7 @@ class _Chosen(NamedTuple):
     rules: _Rules
     design: VotingDesign
     setting: Setting
+    learned: LearnedRule | None
     answer: Answer
     apart: Difference
     majority: Rule  # these have their ties settled
@@ -390,7 +472,7 @@ class _Chosen(NamedTuple):
     certify: Callable[[], Certification]
 
 
-def _choose(backend: Backend, counts: Counts, settings: _Settings) -> _Chosen:
+def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Settings) -> _Chosen:
     """Fit the rules, gather the evidence, decide, and settle the ties."""
     level, seed, labelled = settings.level, settings.seed, settings.labelled
     settings.stage("comparing")
@@ -399,34 +481,42 @@ def _choose(backend: Backend, counts: Counts, settings: _Settings) -> _Chosen:
     rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
     setting = _setting(rules, shape, counts)
+    learned = None
+    if backend.has_gold and settings.method is None:
+        rules = _with_judges(rules, setting)
+        rules, learned = _with_learned(rules, setting, settings.seed)
     certify = _once(partial(_certify, inputs, level, seed))
-    names = [name for name in rules.fitted if name != MAJORITY]
+    asked = settings.method if settings.method != MAJORITY else None
+    names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
     present = rules.compared(MAJORITY)
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
+    unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
     evidence = [
         *_expert_evidence(expert),
-        *gold_evidence(rules.backend, present, {n: (rules.compared(n), apart[n]) for n in names}, level=level),
-        *(identical_evidence(name, apart[name], _doubts(setting)) for name in names),
+        *gold_evidence(rules.backend, present, unlearned, level=level),
+        *_learned_evidence(learned, rules),
+        *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
     if answer.certainty is not Certainty.PROVED:
         settings.stage("testing")
-        if WEIGHTED_VOTE in rules.fitted and rules.belief is not None:
+        if WEIGHTED_VOTE in names and rules.belief is not None:
             majority, weighted = (rules.fitted[n].here for n in (MAJORITY, WEIGHTED_VOTE))
             expected = expected_gain(
                 settle_ties(majority, majority, None), settle_ties(weighted, majority, None), rules.belief
             )
             evidence += track_record(setting, expected)
-        evidence += certificate_evidence(certify().certificate)
+        evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
-    name = other if settings.method is not None else answer.rule
-    breaker = _tie_breaker(name, setting, rules)
+    name = settings.method or answer.rule
+    breaker = None if settings.by_coin else settings.ties or _tie_breaker(name, setting, rules)
     answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, settings))
     return _Chosen(
         rules=rules,
         design=shape,
         setting=setting,
+        learned=learned,
         answer=answer,
         apart=apart.get(other, Difference(present.votes_i.size, 0)),
         majority=rules.settled(MAJORITY, breaker),
@@ -453,7 +543,7 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
     here = {MAJORITY: fit_method(MAJORITY, votes, start)}
     if combined is not None:
         here[WEIGHTED_VOTE] = combined.fit
-    for name in filter(None, (settings.method, None if expert is None else _rival(expert))):
+    for name in filter(None, (settings.method, settings.ties, None if expert is None else _rival(expert))):
         if name not in here:
             here[name] = fit_rule(name, votes, start)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
@@ -512,17 +602,71 @@ def _setting(rules: _Rules, shape: VotingDesign, counts: Counts) -> Setting:
     n_votes = int(counts.votes_jl.sum())
     workers = int((counts.votes_jl.sum(axis=1) > 0).sum())
     items = int(counts.patterns.items_p[counts.patterns.votes_p > 0].sum())
-    full = n_votes / max(items * workers, 1)
     return Setting(
-        panel=shape.kind == "panel" or full >= FULL_TABLE,
+        panel=shape.kind == "panel" or is_panel((items, workers, 0), n_votes),
         votes_per_worker=n_votes / max(workers, 1),
         workers_differ=differ_beyond_noise(rules.votes),
     )
 
 
-def _doubts(setting: Setting) -> tuple[Tested, ...]:
+def _doubts(setting: Setting, copies: Copies) -> tuple[Tested, ...]:
     """What "switching changes nothing" leaves open on a panel: a better rule than both, if judges share mistakes."""
-    return (Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE),) if setting.panel else ()
+    if not setting.panel:
+        return ()
+    return Tested(Assumption.INDEPENDENT_WORKERS, Status.UNTESTABLE), copies.tested
+
+
+def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
+    """The rules, and on a panel each judge who labels nearly everything."""
+    votes = rules.votes
+    if not setting.panel or rules.item_p is not None:
+        return rules
+    judges = {str(votes.workers[j]): j for j in full_judges(votes)[:MOST_JUDGES]}
+    fitted = dict(rules.fitted)
+    for name, j in judges.items():
+        if name not in fitted:
+            fit = fit_judge(votes, j)
+            fitted[name] = Rule(fit, fit, partial(fit_judge, judge=j))
+    return replace(rules, fitted=fitted)
+
+
+def _with_learned(rules: _Rules, setting: Setting, seed: int) -> tuple[_Rules, LearnedRule | None]:
+    """The rules, and one that is learned from gold labels if it beats the rule that would be used without them."""
+    item_p, truth_p = gold_labels(rules.backend)
+    if len(item_p) < LEAST_LABELS or WEIGHTED_VOTE not in rules.fitted:
+        return rules, None
+    weighted = rules.fitted[WEIGHTED_VOTE]
+    baseline = weighted.everywhere if setting.teaches else rules.fitted[MAJORITY].everywhere
+    learned = learn_rule(rules.backend, item_p, truth_p, weighted.everywhere, baseline=baseline, seed=seed)
+    if not learned.adopted:
+        return rules, learned
+    everywhere = learned.fit(rules.backend, weighted.everywhere)
+    here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
+    rule = Rule(everywhere, here, partial(_refit_learned, learned, weighted.refit))
+    return replace(rules, fitted={**rules.fitted, LEARNED: rule}), learned
+
+
+def _refit_learned(learned: LearnedRule, weighted: Callable[[Votes], Fit], votes: Votes) -> Fit:
+    return learned.fit(votes, weighted(votes))
+
+
+def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evidence, ...]:
+    """The cross-validated lead of the learned rule over majority vote."""
+    if learned is None or not learned.adopted:
+        return ()
+    item_p, truth_p = gold_labels(rules.backend)
+    majority = fit_of_items(rules.backend, rules.fitted[MAJORITY].everywhere, item_p).posterior
+    lead = learned.accuracy - float(right_share(majority, truth_p).mean())
+    return (
+        Evidence(
+            source=Source.LABELS,
+            other=LEARNED,
+            gain=Estimate(lead),
+            assumptions=(Tested(Assumption.RANDOM_LABELS, Status.UNTESTED),),
+            n_labels=learned.n_labels,
+            n_used=learned.n_labels,
+        ),
+    )
 
 
 def _certify(inputs: ClaimInputs, level: float, seed: int) -> Certification:
@@ -541,7 +685,7 @@ def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
     return call
 
 
-def certificate_evidence(certificate: Certificate) -> tuple[Evidence, ...]:
+def certificate_evidence(certificate: Certificate, copies: Tested | None = None) -> tuple[Evidence, ...]:
     """What the certificate says about majority vote and the best rule of all."""
     claim = certificate.anonymous if certificate.named is None else certificate.named
     if claim.verdict not in ("proved", "supported") or claim.conditions:
@@ -555,9 +699,9 @@ def certificate_evidence(certificate: Certificate) -> tuple[Evidence, ...]:
         for gate in claim.gates
         if gate.name.startswith("independent")
     )
-    gain = Estimate(0.0, 0.0, 0.0)
+    gain, tested = Estimate(0.0, 0.0, 0.0), gates if copies is None else (*gates, copies)
     return (
-        Evidence(source=Source.CERTIFICATE, other="best rule", gain=gain, level=certificate.level, assumptions=gates),
+        Evidence(source=Source.CERTIFICATE, other="best rule", gain=gain, level=certificate.level, assumptions=tested),
     )
 
 
@@ -588,9 +732,7 @@ def _next_step(
     if not apart[other].differ:
         return Next()
     pair = {name: rules.compared(name) for name in (MAJORITY, other)}
-    planned = planned_labels(
-        rules.backend, pair, seed=settings.seed, tolerance=settings.tolerance, level=settings.level
-    )
+    planned = planned_labels(rules.backend, pair, tolerance=settings.tolerance, level=settings.level)
     return Next(step=Step.PROVE, labels=min(max(planned.labels, 1), planned.most), items=apart[other].differ)
 
 
@@ -656,8 +798,9 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     method = method_named(method, beside=[AUTO, WEIGHTED_VOTE])
     if method != AUTO:
         return fit_everywhere(backend, method, seed)
+    backend, copies = _without_copies(backend)
     counts = Counts(backend.patterns(), backend.votes_by_worker())
-    fit = _choose(backend, counts, _Settings(seed=seed)).rule.everywhere
+    fit = _choose(backend, counts, copies, _Settings(seed=seed)).rule.everywhere
     return fit if backend.whole is None else with_known(decide_coins(fit, backend.whole), backend.whole)
 
 
@@ -670,3 +813,39 @@ def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> A
     """How well workers agree, wherever the votes are; Cohen's kappa, of pairs of workers, perhaps on a sample."""
     votes = whole_or_sample(backend, rng=as_generator(seed)).votes
     return agreement_from(backend.patterns(), votes, resampling(seed, level=level))
+
+
+def workers(
+    votes: Any,
+    method: str = WORKER_METHOD,
+    *,
+    level: float = LEVEL,
+    rng: int | np.random.Generator = 0,
+    **reading: Unpack[Reading],
+) -> Workers:
+    """How good each worker is.
+
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes, with the same keyword arguments, or a backend.
+    method : str
+        The method by which workers are judged.
+    level : float
+        Confidence level of the intervals.
+    rng : int or numpy Generator
+        Random seed.
+
+    Returns
+    -------
+    Workers
+        A row per worker; `to_pandas()` gives a frame.
+
+    Examples
+    --------
+    >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
+    >>> workers(table).to_dict()["worker"]
+    ['u', 'v', 'w']
+    """
+    backend, seed = as_backend(votes, **reading), as_seed(rng)
+    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)

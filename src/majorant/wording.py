@@ -1244,10 +1244,10 @@ def more_command(source: str, labels: int, design: str) -> str:
 
 
 def at_stake(rules: Sequence[str], differ: int, n_items: int, stake: float, tolerance: float) -> str:
-    """What can lie between rules at most: they are equally right where they say the same, a tie being a fair draw.
+    """What can lie between rules at most: they are equally right where they say the same.
 
-    >>> at_stake(["majority", "auto"], 72, 800, .085, .01)
-    'majority and auto differ on 72 of 800 items (9.0 %), so at most 8.5 points are at stake.'
+    >>> at_stake(["majority", "auto"], 72, 800, .09, .01)
+    'majority and auto differ on 72 of 800 items (9.0 %), so at most 9.0 points are at stake.'
     >>> at_stake(["majority", "auto"], 5, 500, .01, .01)
     'majority and auto differ on 5 of 500 items (1.0 %): whichever you use, accuracy changes by at most 1.0 points.'
     """

@@ -82,7 +82,7 @@ def test_commands_name_files_with_spaces_as_a_shell_takes_them(run, truth, tmp_p
 
 
 def test_where_rules_hardly_differ_nothing_is_asked(run, truth, tmp_path):
-    code, out, _ = run("ask", "votes.csv", "--between", "majority", "wawa", "--tolerance", 0.9)
+    code, out, _ = run("ask", "votes.csv", *BETWEEN, "--tolerance", 0.9)
     assert code == 0
     assert "whichever you use, accuracy changes by at most" in out
     assert "No labels are needed." in out

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from majorant.backend.base import AnyVotes
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
+from majorant.tally import is_panel
 
 
 class Kind(StrEnum):
@@ -17,16 +18,15 @@ class Kind(StrEnum):
 
 
 def kind_of(votes: AnyVotes) -> Kind:
-    """At most 15 workers, or a table more than half full: a panel; fewer than 10 votes per worker: a thin crowd.
+    """A table at least half full: a panel; fewer than 10 votes per worker: a thin crowd.
 
     >>> from majorant.votes import Votes
     >>> kind_of(Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 1, 0], items="a", workers="xyz", labels=("no", "yes")))
     <Kind.PANEL: 'panel'>
     """
-    n_items, n_workers, _ = votes.shape
-    if n_workers <= 15 or votes.n_votes > n_items * n_workers / 2:
+    if is_panel(votes.shape, votes.n_votes):
         return Kind.PANEL
-    return Kind.CROWD if votes.n_votes >= 10 * n_workers else Kind.THIN_CROWD
+    return Kind.CROWD if votes.n_votes >= 10 * votes.shape[1] else Kind.THIN_CROWD
 
 
 def label_free_rule(votes: AnyVotes) -> str:

@@ -11,10 +11,11 @@ import click
 
 from majorant import __version__
 from majorant.errors import MajorantError
+from majorant.ownership import command_scope
 
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
-    "check": "Keep majority vote, switch to another rule, or ask an expert about a few items.",
+    "check": "Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.",
     "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.",
     "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
     "ask": "Which items an expert should label, so that a few labels settle it without any model.",
@@ -54,7 +55,8 @@ class _LateGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with command_scope():
+                return super().invoke(ctx)
         except BrokenPipeError:  # which click would end with 1
             raise _ReaderGoneError from None
 

@@ -6,7 +6,7 @@ import click
 
 from majorant.cli.options import Grouped, common_options, level_option, show, target_option
 from majorant.cli.progress import at_work
-from majorant.cli.source import Source, input_options, say_notes
+from majorant.cli.source import Source, input_options
 from majorant.defaults import MAX_VOTES
 
 
@@ -36,7 +36,6 @@ def plan(
     from majorant.render.text import plan_text
     from majorant.results.plan import plan as make_plan
 
-    say_notes(votes.account, quiet=quiet)
     with at_work("certifying and planning", quiet=quiet):
         certificate = certify(votes, level=level, rng=seed)
         planned = make_plan(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, number_list, show
+from majorant.cli.options import Grouped, common_options, level_option, number_list, overwrite_option, show
 from majorant.cli.source import DATASET, Source, input_options
 from majorant.errors import ConfigError
+from majorant.ownership import refuse_unsafe
 
 
 @click.command(cls=Grouped)
@@ -26,6 +28,7 @@ from majorant.errors import ConfigError
     metavar="FILE",
     help='Also write the answer in Markdown; - prints it. "$GITHUB_STEP_SUMMARY" is added to.',
 )
+@overwrite_option
 @level_option
 @common_options
 def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, digest: str | None, **how: Any) -> None:
@@ -39,10 +42,13 @@ def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, 
       130  interrupted
     """
     from majorant.render.rates import rate_facts, rate_markdown, rate_text
+    from majorant.render.text import is_job_summary
     from majorant.results.rates import rate as measure
 
     if digest == "-" and how["as_json"]:
         raise ConfigError("--json and --summary - both print: name a file for the summary.")
+    if digest is not None and digest != "-" and not is_job_summary(digest):
+        refuse_unsafe([Path(digest)])
     gold = source.options.gold_file
     source = replace(source, options=replace(source.options, gold_file=None))
     settings = {"label": wanted, "limits": how["limits"], "level": how["level"], "rng": how["seed"]}

@@ -19,7 +19,6 @@ from majorant.methods.fit import Fit, chances
 from majorant.values import Estimate, FloatArray
 
 FEWEST_VOTES = 10  # per worker, on average: with fewer the models cannot tell workers apart
-FULL_TABLE = 0.5  # of all (item, worker) pairs: a table as full as this is a panel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

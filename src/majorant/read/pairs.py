@@ -166,9 +166,9 @@ def read_pairs(source: Any, **reading: Unpack[Reading]) -> Pairs | None:
     ((('x', 'y'),), ['x', 'tie'], 1)
     """
     from majorant.read import read
-    from majorant.read.opening import again, open_rows
+    from majorant.read.opening import is_rereadable, open_rows
 
-    if not again(source):
+    if not is_rereadable(source):
         return None
     how = ReadOptions.of(reading)
     with open_rows(source, how) as every:

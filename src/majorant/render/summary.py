@@ -10,6 +10,7 @@ import numpy as np
 from majorant import __version__, wording
 from majorant.defaults import MAJORITY
 from majorant.render.answer import accuracy_warning, answer_text
+from majorant.render.notes import account_facts, note_text
 from majorant.render.plain import facts_of, number, plain, to_plain
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def result_summary(
         "seed": seed,
         "tolerance": result.tolerance,
         "answer": answer_summary(result, next_command=next_command),
-        "input": to_plain(backend.votes.account),
+        "input": account_facts(backend.votes.account),
         "votes": votes_summary(backend, result.counts),
         "majority": labels_summary(result.labels.majority, changes.majority),
         "labels": {
@@ -82,6 +83,7 @@ def result_summary(
         },
         "accuracy": accuracy_summary(result),
         "rules": to_plain(result.rated),
+        "copies": [[plain(name) for name in group] for group in result.copies],
         "flow": {**flow_summary(changes.flow_kl, backend.votes.labels), "changed": changes.changed},
         "gold": to_plain(result.gold),
         "confidence": confidence_summary(result.confidence),
@@ -103,7 +105,7 @@ def result_summary(
             "map": map_summary(result.map),
         }
         facts["workers"]["dependence"] = dependence_summary(result.certificate.dependence)
-    if about := " ".join(note.text for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
+    if about := " ".join(note_text(note) for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
         facts["answer"]["evidence"] = f"{facts['answer']['evidence']} {about}"
     if backend.whole is None:  # which of the items the others were learned from
         facts["sample"] = {"items": len(result.votes.items), "of": backend.votes.shape[0]}

@@ -14,7 +14,6 @@ from majorant.errors import ConfigError
 from majorant.output import write_files
 from majorant.wording import interval, level_percent, percent, points, printable, shown, votes_counted, with_ends
 
-JUDGE_LOGS = ("Inspect", "promptfoo", "DeepEval", "lm-eval", "Ragas")  # how their formats are described
 MOST_NOTES = 3  # on the input, below an answer
 WIDTH = 116
 INDENT = "         "  # under the title of a line
@@ -42,10 +41,7 @@ def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
 
 def _judges(read: dict[str, Any]) -> list[str]:
     """What else there is to ask of a log of judges."""
-    from majorant.read.columns import JUDGES, bare_word
-
-    worker = bare_word(read["columns"].get("worker", ""))
-    if worker not in JUDGES and not read["format"].startswith(JUDGE_LOGS):
+    if not read["judges"]:
         return []
     return _wrapped("Judges", wording.judges_sentence(read["source"].split(" (")[0]))
 
@@ -170,9 +166,10 @@ def input_lines(account: dict[str, Any], *, most_notes: int | None = None) -> li
     lines = [f"Read     {wording.read_sentence(account)}"]
     if account["columns"]:
         lines.append(f"{INDENT}{wording.columns_words(account)}")
-    notes = account["notes"][:most_notes]
+    every = [note for note in account["notes"] if not note["changes_meaning"]]  # the others were shown when read
+    notes = every[:most_notes]
     lines += [f"Note     {printable(note['text'])}" for note in notes]
-    if left := len(account["notes"]) - len(notes):
+    if left := len(every) - len(notes):
         lines.append(f"Note     {wording.more_notes(left)}")
     return lines
 
@@ -371,6 +368,11 @@ def markdown(summary: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def is_job_summary(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is the summary of a CI job, to which several commands add."""
+    return os.environ.get(JOB_SUMMARY) == str(path)
+
+
 def write_markdown(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     """Write the answer in Markdown to a file."""
     return write_summary(markdown(summary), path)
@@ -379,7 +381,7 @@ def write_markdown(summary: dict[str, Any], path: str | os.PathLike[str]) -> Pat
 def write_summary(text: str, path: str | os.PathLike[str]) -> Path:
     """Write Markdown to a file; to a job's summary it is added, since other commands write there too."""
     target = Path(path)
-    if os.environ.get(JOB_SUMMARY) != str(path):
+    if not is_job_summary(path):
         return write_files({target: text})[0]
     try:
         with target.open("a", encoding="utf-8") as file:

@@ -16,7 +16,7 @@ from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.evidence.certificate.dependence import ENOUGH_GOLD, gold_items, label_matrix, worth_by_gold
 from majorant.read import Reading, as_votes
 from majorant.read.columns import says_position
-from majorant.read.opening import again, open_rows, open_table
+from majorant.read.opening import is_rereadable, open_rows, open_table
 from majorant.read.options import ReadOptions
 from majorant.read.pairs import is_tie
 from majorant.read.values import cell_values, is_empty, sort_labels
@@ -284,7 +284,7 @@ def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], t
 
 def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
     """The column that says which candidate stood first, where judges looked at pairs in both orders; else None."""
-    if not again(source):
+    if not is_rereadable(source):
         return None
     named: dict[str, Any] = {role: reading.get(role) for role in ("item", "worker", "label")}
     try:

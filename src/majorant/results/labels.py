@@ -51,6 +51,7 @@ class Labels(Tabular):
 
     votes: Votes
     fit: Fit
+    confidence_i: FloatArray
     majority: Fit
     weighted: Fit | None
     known: Known
@@ -61,7 +62,9 @@ class Labels(Tabular):
 
     def table(self) -> dict[str, Any]:
         """A row for each item: label, source, confidence, both rules, runner-up, votes, tied, changed."""
-        return label_table(self.votes, self.fit, self.majority, self.weighted, known=self.known)
+        return label_table(
+            self.votes, self.fit, self.majority, self.weighted, known=self.known, confidence_i=self.confidence_i
+        )
 
 
 def label_table(
@@ -71,6 +74,7 @@ def label_table(
     weighted: Fit | None = None,
     *,
     known: Known | None = None,
+    confidence_i: FloatArray | None = None,
     ties: TiePolicy = "coin",
     rng: int | np.random.Generator = 0,
 ) -> dict[str, Any]:
@@ -78,7 +82,7 @@ def label_table(
 
     `majority` and `weighted` should have their ties settled as those of `fit` are; what is still tied is decided by
     `ties`: a coin that the item's name fixes, or what `Fit.codes` offers.  An item without votes has no label unless
-    one is known.
+    one is known.  `confidence_i` is how probable it is that each label is right, by default the fit's own probability.
     """
     known = known or Known(gold=False)
     majority = Majority().fit(votes) if majority is None else majority
@@ -104,7 +108,8 @@ def label_table(
     posterior_ik = _padded(fit.posterior, len(values))
     first_i, second_i = two_best(posterior_ik, label_i)
     has_second_i = voted_i & (posterior_ik[rows, second_i] > 0) & (second_i != first_i)
-    confidence_i = np.where(sure_i, 1.0, posterior_ik[rows, first_i].round(FILE_DIGITS))
+    probable_i = posterior_ik[rows, first_i] if confidence_i is None else confidence_i
+    confidence_i = np.where(sure_i, 1.0, probable_i.round(FILE_DIGITS))
     names = tuple(values)
     return {
         "item": list(votes.items),
@@ -149,7 +154,7 @@ def toss_coins(best_tk: NDArray[np.bool_], names: list[Hashable]) -> NDArray[np.
     """One of the tied classes of each item, fixed by its name: the same one wherever and whenever it is tossed.
 
     >>> toss_coins(np.array([[True, True]] * 4), ["a", "b", "c", "d"]).tolist()
-    [1, 0, 0, 0]
+    [0, 1, 1, 0]
     """
     nth_t = name_hashes(names, 0x746965) % best_tk.sum(axis=1).astype(np.uint64)  # any fixed seed
     return np.asarray((np.cumsum(best_tk, axis=1) == nth_t[:, None] + 1).argmax(axis=1), dtype=np.int32)

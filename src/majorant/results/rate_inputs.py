@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -18,9 +18,9 @@ from majorant.read.gold import read_gold
 from majorant.read.names import match_labels
 from majorant.read.options import ReadOptions
 from majorant.read.pairs import TIE, Pairs, is_tie
-from majorant.read.reshape import JOINED_BY
+from majorant.read.reshape import join_key, split_key
 from majorant.values import FloatArray
-from majorant.votes import Votes
+from majorant.votes import NoteKind, Votes
 
 Codes = NDArray[np.int64]
 POSITIVE = ("pass", "passed", "yes", "true", "correct", "good", "win", "positive", "safe", "relevant", "1")
@@ -177,7 +177,8 @@ def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Gene
     recognised = recognise(gold)
     if recognised is not None:
         return _drawn_labels(recognised.design, recognised.design.codes(recognised.answers), votes)
-    found = read_gold(_as_table(gold), how.for_gold(), votes.items, what="label")
+    key = tuple(votes.account.columns.get("item", "").split(","))  # the columns that name an item together
+    found = read_gold(_as_table(gold), replace(how, gold_key=key).for_gold(), votes.items, what="label")
     item_t = np.array(list(found.value_by_item), dtype=np.int64)
     values = [how.scale.cut(value, str(gold)) for value in found.value_by_item.values()]
     values = match_labels(values, votes.labels)
@@ -187,7 +188,12 @@ def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Gene
     if _is_sorted(item_t if len(unit_t) > 0.8 * len(item_t) else unit_t):
         order, place_t = Order.SHUFFLED, rng.permutation(len(item_t))
         item_t, values = item_t[place_t], [values[place] for place in place_t]
-    return Labelled(item_t, tuple(values), order, sum(note.kind == "gold-unknown-items" for note in found.notes))
+    return Labelled(
+        item_t,
+        tuple(values),
+        order,
+        sum(note.facts["count"] for note in found.notes if note.kind is NoteKind.GOLD_UNKNOWN_ITEMS),
+    )
 
 
 def _drawn_labels(design: Design, answer_d: Codes, votes: Votes) -> Labelled:
@@ -222,7 +228,7 @@ def _as_table(gold: Any) -> Any:
         pairs = gold.items()  # a pandas Series
     else:
         return gold
-    named = [(JOINED_BY.join(map(str, item)) if isinstance(item, tuple) else item, value) for item, value in pairs]
+    named = [(join_key(item) if isinstance(item, tuple) else item, value) for item, value in pairs]
     return {"item": [item for item, _ in named], "gold": [value for _, value in named]}
 
 
@@ -232,12 +238,12 @@ def find_questions(votes: Votes) -> Codes | None:
         return None
     questions = []
     for item, s in zip(votes.items, votes.slice_i, strict=True):
-        parts = str(item).split(JOINED_BY)
-        own = str(votes.slices[s]) if s >= 0 else None
+        parts = list(split_key(str(item)))
+        own = str(votes.slices[s]) if s >= 0 else ""
         if own not in parts or len(parts) < 2:
             return None
         parts.remove(own)
-        questions.append(JOINED_BY.join(parts))
+        questions.append(join_key(parts))
     _, question_i = np.unique(questions, return_inverse=True)
     return question_i if len(questions) > question_i.max(initial=0) + 1 else None
 

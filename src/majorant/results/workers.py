@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend import as_backend, fit_of_items, of_fit
-from majorant.blocks import vote_columns
 from majorant.defaults import LEVEL
 from majorant.evidence.certificate.claims import votes_of_items
-from majorant.kernels import shares
+from majorant.kernels import shares, vote_columns
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import Fit
 from majorant.results.calibrate import Refit

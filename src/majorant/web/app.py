@@ -376,7 +376,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
     missing = [role for role in ROLES[:3] if role not in understood and not preview["workers"]]
     asked = (
         wording.asked_of_columns(missing)
-        if kept.trouble and "no column can be told" in kept.trouble and missing
+        if kept.trouble and "cannot tell which column" in kept.trouble and missing
         else ""
     )
     roles = {} if preview["workers"] else {name: role for role, name in understood.items()}
@@ -545,7 +545,7 @@ def _continued(folder: Path) -> Labelling:
 
 def _write(folder: Path, draw: int, label: str) -> None:
     path = folder / TO_LABEL
-    write_files({path: relabelled_file(path, {draw: label})})
+    write_files({path: relabelled_file(path, {draw: label})}, update=[path])
 
 
 def _label(row: Mapping[str, str]) -> str:

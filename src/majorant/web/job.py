@@ -40,9 +40,11 @@ def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What the file was recognised as, its columns and first rows."""
     from majorant.read.opening import preview
+    from majorant.render.notes import note_facts
 
     tell("looking")
-    return asdict(preview(_file(job["file"]), **job["settings"]))
+    looked = preview(_file(job["file"]), **job["settings"])
+    return {**asdict(looked), "notes": [note_facts(note) for note in looked.notes]}
 
 
 def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
