@@ -54,10 +54,10 @@ from majorant.results.labels import LabelChanges, outcome
 from majorant.results.map import MapPanel, data_map
 from majorant.results.plan import Plan
 from majorant.results.plan import plan as make_plan
-from majorant.results.review import Review, Reviewed, crowd_confusion, review, review_all
+from majorant.results.review import Review, Reviewed, review, review_all
 from majorant.results.workers import Removal, Workers, assess_workers, removal
 from majorant.tabular import Records
-from majorant.tally import Tally, two_class_histograms
+from majorant.tally import Tally, is_panel, two_class_histograms
 from majorant.tally import tally as count
 from majorant.values import Estimate, as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
@@ -384,11 +384,15 @@ def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
 
 
 def _reviewed(rules: _Rules, rule: _Rule, labels: Labels, workers: Workers) -> Reviewed:
-    """Where a look pays most, among all items."""
+    """The labels to look at first, among all items; on panels, where models mislead, by the margin of the votes."""
+    judged = not is_panel(rules.backend.votes.shape, rules.backend.votes.n_votes) and "one-coin" in rules.members
+    members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
     if rules.item_p is None:
-        return Reviewed(rules.votes, labels.fit, review(rules.votes, labels.fit, good=workers.good_j))
-    crowd = crowd_confusion(rules.votes, labels.fit)
-    return review_all(rules.backend, rule.everywhere, labels.calibration, good=workers.good_j, crowd=crowd)
+        models = [np.asarray(fit.posterior) for fit in members]
+        label_i = labels.fit.codes("first")
+        listed = review(rules.votes, label_i, labels.confidence_i, models=models, good=workers.good_j)
+        return Reviewed(rules.votes, listed)
+    return review_all(rules.backend, rule.everywhere, labels.calibration, members, good=workers.good_j)
 
 
 def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -> Plan | None:

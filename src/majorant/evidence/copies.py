@@ -98,7 +98,7 @@ def find_copies(votes: Votes) -> Copies:
     >>> copies.workers, copies.tested.status.value
     ((('a', 'b'),), 'failed')
     """
-    once = _one_vote_each(votes)
+    once = one_vote_each(votes)
     sample = _sample_items(once)
     pairs = _similar_pairs(sample)
     index = _VoteIndex(sample)
@@ -176,7 +176,7 @@ def _take_votes(votes: Votes, kept: IntArray, worker_n: IntArray) -> Votes:
     )
 
 
-def _one_vote_each(votes: Votes) -> Votes:
+def one_vote_each(votes: Votes) -> Votes:
     """The first vote of each worker on each item."""
     key_n = votes.item_n.astype(np.int64) * len(votes.workers) + votes.worker_n
     _, first = np.unique(key_n, return_index=True)
