@@ -26,13 +26,13 @@ import numpy as np
 from advice_crowds import alike_crowds, crowds
 from majorant.backend import MemoryBackend
 from majorant.errors import ConfigError, DataError, NotIdentified
+from majorant.evidence.labels import gold_accuracy
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import Fit
+from majorant.methods.weighted_vote import combination, fit_method, unsuited
 from majorant.pipeline import AUTO, aggregate
 from majorant.read import read
-from majorant.results.choice import decide
-from majorant.results.combine import combination, fit_method, unsuited
-from majorant.results.difference import gold_accuracy
+from majorant.results.rules import decide
 from majorant.values import FloatArray
 from majorant.votes import Votes
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advice import find, load
-from majorant.results.combine import COMBINATION, combine, fit_method, members_for
+from majorant.defaults import WEIGHTED_VOTE as COMBINATION
+from majorant.methods.weighted_vote import combine, fit_method, members_for
 
 MEMBERS = ("one-coin", "hierarchical", "ebcc")
 METHODS = (*MEMBERS, "majority", "dawid-skene", "glad", "mace")

@@ -19,6 +19,7 @@ EVERYONE = (
     "resources",
     "values",
     "wording",
+    "filetypes",
     "__version__",
 )  # import nothing
 BELOW_PIPELINE = (
@@ -26,7 +27,7 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": "",
-    **dict.fromkeys(("defaults", "tabular", "limits", "resources", "values", "wording"), ""),
+    **dict.fromkeys(("defaults", "tabular", "limits", "resources", "values", "wording", "filetypes"), ""),
     "database": "",
     "atomic": "",
     "output": "atomic votes",
@@ -41,16 +42,17 @@ MAY_IMPORT = {
     "simulate": "votes theory",
     "methods": "theory read votes tally blocks kernels items atomic",
     "backend": "atomic blocks methods read kernels items output tally votes",
-    "evidence": "theory backend methods read kernels items tally votes",
-    "ask": "blocks read kernels items output backend tally methods votes pipeline results",
-    "results": "evidence ask methods read items tally votes theory kernels blocks backend",
+    "evidence": "theory ask.betting backend methods read kernels items tally votes",
+    "decide": "evidence",
+    "ask": "evidence decide blocks read kernels items output backend tally methods votes pipeline results",
+    "results": "evidence decide ask methods read items tally votes theory kernels blocks backend",
     "spark": "results backend evidence methods tally votes",  # a frame in place of votes
-    "pipeline": BELOW_PIPELINE,
-    "render": f"pipeline output {BELOW_PIPELINE}",  # the result types
+    "pipeline": f"decide render.answer {BELOW_PIPELINE}",
+    "render": f"decide pipeline output {BELOW_PIPELINE}",  # the result types
     "web": f"pipeline render {BELOW_PIPELINE}",
     "compat": "results methods read kernels pipeline tally votes",
-    "testing": "results read pipeline render",
-    "cli": f"pipeline render web cli {BELOW_PIPELINE}",
+    "testing": "decide results read pipeline render",
+    "cli": f"decide pipeline render web cli {BELOW_PIPELINE}",
     "__main__": "cli",
     "__init__": f"pipeline render {BELOW_PIPELINE}",  # the public names, lazily
 }
@@ -65,9 +67,9 @@ def room(path: Path) -> str:
 
 
 def without_display(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those within `_repr_html_`: the one written exception, a result may call the report to be shown."""
+    """All nodes but those within `_repr_html_` and `__str__`: to show itself, a value may call the rendering."""
     for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.FunctionDef) and node.name == "_repr_html_"):
+        if not (isinstance(node, ast.FunctionDef) and node.name in ("_repr_html_", "__str__")):
             yield node
             yield from without_display(node)
 

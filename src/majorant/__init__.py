@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from majorant.ask.ask import ask as ask
     from majorant.errors import ConfigError as ConfigError
     from majorant.errors import DataError as DataError
+    from majorant.errors import DataNote as DataNote
     from majorant.errors import NotIdentified as NotIdentified
     from majorant.evidence.certificate.anonymous import certify_counts as certify_counts
     from majorant.evidence.certificate.claims import certify as certify
@@ -44,6 +45,7 @@ __version__ = "0.1.0"
 _HOME = {
     "ConfigError": "errors",
     "DataError": "errors",
+    "DataNote": "errors",
     "ESTIMATORS": "methods",
     "Fit": "methods",
     "NotIdentified": "errors",

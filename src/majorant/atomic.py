@@ -101,7 +101,7 @@ def _piece(path: Path) -> Iterator[_Piece]:
         try:
             target, through = _destination(path)
             folder = Path(tempfile.gettempdir()) if through else target.parent
-            _remove_leftovers(folder, ("part", "rows"))
+            remove_leftovers(folder, ("part", "rows"))
             identity, part = stack.enter_context(_temporary(folder, target.name, ".part"))
         except OSError as error:
             raise cannot_write(path, error) from error
@@ -134,7 +134,7 @@ def _temporary(folder: Path, stem: str, ending: str) -> Iterator[tuple[os.stat_r
         if fcntl is None:  # Windows moves no file that is open
             os.close(handle)
             break
-        _lock(handle, wait=True)
+        lock(handle, wait=True)
         if _is(path, identity):  # else another run took it for a leftover before it was locked
             break
         os.close(handle)
@@ -194,7 +194,7 @@ def _swap(pieces: list[_Piece]) -> None:
         with contextlib.suppress(OSError):
             piece.second.unlink(missing_ok=True)
     for folder in folders:
-        _remove_leftovers(folder, ("old",))
+        remove_leftovers(folder, ("old",))
 
 
 def _keep_former(piece: _Piece) -> None:
@@ -260,11 +260,11 @@ def _locked(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):  # a folder that cannot be opened, only written to; every one on Windows
             handle = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, handle)
-            _lock(handle, wait=True)
+            lock(handle, wait=True)
         yield
 
 
-def _lock(handle: int, *, wait: bool) -> bool | None:
+def lock(handle: int, *, wait: bool) -> bool | None:
     """Whether the lock was taken; None where it cannot be told, as on some network disks."""
     if fcntl is None:
         return None
@@ -277,7 +277,7 @@ def _lock(handle: int, *, wait: bool) -> bool | None:
     return True
 
 
-def _remove_leftovers(folder: Path, endings: tuple[str, ...]) -> None:
+def remove_leftovers(folder: Path, endings: tuple[str, ...]) -> None:
     """Remove temporary files of runs that are gone: unlocked ones, or day-old ones where locks cannot tell."""
     with contextlib.suppress(OSError):  # the folder cannot be listed
         for path in list(folder.iterdir()):
@@ -290,7 +290,7 @@ def _remove_leftovers(folder: Path, endings: tuple[str, ...]) -> None:
 def _remove_if_left(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
-        free = _lock(handle, wait=False)
+        free = lock(handle, wait=False)
         left = free or (free is None and time.time() - path.stat().st_mtime > A_DAY)
     finally:
         os.close(handle)

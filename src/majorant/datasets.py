@@ -9,7 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from majorant.errors import ConfigError, DataError
-from majorant.read import read
+from majorant.read import read_with
+from majorant.read.options import ReadOptions
 from majorant.votes import Votes
 
 TOOLKIT = "https://raw.githubusercontent.com/orchidproject/active-crowd-toolkit"
@@ -171,4 +172,5 @@ def load(name: str) -> Votes:
     """The votes of a public data set, with gold labels, its repeated votes counted as its publishers meant them."""
     dataset = find(name)
     votes, *gold = get(name)
-    return read(votes, columns=dataset.columns, gold_file=gold[0] if gold else None, repeats=dataset.repeats)
+    gold_file = gold[0] if gold else None
+    return read_with(votes, ReadOptions(columns=dataset.columns, gold_file=gold_file, repeats=dataset.repeats))

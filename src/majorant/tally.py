@@ -89,14 +89,14 @@ def tally(votes: Votes) -> Tally:
 def is_panel(shape: tuple[int, int, int], n_votes: int) -> bool:
     """Whether a few judges labelled (nearly) everything, rather than a crowd in which each item finds its own workers.
 
-    A panel has at most 15 judges, or its table of items by judges is at least half full.  Public panels and crowds
-    differ in what their votes say about accuracy: judges of a panel often share mistakes.
+    The table of items by judges of a panel is at least half full.  Public panels and crowds differ in what their votes
+    say about accuracy: judges of a panel often share mistakes.
 
     >>> is_panel((400, 6, 2), 2400), is_panel((400, 40, 2), 2000), is_panel((400, 40, 2), 8000)
     (True, False, True)
     """
     n_items, n_workers, _ = shape
-    return n_workers <= 15 or n_votes >= 0.5 * n_items * n_workers
+    return n_votes >= 0.5 * n_items * n_workers
 
 
 def counts(votes: Votes) -> NDArray[np.int32]:

@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from majorant.backend.files import query
-from majorant.backend.prepare import locked, prepare
+from majorant.backend.prepare import prepare
+from majorant.backend.workfolder import locked
 from majorant.cli import majorant as command
 from majorant.errors import ConfigError
 from majorant.read.options import ReadOptions

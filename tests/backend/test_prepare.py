@@ -11,6 +11,7 @@ import awkward
 import majorant
 from majorant.backend import prepare as preparing
 from majorant.backend.prepare import prepare
+from majorant.backend.workfolder import LIST
 from majorant.errors import ConfigError, DataError
 from majorant.items import take_items
 from majorant.read.options import ReadOptions
@@ -190,7 +191,7 @@ def test_bad_tables_get_the_message_that_reading_gives(tmp_path, content):
     with pytest.raises(DataError) as found:
         prepare(str(path), tmp_path / "work", memory=MEMORY)
     assert str(found.value) == str(expected.value)
-    assert [entry.name for entry in (tmp_path / "work").iterdir()] == []
+    assert [entry.name for entry in (tmp_path / "work").iterdir()] == [LIST]
 
 
 def test_an_id_written_in_two_ways_is_refused(tmp_path):
@@ -221,7 +222,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(crowd_file, tmp_path):
 
     with pytest.raises(DataError, match="changed while it was read"):
         prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="each"), memory=MEMORY, report=touch)
-    assert list((tmp_path / "work").iterdir()) == []
+    assert [entry.name for entry in (tmp_path / "work").iterdir()] == [LIST]
 
 
 def test_too_little_memory_is_refused_with_the_least_that_would_do(crowd_file, tmp_path, monkeypatch):

@@ -259,7 +259,7 @@ def test_workers_are_judged_as_in_memory(votes, local):
 
 @pytest.mark.parametrize(
     "how",
-    [pytest.param({"between": ("majority", "dawid-skene")}, marks=pytest.mark.long), {"question": "close-calls"}],
+    [{"between": ("majority", "dawid-skene")}],
 )
 def test_the_same_designs_are_drawn(votes, local, how):
     found, expected = (ask(backend, n=10, **how) for backend in (SparkBackend(votes), MemoryBackend(local)))
@@ -275,7 +275,6 @@ def test_the_same_designs_are_drawn(votes, local, how):
     "question",
     [
         ("--between", "majority", "dawid-skene"),
-        pytest.param(("--question", "close-calls"), marks=pytest.mark.long),
     ],
 )
 def test_ask_on_the_command_line_writes_the_same_bytes(spark, tmp_path, monkeypatch, capsys, question):

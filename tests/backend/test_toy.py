@@ -14,7 +14,7 @@ from majorant.items import take_items
 from majorant.output import votes_table, write_table
 from majorant.render.files import write_result
 from majorant.render.summary import result_summary
-from majorant.results.choice import rule_fit
+from majorant.results.rules import rule_fit
 from majorant.simulate import one_coin_crew
 from majorant.votes import Votes
 

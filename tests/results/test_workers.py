@@ -11,9 +11,9 @@ import pytest
 from majorant.cli import main
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.majority import Majority
-from majorant.results.difference import clopper_pearson
 from majorant.results.workers import assess_workers, worker_table
 from majorant.simulate import mixed_crew, one_coin_crew, simulate
+from majorant.values import clopper_pearson
 from majorant.votes import Votes
 
 

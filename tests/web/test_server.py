@@ -344,7 +344,7 @@ def test_two_files_stand_side_by_side_and_a_file_of_gold_labels_counts(server, t
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("question", ["accuracy", "close-calls"])
+@pytest.mark.parametrize("question", ["accuracy"])
 def test_another_question_is_answered_in_the_page_as_on_the_command_line(server, tmp_path, question):
     content, truth = table(n_items=60, seed=7)
     id = send(server, "odd.csv", content)

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from majorant.ask.accuracy import WrittenLabels
-from majorant.ask.close_calls import CloseCalls
-from majorant.ask.correction import CorrectedRule
 from majorant.ask.question import Codes, Outcome, Question
 from majorant.ask.race import Race
 from majorant.errors import ConfigError, DataError
 from majorant.output import write_files
+from majorant.read.files import NamedFile
 from majorant.read.tasks import (
     DESIGN_ENDING,
     EXPERTS,
@@ -42,9 +41,7 @@ from majorant.read.tasks import (
 )
 
 FORMAT, VERSION = "majorant-design", 1
-QUESTIONS: dict[str, type[Question]] = {
-    question.kind: question for question in (Race, CloseCalls, WrittenLabels, CorrectedRule)
-}
+QUESTIONS: dict[str, type[Question]] = {question.kind: question for question in (Race, WrittenLabels)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -286,15 +283,14 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
     It lies beside the file under the same name, or is the one in its folder that drew these items; `design` names it.
     Labels that were drawn by design are no random sample: nothing but the design's own question may be read off them.
     """
-    paths = [
-        Path(path) for path in (gold_file if isinstance(gold_file, list | tuple) else [gold_file]) if is_file(path)
-    ]
+    files = gold_file if isinstance(gold_file, list | tuple) else [gold_file]
+    paths = [file if isinstance(file, NamedFile) else Path(file) for file in files if is_file(file)]
     if not paths:
         return None
     beside = Path(design) if design is not None else design_path(paths[0])
     if design is None and not beside.exists() and not may_be_drawn(paths[0]):
         return None
-    labelled = [read_answers(path, expert=path.stem if len(paths) > 1 else "") for path in paths]
+    labelled = [read_answers(path, expert=Path(str(path)).stem if len(paths) > 1 else "") for path in paths]
     if design is None and not beside.exists():
         in_folder = _in_folder(paths[0], labelled[0])
         if in_folder is None:
@@ -304,9 +300,9 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
     return Recognised(Design.read(beside), beside, answers, len(paths) == 1 and beside == design_path(paths[0]))
 
 
-def _in_folder(path: Path, labelled: ExpertLabels) -> Path | None:
+def _in_folder(path: Path | NamedFile, labelled: ExpertLabels) -> Path | None:
     """The design in the file's folder that its labels belong to."""
-    designs = sorted(path.parent.glob(f"*{DESIGN_ENDING}"))
+    designs = sorted(Path(path).parent.glob(f"*{DESIGN_ENDING}"))
     for candidate in designs:
         design = Design.read(candidate)
         drawn = set(map(str, design.order))
@@ -315,6 +311,6 @@ def _in_folder(path: Path, labelled: ExpertLabels) -> Path | None:
         ):
             return candidate
     raise DataError(
-        f"{path} holds items drawn by majorant ask, but its design ({design_path(path).name}) is not beside it. "
+        f"{path} holds items drawn by majorant ask, but its design ({design_path(str(path)).name}) is not beside it. "
         "Put it there, or name it with design=. Without it these labels prove nothing: they are no random sample."
     )

@@ -56,12 +56,12 @@ class Question(Protocol):
 class Outcome:
     """What expert labels by design say: facts, no sentences.
 
-    `value` is what is bounded, as a share of the items: the lead of a rule, what majority vote gives away, an accuracy.
+    `value` is what is bounded, as a share of the items: the lead of a rule, or an accuracy.
     The last five fields are filled by the design, which knows how items were drawn, and their names.
     """
 
     kind: str  # of the question
-    verdict: str  # rules: better, worse, same, within, open; close calls: good enough, beaten, open; ...
+    verdict: str  # better, worse, same, within, open; accuracy: known, open
     decided: bool  # no further label is needed
     value: Estimate
     level: float
@@ -85,11 +85,6 @@ class Outcome:
 
     def __post_init__(self) -> None:
         lock(self)
-
-    @property
-    def adopted(self) -> bool:
-        """Whether labels show that a correction learned from others is better than the rule that it corrects."""
-        return self.kind == "correct" and self.verdict == "better"
 
 
 def n_answers(answer_d: Codes) -> tuple[int, int]:

@@ -68,8 +68,7 @@ class Race:
     label_rd: Codes  # class codes; positions are those of the order
     differ_qr: Codes  # on how many of the N items two rules differ; the order may hold the first of them only
     n_items: int
-    apart: int | None = None  # items of which rules say different things, a tie being a fair draw; None: as `differ_qr`
-    stake_qr: FloatArray | None = None  # by how many items, at most, two rules can be apart in that sense
+    tied: int = 0  # items whose votes are tied: no part of this, since ties are decided alike under every rule
     favourite: int = 0
     tolerance: float = TOLERANCE
     level: float = LEVEL
@@ -98,19 +97,13 @@ class Race:
 
     @property
     def n_differ(self) -> int:
-        """On how many of all items any two rules differ, as far as the order tells: what is said before any label."""
-        return self.apart if self.apart is not None else max(self.size, int(self.differ_qr.max(initial=0)))
-
-    @property
-    def _most_qr(self) -> FloatArray:
-        """By how many items two rules can be apart, whether ties are drawn as they were or fairly."""
-        return np.asarray(self.differ_qr, float) if self.stake_qr is None else np.maximum(self.differ_qr, self.stake_qr)
+        """On how many of all items any two rules differ, as far as the order tells."""
+        return max(self.size, int(self.differ_qr.max(initial=0)))
 
     @property
     def stake(self) -> float:
-        """The most that can lie between two of the rules, as a share of the items, a tie being a fair draw."""
-        most_qr = self.differ_qr if self.stake_qr is None else self.stake_qr
-        return float(np.max(most_qr, initial=0)) / self.n_items
+        """The most that can lie between two of the rules, as a share of the items."""
+        return float(np.max(self.differ_qr, initial=0)) / self.n_items
 
     @property
     def same_as(self) -> dict[str, str]:
@@ -133,7 +126,7 @@ class Race:
     @property
     def _near_qr(self) -> Mask:
         """Pairs that are within the tolerance without any label: they differ on too few items."""
-        return np.asarray(self._most_qr <= self.tolerance * self.n_items * (1 + ROUNDING))
+        return np.asarray(self.differ_qr <= self.tolerance * self.n_items * (1 + ROUNDING))
 
     @property
     def _price_r(self) -> FloatArray:
@@ -218,6 +211,7 @@ class Race:
                 "not_told_apart": tuple(self.rules[r] for r in self._runners if standing.alive_r[r] and r != leader),
                 "same_as": self.same_as,
                 "stake": self.stake,
+                "tied": self.tied,
             },
         )
 
@@ -328,8 +322,7 @@ class Race:
             "labels": self.label_rd.tolist(),
             "differ": self.differ_qr.tolist(),
             "items": self.n_items,
-            "apart": self.apart,
-            "stake": _plain(self.stake_qr),
+            "tied": self.tied,
             "favourite": self.favourite,
             "tolerance": self.tolerance,
             "level": self.level,
@@ -345,8 +338,7 @@ class Race:
             label_rd=np.array(content["labels"], dtype=np.int64).reshape(len(content["rules"]), -1),
             differ_qr=np.array(content["differ"], dtype=np.int64),
             n_items=int(content["items"]),
-            apart=content.get("apart"),
-            stake_qr=_array(content.get("stake")),
+            tied=int(content.get("tied", 0)),
             favourite=int(content["favourite"]),
             tolerance=float(content["tolerance"]),
             level=float(content["level"]),

@@ -21,6 +21,7 @@ from majorant.atomic import make_folder, whole_file
 from majorant.backend.base import Backend, LabelTable, Part
 from majorant.backend.spill import Report, silent
 from majorant.backend.store import GROUP_FILE, StoredVotes, no_room
+from majorant.backend.workfolder import WorkFolder
 from majorant.blocks import add_up
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
@@ -100,15 +101,20 @@ class FileBackend(Backend):
         """The steps of a loop are kept in the folder: the same fit to the same votes, cut off before, goes on there."""
         drawn = seed if ESTIMATORS[method].stochastic else ""
         key = f"{self.votes.fingerprint} {method} {drawn}"
-        return Checkpoint(self.votes.folder / "steps" / method, key, progress=self.steps)
+        folder = self.votes.folder
 
-    def labelled(self, fit: Fit, table: LabelTable) -> Iterator[Columns]:
+        def claim(name: str) -> Path:
+            return WorkFolder(folder).claim(f"steps/{method}/{name}")
+
+        return Checkpoint(folder / "steps" / method, key, claim=claim, progress=self.steps)
+
+    def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Iterator[Columns]:
         """The table of labels, some items at a time, in their order: what it draws is what one table would draw."""
         stored = self.votes
         for group, votes in enumerate(stored.groups()):
             start, stop = int(stored.item_g[group]), int(stored.item_g[group + 1])
             named = replace(votes, items=tuple(stored.items[start:stop]))
-            yield table(named, Part(votes, start).of(fit))
+            yield table(named, *(Part(votes, start).of(fit) for fit in fits))
             self.report("writing", stop, len(stored.items))
 
 
@@ -123,10 +129,11 @@ class Checkpoint:
         folder: Path,
         key: str,
         *,
+        claim: Callable[[str], Path] | None = None,
         every_seconds: float | None = None,
         progress: Callable[[int, float], None] | None = None,
     ) -> None:
-        self.folder, self.key, self.progress = make_folder(folder), key, progress
+        self.folder, self.key, self.claim, self.progress = folder, key, claim, progress
         self.every_seconds = EVERY_SECONDS if every_seconds is None else every_seconds
         self.loop = 0
         self.saved = time.monotonic()
@@ -145,7 +152,9 @@ class Checkpoint:
         """Write the state down if that was long ago, or if the loop has ended."""
         now = time.monotonic()
         if climb.converged or now - self.saved >= self.every_seconds:
-            save_climb(self._path(), self.key, climb)
+            path = self._path() if self.claim is None else self.claim(self._path().name)
+            make_folder(path.parent)
+            save_climb(path, self.key, climb)
             self.saved = time.monotonic()
 
     def _path(self) -> Path:
@@ -296,7 +305,7 @@ def stored_engine(
 
 def _unused(folder: Path) -> Path:
     taken = [int(path.name.removeprefix("rows-")) for path in folder.glob("rows-*")]
-    return folder / f"rows-{max(taken, default=0) + 1}"
+    return WorkFolder(folder).claim(f"rows-{max(taken, default=0) + 1}")
 
 
 def worker_query(table: str = "votes") -> str:
@@ -333,7 +342,7 @@ def query(stored: StoredVotes, sql: str, *, memory: int) -> list[NDArray[Any]]:
 
     settings: dict[str, Any] = {
         "memory_limit": f"{memory // 2}B",
-        "temp_directory": str(stored.folder / "spill"),
+        "temp_directory": str(WorkFolder(stored.folder).claim("spill/")),
     }
     try:
         with connect(**settings) as connection:

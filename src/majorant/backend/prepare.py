@@ -5,11 +5,9 @@ Each bucket of rows is resolved in memory by the rules of all reading, and becom
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant import __version__
-from majorant.atomic import make_folder
 from majorant.backend.spill import (
     LABEL_BITS,
     LABEL_MASK,
@@ -37,7 +34,6 @@ from majorant.backend.spill import (
 )
 from majorant.backend.store import (
     PER_GROUP,
-    STORE_MANIFEST,
     StoredNames,
     StoredVotes,
     no_room,
@@ -45,6 +41,7 @@ from majorant.backend.store import (
     write_manifest,
     write_values,
 )
+from majorant.backend.workfolder import WorkFolder
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import (
     LISTED,
@@ -74,8 +71,8 @@ MOST_ROWS = 1 << 24  # of a row group
 
 
 def prepare(
-    source: str | Sequence[str], folder: str | os.PathLike[str], options: ReadOptions | None = None, *, memory: int,
-    resume: bool = False, report: Report = silent,
+    source: str | os.PathLike[str] | Sequence[str], folder: str | os.PathLike[str],
+    options: ReadOptions | None = None, *, memory: int, resume: bool = False, report: Report = silent,
 ) -> StoredVotes:  # fmt: skip
     """The votes of a file, sorted into `folder`.
 
@@ -83,8 +80,9 @@ def prepare(
     """
     options = options or ReadOptions()
     require(BASE, memory, "to read votes at all")
-    place = make_folder(folder)
     files, stamp = _stamp(source, options)
+    work = WorkFolder.open(folder, inputs=[path for path, *_ in stamp])
+    place = work.path
     fingerprint = _fingerprint(stamp, options)
     if resume and (found := open_store(place)) is not None:
         if found.fingerprint == fingerprint:
@@ -92,55 +90,29 @@ def prepare(
         raise ConfigError(
             f"{_and(files)} or the options changed since {place} was made: leave out resume=True to start anew."
         )
-    clear(place)
+    work.clear()
     try:
-        build = partial(_build, source, place, fingerprint, memory, report, options)
+        build = partial(_build, source, work, fingerprint, memory, report, options)
         try:
             build(rows=not all(Path(file).is_file() for file in files))  # what can be read once only has no second try
         except RowsWanted:  # some row is bad, and which ones they are is worth a second look
-            clear(place)
+            work.clear()
             build(rows=True)
         if _stamp(source, options)[1] != stamp:
             raise DataError(f"{_and(files)} changed while it was read. Run again when nothing writes to it any more.")
     except OSError as error:
-        clear(place)
+        work.clear()
         raise no_room(place, error) from error
     except BaseException:
-        clear(place)
+        work.clear()
         raise
     stored = open_store(place)
     assert stored is not None
     return replace(stored, text=item_text(source, options, stored.account))
 
 
-def clear(folder: Path) -> None:
-    """Remove what this module puts into a folder, and nothing else; what marks it as complete goes first."""
-    (folder / STORE_MANIFEST).unlink(missing_ok=True)
-    for pattern in ("bucket-*", "*_i", "*s.parquet", "rows-*", ".store.json.majorant-*"):
-        for path in folder.glob(pattern):
-            path.unlink(missing_ok=True)
-    for name in ("steps", "spill"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def locked(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """The folder, for this process alone; the lock goes with the process, however it ends."""
-    place = make_folder(folder)
-    with (place / "lock").open("a") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # no such locks here
-            pass
-        except OSError:
-            raise ConfigError(f"{place} is in use by another run. Wait for it, or name another folder.") from None
-        yield place
-
-
 def _build(
-    source: Any, place: Path, fingerprint: str, memory: int, report: Report, options: ReadOptions, *, rows: bool
+    source: Any, work: WorkFolder, fingerprint: str, memory: int, report: Report, options: ReadOptions, *, rows: bool
 ) -> None:
     if options.wide or options.workers:
         raise _wide()
@@ -148,31 +120,31 @@ def _build(
         if table.wide:
             raise _wide()
         options = one_gold(options, table)
-        spilled = spill(table, place, options, memory=memory, rows=rows, report=report)
+        spilled = spill(table, work, options, memory=memory, rows=rows, report=report)
     if not spilled.uses.any():
         raise no_votes(spilled.coded)
-    items = StoredNames(place / "items.parquet", spilled.n_ids["item"], spilled.coded.table.kind)
+    items = StoredNames(work.path / "items.parquet", spilled.n_ids["item"], spilled.coded.table.kind)
     gold = gold_of_file(options, items)
     labels = decode(spilled.coded.known["label"], spilled.coded.table.kind)
     named = name_labels(spilled.coded, labels, spilled.uses, gold, options, spilled.n_ids["item"])
-    stored = sort_votes(spilled, named, place, options, memory=memory, report=report)
+    stored = sort_votes(spilled, named, work, options, memory=memory, report=report)
     assert stored.coverage is not None
     resolved = Resolved(None, stored.merged, stored.dropped)
     account = make_account(spilled.coded, stored.coverage, named, resolved, options.repeats, gold)
-    write_manifest(place, _facts(spilled, named, stored, fingerprint, place), account)
+    write_manifest(work, _facts(spilled, named, stored, fingerprint, work), account)
 
 
 def _wide() -> ConfigError:
     return ConfigError("a wide table is read in memory. Leave out memory=, or write a row per vote first.")
 
 
-def _facts(spilled: Spilled, named: LabelCodes, stored: Sorted, fingerprint: str, place: Path) -> dict[str, Any]:
+def _facts(spilled: Spilled, named: LabelCodes, stored: Sorted, fingerprint: str, work: WorkFolder) -> dict[str, Any]:
     return {
         "fingerprint": fingerprint,
         "shape": [spilled.n_ids["item"], spilled.n_ids["worker"], len(named.labels)],
         "kind": spilled.coded.table.kind,
-        "label_kind": write_values(place / "labels.parquet", named.labels),
-        "slice_kind": write_values(place / "slices.parquet", list(stored.slices)),
+        "label_kind": write_values(work.claim("labels.parquet"), named.labels),
+        "slice_kind": write_values(work.claim("slices.parquet"), list(stored.slices)),
         "n_slices": len(stored.slices),
         "item_g": stored.item_g,
         "vote_g": stored.vote_g,
@@ -186,10 +158,14 @@ def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
     names: list[Any] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if options.gold_file is not None:
         names.append(options.gold_file)
-    paths = [path for name in map(str, names) if not is_address(name) for path in files_of(name, expanded(name))]
+    paths = [path for name in _file_names(names) if not is_address(name) for path in files_of(name, expanded(name))]
     stats = [(path, path.stat()) for path in paths if path.exists()]
     stamp = [(str(path.resolve()), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
     return [str(path) for path, _ in stats] or [STANDARD_INPUT], stamp
+
+
+def _file_names(names: Sequence[Any]) -> list[str]:
+    return [os.fspath(name) for name in names if isinstance(name, (str, os.PathLike))]
 
 
 def _fingerprint(stamp: Stamp, options: ReadOptions) -> str:
@@ -339,7 +315,7 @@ class _BucketPiece(NamedTuple):
 
 
 def sort_votes(
-    spilled: Spilled, named: LabelCodes, folder: Path, options: ReadOptions, *, memory: int, report: Report = silent
+    spilled: Spilled, named: LabelCodes, work: WorkFolder, options: ReadOptions, *, memory: int, report: Report = silent
 ) -> Sorted:
     """Write votes.parquet, a row group for some whole items each, and one file for each number that items have."""
     import pyarrow as pa
@@ -358,11 +334,11 @@ def sort_votes(
 
     pieces = list(_pieces(spilled, limit))
     with pq.ParquetWriter(
-        folder / "votes.parquet", pa.schema(columns), compression="none", use_dictionary=False, column_encoding=packed,
-        write_page_checksum=True, write_statistics=False,
+        work.claim("votes.parquet"), pa.schema(columns), compression="none", use_dictionary=False,
+        column_encoding=packed, write_page_checksum=True, write_statistics=False,
     ) as file:  # fmt: skip
         for piece, part in zip(pieces, in_order(resolved, pieces, n_threads), strict=True):
-            _write(file, folder, part, stored)
+            _write(file, work, part, stored)
             coverage.add(part)
             report("sorting", stored.vote_g[-1], int(spilled.uses.sum()))
             if piece.last:
@@ -447,7 +423,7 @@ def _chunks(spilled: Spilled, bucket: int) -> Iterator[Records]:
             yield np.frombuffer(content, spilled.dtype)
 
 
-def _write(file: Any, folder: Path, part: ResolvedItems, stored: Sorted) -> None:
+def _write(file: Any, work: WorkFolder, part: ResolvedItems, stored: Sorted) -> None:
     import pyarrow as pa
 
     ballots = part.ballots
@@ -459,7 +435,7 @@ def _write(file: Any, folder: Path, part: ResolvedItems, stored: Sorted) -> None
         table = pa.Table.from_arrays([pa.array(array_n) for array_n in columns], schema=file.schema)
         file.write_table(table, row_group_size=n_votes)
     for name, value_i in part.arrays.items():
-        with (folder / f"{name}_i").open("ab") as out:
+        with work.claim(f"{name}_i").open("ab") as out:
             out.write(value_i.astype(np.int32).tobytes())
     if n_votes:  # items without votes have no row group of their own: they belong to the one that follows
         stored.item_g.append(part.stop)

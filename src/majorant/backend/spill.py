@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.backend.store import PER_GROUP, NameWriter, StoredNames
+from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect
 from majorant.errors import DataError
 from majorant.read.encode import FULLEST, Coded, Coder, Codes, DenseTable, Span, encode_part, no_rows, part_seconds
@@ -134,7 +135,7 @@ class Spilled:
 class _Spiller:
     """Collects records until there are enough to be worth sorting."""
 
-    folder: Path
+    work: WorkFolder
     waiting: list[tuple[Records, Codes]] = field(default_factory=list)
     n_waiting: int = 0
 
@@ -152,13 +153,13 @@ class _Spiller:
         self.waiting, self.n_waiting = [], 0
         first, last = int(bucket_n.min()), int(bucket_n.max())
         records, begin_b = grouped(records, bucket_n - np.int32(first), last - first + 1)
-        for bucket in np.flatnonzero(np.diff(begin_b)):
-            with (self.folder / f"bucket-{first + bucket:06}").open("ab") as file:
+        for bucket in np.flatnonzero(np.diff(begin_b)).tolist():
+            with self.work.claim(f"bucket-{first + bucket:06}").open("ab") as file:
                 file.write(records[begin_b[bucket] : begin_b[bucket + 1]].data)
 
 
 def spill(
-    table: Table, folder: Path, options: ReadOptions, *, memory: int, rows: bool, report: Report = silent
+    table: Table, work: WorkFolder, options: ReadOptions, *, memory: int, rows: bool, report: Report = silent
 ) -> Spilled:
     """Read the table into buckets; beside a few batches, memory holds the tables of items and workers.
 
@@ -167,11 +168,11 @@ def spill(
     coders = {role: Coder(table.source, name) for role, name in table.columns.items() if role != "seconds"}
     ids = {role: coders.pop(role) for role in IDS}
     encoders = {
-        role: IdEncoder(role, coder, table.kind, folder / f"{role}s.parquet", memory // 8)
+        role: IdEncoder(role, coder, table.kind, work.claim(f"{role}s.parquet"), memory // 8)
         for role, coder in ids.items()
     }
     dtype = _record(table, rows)
-    spiller, uses = _Spiller(folder), _Uses()
+    spiller, uses = _Spiller(work), _Uses()
     spans: list[Span] = []
     n_rows = 0
     for part in table.parts:
@@ -194,7 +195,7 @@ def spill(
         table=table, n_rows=n_rows, codes=nothing, declared=nothing, known=known, seconds_n=None, spans=spans,
         declared_spans=(),
     )  # fmt: skip
-    return Spilled(folder=folder, coded=coded, dtype=dtype, n_ids=n_ids, uses=uses.votes(coded, options.no_vote))
+    return Spilled(folder=work.path, coded=coded, dtype=dtype, n_ids=n_ids, uses=uses.votes(coded, options.no_vote))
 
 
 def _record(table: Table, rows: bool) -> np.dtype[np.void]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from majorant.atomic import whole_file
+from majorant.backend.workfolder import WorkFolder
 from majorant.errors import ConfigError, DataError
 from majorant.items import take_items
 from majorant.read.build import mask_account
@@ -255,12 +256,12 @@ def _concatenate(parts: list[Votes], items: tuple[Hashable, ...], stored: Stored
     )
 
 
-def write_manifest(folder: Path, facts: dict[str, Any], account: Account) -> None:
+def write_manifest(work: WorkFolder, facts: dict[str, Any], account: Account) -> None:
     """Say that the folder is complete, and what it holds."""
     kept = {field.name: getattr(account, field.name) for field in fields(account)}
     kept |= {"columns": dict(account.columns), "notes": [asdict(note) for note in account.notes]}
     content = {"format": FOLDER_FORMAT, **facts, "account": kept}
-    with whole_file(folder / STORE_MANIFEST) as part:
+    with whole_file(work.claim(STORE_MANIFEST)) as part:
         part.write_text(json.dumps(content), encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ from majorant.errors import MajorantError
 
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
-    "check": "Keep majority vote, switch to another rule, or ask an expert about a few items.",
+    "check": "Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.",
     "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.",
     "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
     "ask": "Which items an expert should label, so that a few labels settle it without any model.",

@@ -5,6 +5,7 @@ Arguments as the command line spells them: the library speaks of `repeats='first
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from majorant.defaults import LEVEL, TARGET, TOLERANCE
 from majorant.errors import ConfigError, respell
 
 _READING = "item worker label gold gold_file status seconds by columns wide repeats empty format delimiter encoding"
-_SHAPES = "workers sheet several allow_network order threshold"
+_SHAPES = "workers sheet several allow_network order threshold codes fold_case"
 FLAGS = {
     **{name: f"--{name.replace('_', '-')}" for name in f"{_READING} {_SHAPES} max_classes threads".split()},
     **{
@@ -46,14 +47,14 @@ def as_flags(text: str) -> str:
 def _flag(name: str, values: list[str]) -> str:
     if not values:
         return FLAGS[name]
-    return f"{FLAGS[name]} {'|'.join(values) or NONE}"
+    return f"{FLAGS[name]} {'|'.join(map(shlex.quote, values)) if any(values) else NONE}"
 
 
 Command = Callable[..., Any]
 GROUPS = {  # what --help shows together, in this order; all else comes first, as what the command is about
     "Which column is what": "item worker label gold gold_file status seconds columns wide workers by",
     "How the file is written": "repeats empty format delimiter encoding sheet allow_network max_classes question",
-    "Labels that are several, scores or ranks": "several order threshold",
+    "Labels that are several, scores or ranks": "several order threshold codes fold_case",
     "Many votes": "memory work resume engine master threads",
     "Shared": "level claim seed as_json verbose quiet help",
 }

@@ -13,7 +13,6 @@ from majorant.database import batches, connect, path_literal
 from majorant.errors import DataError
 from majorant.limits import beyond_fixed
 from majorant.read.files import File
-from majorant.read.formats.base import Apart
 from majorant.read.options import ReadOptions
 from majorant.read.table import (
     Column,
@@ -31,7 +30,7 @@ from majorant.resources import in_order, thread_count
 PLAIN_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "int32": "INTEGER"}  # Arrow's and DuckDB's names
 
 
-def open_parquet(file: File, how: ReadOptions, stack: ExitStack, apart: Apart) -> RowSource:  # noqa: ARG001
+def open_parquet(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:  # noqa: ARG001
     """The rows of a Parquet file."""
     import duckdb
 

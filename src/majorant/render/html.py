@@ -20,7 +20,7 @@ from majorant import wording
 from majorant.output import write_files
 from majorant.render.figures import FIGURES, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
-from majorant.render.summary import answer_summary, certificate_summary, result_summary
+from majorant.render.summary import certificate_summary, result_summary
 from majorant.wording import NUMBER_FORMS, map_reason, printable
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from majorant.evidence.certificate.certificate import Certificate
     from majorant.pipeline import Result
-    from majorant.results.answer import Answer
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAP_SCRIPT, MAP_STYLE = TEMPLATES / "map.js", TEMPLATES / "map.css"
@@ -112,17 +111,14 @@ def report(result: Result, path: str | os.PathLike[str]) -> Path:
     return write_report(result_summary(result), path)
 
 
-def answer_html(answer: Answer) -> str:
-    """The answer in four lines, as a notebook shows it."""
-    return _notebook({"answer": answer_summary(answer)})
-
-
 def result_html(result: Result) -> str:
-    """The verdict, three numbers and the map, as a notebook shows them."""
+    """The answer and the workers, as a notebook shows them."""
     from markupsafe import Markup
 
-    summary = result_summary(result)
-    pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "map")]
+    from majorant.render.answer import python_command
+
+    summary = result_summary(result, details=False, next_command=python_command(result))
+    pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "workers")]
     return _notebook(summary, pictures)
 
 

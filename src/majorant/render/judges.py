@@ -40,7 +40,7 @@ def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> lis
         if n_gold < ENOUGH_GOLD:
             return [f"Which judges to keep needs labels: {ENOUGH_GOLD} would do (you have {n_gold})."]
         return []
-    better = [one for one in sub_panels if one.enough is Enough.BETTER]
+    better = sorted((one for one in sub_panels if one.enough is Enough.BETTER), key=lambda one: -one.accuracy)
     enough = better[:1] or [one for one in sub_panels if one.enough is Enough.AS_GOOD][:1]
     lines = []
     if enough:
@@ -51,7 +51,7 @@ def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> lis
         lines.append(f"The labels do not show that fewer judges are as good as all {n_judges}.")
     for one in sub_panels:
         size = {1: "The best judge", 3: "The best three", 5: "The best five"}.get(len(one.judges), "The best")
-        lines.append(f"  {size}: {_names(one)}, right on {one.accuracy:.1%}, {_difference(one)} all {n_judges}")
+        lines.append(f"  {size}: {_names(one)}, right on {one.accuracy:.1%}, {_difference(one, n_judges)}")
     return lines
 
 
@@ -59,9 +59,9 @@ def _names(one: SubPanel) -> str:
     return one_of([shown(name) for name in one.judges])
 
 
-def _difference(one: SubPanel) -> str:
+def _difference(one: SubPanel, n_judges: int) -> str:
     value, low, high = (100 * (end or 0.0) for end in one.difference.ends)
-    more = f"{abs(value):.1f} points {'more' if value >= 0 else 'less'} than"
+    more = f"{abs(value):.1f} points {'more' if value >= 0 else 'less'} than all {n_judges}"
     return f"{more} ({low:+.1f} to {high:+.1f})"
 
 
@@ -77,7 +77,7 @@ def judges_lines(judges: Judges) -> list[str]:
         names = listed(shown(name) for name in judges.left_out)
         lines.append(f"  Left out, too few gold items: {names}")
     lines += keep_text(judges.sub_panels, judges.n_judges, judges.n_gold)
-    if text := copies_text(judges.copies):
+    if text := copies_text(judges.copies.groups):
         lines.append(text)
     lines += _worth(judges)
     lines += [_pair_line(pair) for pair in judges.repeats[:PAIRS_PRINTED]]
@@ -91,7 +91,8 @@ def _judge_lines(one: Judge, labels: Sequence[Any]) -> list[str]:
     between = f"{one.accuracy.low or 0:.1%} to {one.accuracy.high or 0:.1%}"
     ties = f", {count(one.tied, 'tie')} counted by halves or less" if one.tied else ""
     kappa = "" if one.kappa is None else f", kappa {one.kappa:.2f}"
-    wrong = f"; wrong on {listed(map(shown, one.wrong))}" if one.wrong else ""
+    names = [str(item) for item in one.wrong]
+    wrong = f"; wrong on {listed(names)}" if names and max(map(len, names)) <= 30 else ""
     lines = [f"  {shown(one.name)}: {right} of {one.judged:,} right ({between}){ties}{kappa}{wrong}"]
     return [*lines, *_mistakes(one.confusion_kl.tolist(), labels)]
 
@@ -149,7 +150,7 @@ def judges_facts(judges: Judges) -> dict[str, Any]:
         "panel": None if judges.panel is None else _judge_facts(judges.panel),
         "left_out": [plain(name) for name in judges.left_out],
         "sub_panels": sub_panels_facts(judges.sub_panels),
-        "copies": copies_facts(judges.copies),
+        "copies": copies_facts(judges.copies.groups),
         **facts_of(judges, "repeats positions worth labels gold=n_gold bar level"),
     }
 

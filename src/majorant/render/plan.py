@@ -36,9 +36,9 @@ def _advice(plan: Plan) -> str:
 def _gain(plan: Plan) -> str:
     """What two more votes per item gain; on panels, nothing is forecast."""
     if plan.panel:
-        return "What more judges would gain cannot be forecast: on public panels, more of the same kind gained nothing."more = [
-        point for point in plan.points if point.n_votes == round(plan.votes_now) + 2 and point.gain.value is not None
-    ]
+        return "What more judges would gain cannot be forecast: on public panels, more of the same kind gained nothing."
+    ahead = round(plan.votes_now) + 2
+    more = [point for point in plan.points if point.n_votes == ahead and point.gain.value is not None]
     if not more:
         return ""
     return f"Two more votes per item would gain about {_points(more[0].gain)}."
@@ -77,7 +77,7 @@ def stopping_text(one: Stopping) -> str:
 def plan_text(plan: Plan) -> str:
     """What `majorant plan` prints."""
     lines = [_advice(plan), *_saving(plan)]
-    if text := copies_text(plan.copies):
+    if text := copies_text(plan.copies.groups):
         lines.append(text)
     if plan.panel:
         lines += keep_text(plan.sub_panels, plan.n_judges, plan.n_gold)
@@ -88,10 +88,13 @@ def plan_text(plan: Plan) -> str:
 
 def _table(plan: Plan) -> list[str]:
     """A row for each number of votes, as far as it matters."""
-    last = max(plan.votes_needed or len(plan.points), round(plan.votes_now) + 4)
-    known = plan.accuracy_now.value is not None
+    now, known = round(plan.votes_now), plan.accuracy_now.value is not None
+    last = max(plan.votes_needed or 0, now + 10)
     rows = [("votes per item", "gain, points", "range", *(["right"] if known else []), "price per item")]
-    rows += [_row(point, plan, known=known) for point in plan.points[:last]]
+    # With ties decided by a coin, an even number of votes is as good as one vote less.
+    rows += [
+        _row(point, plan, known=known) for point in plan.points[:last] if point.n_votes % 2 or point.n_votes == now
+    ]
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     basis = "The gain is a model's forecast; the range is what came true of such forecasts on public crowds."
@@ -127,5 +130,5 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
             for one in plan.stopping
         ],
         "sub_panels": sub_panels_facts(plan.sub_panels),
-        "copies": copies_facts(plan.copies),
+        "copies": copies_facts(plan.copies.groups),
     }

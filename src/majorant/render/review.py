@@ -64,5 +64,6 @@ def review_facts(review: Review) -> dict[str, Any]:
         "gain": review.gain,
         "by_margin": review.by_margin,
         "about": review_about(review),
+        "sentence": review_line(review),
         "rows": rows,
     }

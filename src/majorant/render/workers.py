@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from majorant.evidence.copies import Copies, CopyGroup
-from majorant.render.plain import number, plain
+from majorant.evidence.copies import CopyGroup
+from majorant.render.plain import facts_of, number, plain
 from majorant.results.workers import FEW_VOTES, Flag, FlagKind, Removal, Workers
 from majorant.wording import count, level_percent, listed, one_of, shown
 
@@ -43,16 +43,15 @@ def flag_text(flag: Flag) -> str:
     return f"{flag.votes} votes are fewer than the {FEW_VOTES} that it takes to judge a worker"
 
 
-def copies_text(copies: Copies) -> str:
+def copies_text(groups: Sequence[CopyGroup]) -> str:
     """Who repeats whom; empty where nobody does.
 
-    >>> from majorant.evidence.evidence import Assumption, Status, Tested
     >>> group = CopyGroup(workers=("a", "b"), identical=True, shared=500, agreed=500, expected=.6)
-    >>> copies_text(Copies((group,), Tested(Assumption.NO_COPIES, Status.FAILED)))
+    >>> copies_text([group])
     'a and b gave identical answers on 500 shared items. They count as one.'
     """
-    sentences = [_group_text(group) for group in copies.groups[:3]]
-    if (more := len(copies.groups) - 3) > 0:
+    sentences = [_group_text(group) for group in groups[:3]]
+    if (more := len(groups) - 3) > 0:
         sentences.append(f"{count(more, 'more group')} of workers repeat each other.")
     return " ".join(sentences)
 
@@ -66,7 +65,7 @@ def _group_text(group: CopyGroup) -> str:
     return f"{agree}{expected}. They count as one."
 
 
-def workers_line(workers: Workers, copies: Copies, removal: Removal | None) -> str:
+def workers_line(workers: Workers, copies: Sequence[CopyGroup], removal: Removal | None) -> str:
     """Who stands out, in a sentence or three."""
     names = _weak_names(workers)
     n_workers = count(len(workers.names), "judge" if workers.panel else "worker")
@@ -111,7 +110,7 @@ def accuracy_source(workers: Workers) -> str:
     )
 
 
-def workers_lines(workers: Workers, copies: Copies) -> list[str]:
+def workers_lines(workers: Workers, copies: Sequence[CopyGroup]) -> list[str]:
     """The table of `majorant workers`, the worst first."""
     lines = [f"Workers  {workers_line(workers, copies, None)}"]
     order = workers.worst_first[:ROWS_PRINTED]
@@ -169,6 +168,7 @@ def workers_facts(workers: Workers) -> dict[str, Any]:
         "workers": len(workers.names),
         "panel": workers.panel,
         "by_gold": bool(workers.by_gold_j.any()),
+        "source": accuracy_source(workers),
         "weak": [plain(workers.names[j]) for j in workers.worst_first if workers.weak_j[j]],
         "flagged": {str(kind): kinds.count(kind) for kind in dict.fromkeys(kinds)},
         "rows": [
@@ -187,20 +187,16 @@ def workers_facts(workers: Workers) -> dict[str, Any]:
     }
 
 
-def copies_facts(copies: Copies) -> dict[str, Any]:
-    """The facts for JSON and the report: the groups, what is known of the assumption, and the sentence."""
+def copies_facts(groups: Sequence[CopyGroup]) -> dict[str, Any]:
+    """The facts for JSON and the report: the groups, and the sentence."""
     return {
-        "status": str(copies.tested.status),
-        "text": copies_text(copies),
+        "text": copies_text(groups),
         "groups": [
             {
                 "workers": [plain(name) for name in group.workers],
-                "identical": group.identical,
-                "shared": group.shared,
-                "agreed": group.agreed,
-                "expected": group.expected,
+                **facts_of(group, "identical shared agreed expected"),
             }
-            for group in copies.groups
+            for group in groups
         ],
     }
 

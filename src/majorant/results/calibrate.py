@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from majorant.evidence.labels import right_share
 from majorant.items import draw_items, name_hashes, take_items
 from majorant.kernels import row_maxima, shares, softmax_rows
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import TIE_TOLERANCE, Fit, given_rng
-from majorant.results.combine import n_gold
+from majorant.methods.weighted_vote import n_gold
 from majorant.results.dependence_model import fit_models, refit_model, vote_arrays
-from majorant.results.difference import right_share
-from majorant.results.labels import changes, label_columns
-from majorant.tabular import Tabular
 from majorant.tally import counts
 from majorant.values import FloatArray, as_generator
 from majorant.votes import IntArray, Votes
@@ -43,7 +41,7 @@ SUREST = 0.99  # more than this counts as this much, and less than the rest as t
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class Labels(Tabular):
+class Labels:
     """The labels of a fit, and how probable it is that each is right.
 
     `source` says what confidence was learned from: "gold", where it can be believed as far as the gold items are a
@@ -56,17 +54,6 @@ class Labels(Tabular):
     reliability: Reliability
     source: Literal["gold", "votes"] | None
     dependence: float | None  # correlation of two votes on an item given the truth, as far as votes can tell
-    change_i: NDArray[np.int8]  # against majority vote: a place in CHANGES
-
-    @property
-    def _label_type(self) -> Any:
-        return self.fit._label_type
-
-    def table(self) -> dict[str, Any]:
-        """The columns of `labels.csv`, and with few classes the calibrated p(LABEL) of each; a row for each item."""
-        probabilities = self.fit.table()
-        columns = {"item": probabilities["item"], **label_columns(self.fit, self.change_i, self.fit.codes())}
-        return columns | {name: column for name, column in probabilities.items() if name not in columns}
 
 
 class Calibration(NamedTuple):
@@ -119,13 +106,11 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
     >>> labels.source, bool(.85 < labels.confidence_i.mean() < .95)
     ('votes', True)
     """
-    change_i = changes(votes, fit)
     if len(votes.labels) < 2 or not votes.n_votes:
         confidence_i = np.where(votes.votes_i > 0, 1.0, np.nan)
         judged = reliability(votes, fit, confidence_i)
         return Labels(
             fit=fit, confidence_i=confidence_i, calibration=None, reliability=judged, source=None, dependence=None,
-            change_i=change_i,
         )  # fmt: skip
     lesson = _learn(votes, fit, refit, as_generator(rng))
     some = slice(None, None, len(lesson.score_sk) // MOST_TEMPERED + 1)
@@ -141,7 +126,6 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
         reliability=reliability(votes, fit, confidence_i),
         source=source,
         dependence=lesson.dependence,
-        change_i=change_i,
     )
 
 

@@ -16,13 +16,13 @@ from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, DataError, MajorantError
 from majorant.evidence.certificate.dependence import ENOUGH_GOLD, gold_items, label_matrix, worth_by_gold
 from majorant.evidence.copies import Copies, find_copies
+from majorant.evidence.labels import right_share
 from majorant.methods.majority import Majority
 from majorant.read import Reading, as_votes
 from majorant.read.columns import says_position
-from majorant.read.opening import again, open_rows, open_table
+from majorant.read.opening import is_rereadable, open_rows, open_table
 from majorant.read.options import ReadOptions
 from majorant.read.values import cell_values, is_empty, sort_labels
-from majorant.results.difference import right_share
 from majorant.results.sub_panels import SubPanel, best_sub_panels
 from majorant.tabular import Tabular
 from majorant.values import Estimate, as_level, clopper_pearson, lock
@@ -383,7 +383,7 @@ def read_shown(source: Any, position: str, **named: Any) -> tuple[list[Shown], t
 
 def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
     """The column that says which candidate stood first, where judges looked at pairs in both orders; else None."""
-    if not again(source):
+    if not is_rereadable(source):
         return None
     named: dict[str, Any] = {role: reading.get(role) for role in ("item", "worker", "label")}
     try:

@@ -20,11 +20,11 @@ from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.plug_in import shared_model
 from majorant.evidence.copies import Copies, find_copies, one_vote_each
+from majorant.evidence.labels import right_share
 from majorant.items import take_items
 from majorant.methods import ESTIMATORS
 from majorant.methods.majority import Majority
 from majorant.read import Reading, as_votes
-from majorant.results.difference import right_share
 from majorant.results.sub_panels import SubPanel, best_sub_panels
 from majorant.tally import counts, distinct_counts, is_panel
 from majorant.theory import majority_accuracy, map_accuracy

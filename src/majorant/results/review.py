@@ -20,7 +20,7 @@ from majorant.items import take_items
 from majorant.kernels import row_maxima
 from majorant.methods.fit import NO_LABEL, Fit
 from majorant.results.calibrate import Calibration, label_confidence
-from majorant.results.labels import FILE_DIGITS
+from majorant.results.labels import FILE_DIGITS, decided_labels
 from majorant.tabular import Tabular
 from majorant.tally import counts, tied
 from majorant.values import FloatArray, lock
@@ -125,6 +125,7 @@ def review(
     *,
     models: Sequence[FloatArray] = (),
     good: NDArray[np.bool_] | None = None,
+    given: Votes | None = None,
     most: int = MOST_TO_REVIEW,
     n_items: int | None = None,
 ) -> Review:
@@ -142,6 +143,8 @@ def review(
         Probabilities of each model of the votes, (items, classes); none to go by the vote's margin.
     good : array of bool, optional
         Which workers are good, for the reasons.
+    given : Votes, optional
+        All votes as they were given, for who said what, where `votes` count copies as one.
     most : int
         How many items to list.
     n_items : int, optional
@@ -159,7 +162,7 @@ def review(
         runner_up_p=_runners_up(listed, label_p),
         confidence_p=confidence_i[item_p],
         votes_p=listed.votes_i,
-        said=_who_said_what(listed, label_p),
+        said=_who_said_what(listed if given is None else take_items(given, item_p), label_p),
         reason=_reasons(listed, label_p, good),
         gain=float((1 - confidence_i[item_p]).sum() / max(n_voted, 1)),
         by_margin=not models,
@@ -219,7 +222,7 @@ def review_all(
 
     def doubtful(part: Part) -> tuple[IntArray, FloatArray]:
         beliefs = [np.asarray(part.of(model).posterior) for model in models]
-        doubt_i = label_doubt(part.votes, part.of(rule).codes("first"), beliefs)
+        doubt_i = label_doubt(part.votes, decided_labels(part.of(rule), part.votes), beliefs)
         return _most(np.arange(len(doubt_i)) + part.start, doubt_i)
 
     parts = list(backend.map(doubtful, doing="judging"))
@@ -228,7 +231,8 @@ def review_all(
     some = fit_of_items(backend, fit, item_p)
     beliefs = [np.asarray(fit_of_items(backend, member, item_p).posterior) for member in members]
     confidence_i = label_confidence(calibration, votes, some)
-    listed = review(votes, some.codes("first"), confidence_i, models=beliefs, good=good, n_items=backend.votes.shape[0])
+    label_i = decided_labels(some, votes)
+    listed = review(votes, label_i, confidence_i, models=beliefs, good=good, n_items=backend.votes.shape[0])
     return Reviewed(votes, listed)
 
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.evidence.copies import Copies, one_vote_each
+from majorant.evidence.labels import right_share
 from majorant.items import take_items
 from majorant.methods.majority import Majority
-from majorant.results.difference import right_share
 from majorant.values import Estimate, FloatArray, binomial_bounds
 from majorant.votes import IntArray, Votes
 

@@ -33,9 +33,10 @@ from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, rel
 from majorant.read.values import whole_number
 from majorant.render.figures.canvas import scheme
 from majorant.render.html import MAP_SCRIPT, MAP_STYLE
+from majorant.render.numbers import signed_points
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
 from majorant.web.job import DESIGN, ITEMS, TO_LABEL
-from majorant.web.runs import Kept, Runs, clean_name
+from majorant.web.runs import Kept, Runs
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -90,9 +91,9 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         added = []
         async with _form(request) as form:
             for file in _files(form, "file"):
-                id, path = runs.place(file.filename or "")
-                await run_in_threadpool(_save, file, path)
-                added.append(await run_in_threadpool(runs.add, id, path))
+                id, place = runs.place(file.filename or "")
+                await run_in_threadpool(_save, file, place.path)
+                added.append(await run_in_threadpool(runs.add, id, place))
         if not added:
             return refused("No file was chosen. Choose a table of votes, or drop one onto the page.", 400)
         return back(f"/files/{added[0].id}" if len(added) == 1 else "/")
@@ -114,16 +115,15 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
         return page("columns.html.j2", kept=kept, given=0 if given is None else given.given, **_columns(kept))
 
     async def tell_columns(request: Request) -> Response:
-        kept, names = kept_of(request), []
+        kept = kept_of(request)
         async with _form(request) as form:
             sent = {name: [value for value in form.getlist(name) if isinstance(value, str)] for name in form}
-            for file in _files(form, "labelled"):
-                name = clean_name(file.filename or "")
-                name = f"labels-{name}" if name == kept.name else name
-                await run_in_threadpool(_save, file, kept.folder / "files" / name)
-                names.append(name)
-        if names:
-            runs.add_gold(kept, names)
+            files = _files(form, "labelled")
+            places = runs.place_labels(kept, [file.filename or "" for file in files])
+            for file, place in zip(files, places, strict=True):
+                await run_in_threadpool(_save, file, place.path)
+        if places:
+            runs.add_labels(kept, places)
         begin = runs.look if sent.get("do") == ["look"] else runs.check
         await run_in_threadpool(begin, kept.id, sent)
         return back(f"/files/{kept.id}")
@@ -330,14 +330,13 @@ def _row(kept: Kept) -> dict[str, Any]:
     if facts is None:
         return row
     answer, gain = facts["answer"], facts["answer"]["gain"]
-    estimated = gain["value"] is not None and answer["differ"] and answer["grade"] != "none"
-    bounded = gain["low"] is not None and answer["differ"]
-    by_labels = answer["basis"] == "expert labels" and facts["accuracy"]["source"] == "model"
+    bounded = gain["value"] is not None and gain["low"] is not None and answer["differ"]
+    by_labels = answer["source"] == "labels" and facts["accuracy"]["source"] == "model"
     return {
         **row,
         "answer": answer,
-        "gain": f"{wording.signed(gain['value'])} points" if estimated else "–",
-        "ends": f"{wording.signed(gain['low'])} to {wording.signed(gain['high'])}" if bounded else "",
+        "gain": "–" if gain["value"] is None else f"{signed_points(gain['value'])} points",
+        "ends": f"{signed_points(gain['low'])} to {signed_points(gain['high'])}" if bounded else "",
         "votes": facts["votes"],
         "majority": "–" if by_labels else _share(facts["accuracy"]["majority"]),  # labels outrank a model
         "other": "–" if by_labels else _share(facts["accuracy"]["other"]),
@@ -377,7 +376,7 @@ def _columns(kept: Kept) -> dict[str, Any]:
     missing = [role for role in ROLES[:3] if role not in understood and not preview["workers"]]
     asked = (
         wording.asked_of_columns(missing)
-        if kept.trouble and "no column can be told" in kept.trouble and missing
+        if kept.trouble and "cannot tell which column" in kept.trouble and missing
         else ""
     )
     roles = {} if preview["workers"] else {name: role for role, name in understood.items()}
@@ -409,7 +408,7 @@ def _answer(kept: Kept) -> dict[str, Any]:
     return {
         "answer": answer,
         "facts": facts,
-        "next": wording.without_command(answer["next"], answer["command"]),
+        "next": answer["next"],
         "majority": _share(facts["accuracy"]["majority"]),
         "other": _share(facts["accuracy"]["other"]),
         "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
@@ -422,7 +421,6 @@ def _answer(kept: Kept) -> dict[str, Any]:
             (name, wording.DOWNLOADS[name], wording.size_words(path.stat().st_size))
             for name, path in kept.downloads.items()
         ],
-        "stake": wording.at_most(answer["stake"]),
     }
 
 

@@ -16,8 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import majorant
 from majorant.defaults import LEVEL
 from majorant.errors import ConfigError, DataError
+from majorant.read.files import KIND_OF_ENDING, PACKINGS, NamedFile
+from majorant.read.tasks import DESIGN_ENDING
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 
@@ -35,12 +38,12 @@ class Kept:
 
     id: str
     name: str  # as the user calls it
-    file: str  # as a job names it
+    file: NamedFile  # where its bytes are, and what messages call it
     size: int
     folder: Path
     state: str = "looking"  # looking | columns | waiting | running | drawing | done
     form: Form = field(default_factory=dict)
-    gold: tuple[str, ...] = ()  # files of labels that came with it
+    gold: tuple[NamedFile, ...] = ()  # files of labels that came with it
     preview: Mapping[str, Any] | None = None
     detected: tuple[str, ...] = ()  # the workers' columns of a wide table, before anybody said anything
     trouble: str = ""  # in the library's words
@@ -93,20 +96,30 @@ class Runs:
         with self._lock:
             return self._kept.get(id)
 
-    def place(self, name: str) -> tuple[str, Path]:
+    def place(self, name: str) -> tuple[str, NamedFile]:
         """The id of a new file and where its content belongs; `name` is whatever a browser says."""
         with self._lock:
             self._number += 1
             id = str(self._number)
-        folder = self.folder / id / "files"
-        folder.mkdir(parents=True)
-        return id, folder / clean_name(name)
+        for folder in ("files", "cwd"):
+            (self.folder / id / folder).mkdir(parents=True)
+        shown = clean_name(name)
+        return id, NamedFile(self.folder / id / "files" / f"votes{_known_ending(shown)}", shown)
 
-    def add(self, id: str, path: Path, *, local: bool = False) -> Kept:
+    def place_labels(self, kept: Kept, names: Sequence[str]) -> list[NamedFile]:
+        """Where the content of labels files belongs; a design is stored beside its labels, as their names pair up."""
+        numbers = {_stem(file.name): int(file.path.name.split(".")[0].split("-")[1]) for file in kept.gold}
+        files = []
+        for shown in map(clean_name, names):
+            number = numbers.setdefault(_stem(shown), max(numbers.values(), default=0) + 1)
+            ending = DESIGN_ENDING if shown.endswith(DESIGN_ENDING) else _known_ending(shown)
+            files.append(NamedFile(kept.folder / "files" / f"labels-{number}{ending}", shown))
+        return files
+
+    def add(self, id: str, file: NamedFile) -> Kept:
         """Keep a file whose content is in place, or one of the user's own where it lies, and look at it."""
-        size = path.stat().st_size
-        file = str(path) if local else path.name
-        kept = Kept(id=id, name=path.name, file=file, size=size, folder=self.folder / id, started=time.monotonic())
+        size, name = file.path.stat().st_size, Path(file.name).name
+        kept = Kept(id=id, name=name, file=file, size=size, folder=self.folder / id, started=time.monotonic())
         kept = replace(kept, large=size * SPREAD > self.memory)
         with self._lock:
             self._kept[id] = kept
@@ -118,11 +131,12 @@ class Runs:
         if not path.is_file():
             raise DataError(f"{path}: no such file. Check the name and the folder ({Path.cwd()}).")
         id, _ = self.place(path.name)
-        return self.add(id, path.absolute(), local=True)
+        return self.add(id, NamedFile(path.absolute(), str(path.absolute())))
 
-    def add_gold(self, kept: Kept, names: Sequence[str]) -> None:
-        """Note files of labels that were put beside a file."""
-        self._change(kept.id, gold=(*[name for name in kept.gold if name not in names], *names))
+    def add_labels(self, kept: Kept, files: Sequence[NamedFile]) -> None:
+        """Note labels files whose content is in place."""
+        paths = [file.path for file in files]
+        self._change(kept.id, gold=(*[file for file in kept.gold if file.path not in paths], *files))
 
     def look(self, id: str, form: Form) -> None:
         """Look at a file again, read as the form says."""
@@ -222,12 +236,14 @@ class Runs:
     def _job(self, kept: Kept, kind: str, settings: dict[str, Any], form: Form) -> dict[str, Any]:
         preview = kept.preview or {"workers": (), "columns": {}}
         tolerance = tolerance_of(form)
-        labels = [name for name in kept.gold if not name.endswith(".design.json")]
+        designs = [file for file in kept.gold if file.name.endswith(DESIGN_ENDING)]
+        labels = [file for file in kept.gold if file not in designs]
         wide = bool(preview["workers"] or settings.get("wide") or settings.get("workers"))
         return {
             "kind": kind,
             "settings": settings,
-            "gold": labels,
+            "gold": [_plain(file) for file in labels],
+            "designs": {file.path.name: file.name for file in designs},
             "labels": False,
             "memory": self.memory if kept.large and not wide else None,
             "resume": False,
@@ -235,7 +251,7 @@ class Runs:
             "level": LEVEL,
             "workers": list(preview["workers"]),
             "item": settings.get("item") or preview["columns"].get("item", ""),
-            "command": command_of(kept.file, settings, tolerance=tolerance, gold=labels[0] if labels else ""),
+            "command": command_of(kept.file.name, settings, tolerance=tolerance, gold=labels[0].name if labels else ""),
         }
 
     def _begin(self, kept: Kept, state: str, job: dict[str, Any], **changes: Any) -> None:
@@ -247,7 +263,7 @@ class Runs:
 
     def _start(self, kept: Kept, job: dict[str, Any]) -> None:
         run = self._change(kept.id, run=kept.run + 1).run
-        whole = {"settings": {}, "file": kept.file, "folder": str(kept.folder), **job}
+        whole = {"settings": {}, "file": _plain(kept.file), "folder": str(kept.folder), **job}
         self._pool.submit(self._work, kept.id, run, whole)
 
     def _work(self, id: str, run: int, job: dict[str, Any]) -> None:
@@ -257,9 +273,8 @@ class Runs:
             if kept is None or kept.run != run or self._closed:
                 return
             process = subprocess.Popen(
-                [sys.executable, "-m", "majorant.web.job"],
-                cwd=kept.folder / "files", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                text=True, encoding="utf-8", start_new_session=True,
+                job_command(), cwd=kept.folder / "cwd", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True, encoding="utf-8", start_new_session=True,
             )  # fmt: skip
             self._processes[id] = process
         if job["kind"] == "check":
@@ -314,8 +329,36 @@ class Runs:
             return self._kept[id]
 
 
+def job_command() -> list[str]:
+    """The command that starts a job: modules come from the server's own folders, never from a current one.
+
+    `-P` keeps the current folder off the path while Python starts; the server's path, without the folder in which the
+    server was started, then replaces it. So no file is imported because of its name and place.
+    """
+    home = Path(majorant.__file__).resolve().parent.parent
+    folders = [str(Path(entry).absolute()) for entry in sys.path if entry]
+    path = [entry for entry in folders if Path(entry) != Path.cwd() or Path(entry).resolve() == home]
+    start = "import sys; sys.path[:] = sys.argv[1:]; from majorant.web.job import main; main()"
+    return [sys.executable, "-P", "-c", start, *path, *([str(home)] if str(home) not in path else [])]
+
+
+def _plain(file: NamedFile) -> dict[str, str]:
+    return {"path": str(file.path), "name": file.name}
+
+
+def _stem(name: str) -> str:
+    """What a labels file and its design have in common."""
+    return name.removesuffix(DESIGN_ENDING) if name.endswith(DESIGN_ENDING) else name.removesuffix(Path(name).suffix)
+
+
+def _known_ending(name: str) -> str:
+    """The ending of a name if it is one that tables have, else none."""
+    ending = Path(name).suffix.lower()
+    return ending if ending in KIND_OF_ENDING or ending in PACKINGS else ""
+
+
 def clean_name(name: str) -> str:
-    """The name of an upload as a file of ours: no folders, no hidden or odd signs, not too long.
+    """The name of an upload as the page shows it: no folders, no hidden or odd signs, not too long.
 
     >>> [clean_name(name) for name in ("C:\\\\data\\\\my votes.csv", "../../etc/passwd", "-", "~x\\n.csv")]
     ['my votes.csv', 'passwd', 'votes', 'x.csv']

@@ -1,6 +1,7 @@
-"""Several models of the same votes as one: the plain mean of what they believe, and of majority vote's own shares.
+"""The weighted vote: each worker weighs as much as their agreement with the others says.
 
-How a method is fitted by its name, and which of them these votes can bear.
+It is the average of what three models believe (one-coin, hierarchical, EBCC) and of the plain shares of votes.  Also
+here: how a method is fitted by its name, and which methods suit these votes.
 """
 
 from __future__ import annotations
@@ -13,18 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import COMBINATION as COMBINATION
-from majorant.backend import Backend
 from majorant.blocks import rows_in
-from majorant.defaults import COMBINED, MAJORITY
+from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.claims import whole_or_sample
 from majorant.kernels import Block, softmax_rows
 from majorant.limits import limit
 from majorant.methods import estimator_named
 from majorant.methods.fit import Fit, given_rng
 from majorant.tally import Patterns, counts, distinct_counts, tied
-from majorant.values import FloatArray, as_generator
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 from majorant.wording import NEEDS_GOLD, NEEDS_MATRICES, TWO_CLASSES_ONLY, too_many_numbers
 
@@ -117,14 +115,14 @@ def combination(votes: Votes, seed: int, starts: Mapping[str, Fit] | None = None
     fits = {method: fit_method(method, votes, seed, (starts or {}).get(method)) for method in members}
     models = {method: fit for method, fit in fits.items() if method != MAJORITY}
     fit = combine(fits)
-    if model := _of_counts(fits, partial(fit_method, ALIKE, votes, seed), lambda: distinct_counts(counts(votes))):
+    if model := combined_counts(fits, partial(fit_method, ALIKE, votes, seed), lambda: distinct_counts(counts(votes))):
         fit = replace(
             fit, posterior=keep_majorities(model, fit.posterior.copy(), fits[MAJORITY].posterior, fit.votes_i)
         )
     return Combination(fits, fit, combine(models))
 
 
-def _of_counts(
+def combined_counts(
     members: Collection[str], alike: Callable[[], Fit], patterns: Callable[[], Patterns]
 ) -> CountModel | None:
     """What counts tell, where workers are not told apart; None where they are."""
@@ -143,32 +141,7 @@ def members_for(votes: Votes) -> tuple[str, ...]:
     return () if members == (MAJORITY,) else members
 
 
-def combined_fit(backend: Backend, sample: Votes, seed: int) -> tuple[Fit, Mapping[str, Fit]]:
-    """The combined fit of votes that lie elsewhere, and its members; a sample says which the votes can bear."""
-    members = members_for(sample)
-    if not members:
-        raise ConfigError(f"{COMBINATION} cannot be used on these votes: {unsuited(COMBINED[0], sample)}.")
-    fits = {method: backend.fit(method, seed) for method in members}
-    nothing = np.empty((0, len(backend.votes.labels)))
-    mean = combine({method: replace(fit, posterior=nothing) for method, fit in fits.items()})
-    rows = {method: fit.posterior for method, fit in fits.items()}
-    model = _of_counts(members, partial(backend.fit, ALIKE, seed), backend.patterns)
-    return replace(mean, posterior=backend.rows(partial(_mean_row, rows, model))), fits
-
-
-def fit_everywhere(backend: Backend, rule: str, seed: int, *, sample_seed: int | None = None) -> Fit:
-    """The fit of a method, or of the combination, to all votes, wherever they lie.
-
-    What the combination needs in memory is a sample, which may have a seed of its own.
-    """
-    backend.refuse(rule)
-    if rule != COMBINATION:
-        return backend.fit(rule, seed)
-    sample = whole_or_sample(backend, rng=as_generator(seed if sample_seed is None else sample_seed))
-    return combined_fit(backend, sample.votes, seed)[0]
-
-
-def _mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: Block) -> FloatArray:
+def mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: Block) -> FloatArray:
     of_block = {method: rows_in(posterior, block) for method, posterior in rows.items()}
     mean = _mean([*of_block.values()])
     if model is None:
@@ -177,14 +150,14 @@ def _mean_row(rows: Mapping[str, FloatArray], model: CountModel | None, block: B
 
 
 def combine(fits: Mapping[str, Fit]) -> Fit:
-    """The mean of the posteriors, priors and confusion matrices; its method is called `combination`.
+    """The mean of the posteriors, priors and confusion matrices; its method is called `weighted-vote`.
 
     All fits must be of the same votes; majority vote alone may lack a confusion matrix per worker.  `learned` holds
     "shares", the weight of the shares of votes, which are no belief, in the mean.
     """
     first = next(iter(fits.values()))
     return Fit(
-        method=COMBINATION,
+        method=WEIGHTED_VOTE,
         posterior=_mean([fit.posterior for fit in fits.values()]),
         prior=_mean([fit.prior for fit in fits.values()]),
         votes_i=first.votes_i,
