@@ -21,7 +21,15 @@ def result():
 
 
 def test_every_table_of_a_result_goes_to_every_frame(result):
-    tables = [result.votes, result.labels.fit, result.labels, result.workers, result.review, result.slices, result.comparison]
+    tables = [
+        result.votes,
+        result.labels.fit,
+        result.labels,
+        result.workers,
+        result.review,
+        result.slices,
+        result.comparison,
+    ]
     for table in tables:
         plain, frame = table.to_dict(), table.to_pandas()
         assert list(frame.columns) == list(plain) == table.to_polars().columns == table.to_arrow().column_names

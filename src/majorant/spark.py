@@ -25,7 +25,6 @@ from majorant.evidence.certificate.certificate import Certificate
 from majorant.evidence.certificate.claims import certification, whole_or_sample
 from majorant.methods import ESTIMATORS, Estimator, Fit
 from majorant.methods.fit import Ties
-from majorant.render.workers import worker_columns
 from majorant.results.labels import label_table
 from majorant.results.workers import assess_workers
 from majorant.tally import Patterns, two_class_histograms
@@ -128,7 +127,7 @@ def workers(
     known = as_votes(votes, columns, settings)
     fit, backend = aggregate(known, method, rng=0).fit, SparkBackend(known)
     judged = assess_workers(backend, fit, *whole_or_sample(backend, rng=np.random.default_rng(0)), level=level)
-    table = worker_columns(judged)
+    table = judged.table()
     arrays = {name: pa.array(values, from_pandas=True) for name, values in table.items()}
     return known.session.createDataFrame(pa.table(arrays))
 

@@ -61,7 +61,9 @@ def test_aggregate_writes_csv_or_parquet_or_prints(run):
     write("votes.csv", GOOD)
     assert run("aggregate", "votes.csv", "-q") == (0, "", "")
     assert (
-        Path("labels.csv").read_text().startswith("item,label,source,confidence,majority,weighted_vote,runner_up,votes,tied,changed\na,yes,")
+        Path("labels.csv")
+        .read_text()
+        .startswith("item,label,source,confidence,majority,weighted_vote,runner_up,votes,tied,changed\na,yes,")
     )
     assert run("aggregate", "votes.csv", "--method", "dawid-skene", "--out", "labels.parquet")[0] == 0
     assert pq.read_table("labels.parquet").column("item").to_pylist() == ["a", "b"]

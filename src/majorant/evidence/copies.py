@@ -32,6 +32,7 @@ REPEATED = 0.5  # a copy surely repeats the other on more than this share of the
 NEAR_COPY = 0.75  # a pair is cleared once it surely repeats less than this
 STANDARD_ERRORS = 2.0
 SIMILAR = 0.85  # of the pair's own agreement: others who agree so well with one of the two may be copies as well
+MOST_CLOSE = 10  # others who are left out; of more, there are so many that a few copies among them matter little
 MOST_VOTE_PAIRS = 20_000_000  # on the same item; beyond, a sample of the items is looked at
 MOST_PAIRS = 5_000  # of workers compared closely, those that agree most
 MOST_ITEMS = 20_000  # compared for one pair
@@ -351,9 +352,11 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
     }
     said = [(pair.a, np.arange(len(item)), label_a), (pair.b, np.arange(len(item)), label_b)]
     rest = _without(index, item, said)
-    apart = _without(index, item, [*said, *(_votes_on(index, j, item) for j in sorted(close))])
-    has_outsiders = bool((apart.votes_i >= 2).sum() >= max(SHARED_ITEMS, 0.5 * (rest.votes_i >= 2).sum()))
-    rest = apart if has_outsiders else rest
+    has_outsiders = False
+    if len(close) <= MOST_CLOSE:
+        apart = _without(index, item, [*said, *(_votes_on(index, j, item) for j in sorted(close))])
+        has_outsiders = bool((apart.votes_i >= 2).sum() >= max(SHARED_ITEMS, 0.5 * (rest.votes_i >= 2).sum()))
+        rest = apart if has_outsiders else rest
     usable = np.flatnonzero(rest.votes_i >= 2)
     votes_i, sum_il = rest.votes_i[usable], rest.sum_il[usable]
     a_il, b_il = np.eye(index.n_classes)[label_a[usable]], np.eye(index.n_classes)[label_b[usable]]

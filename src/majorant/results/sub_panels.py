@@ -6,7 +6,7 @@ of its size: it holds whichever of them is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -95,7 +95,7 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
         if size >= len(able):
             break
         chosen = _best(gold, order, size)
-        right_g = _right(gold, chosen)
+        right_g = _right(gold, np.array([chosen]))[0]
         difference = _difference(right_g - full_g, (1 - level) / comb(len(able), size))
         names = tuple(votes.workers[able[a]] for a in chosen)
         found.append(SubPanel(judges=names, accuracy=float(right_g.mean()), difference=difference))
@@ -120,31 +120,35 @@ def _gold_votes(some: Votes, able: Sequence[int]) -> _GoldVotes:
     return _GoldVotes(label_ag, some.gold_i, len(some.labels))
 
 
-def _right(gold: _GoldVotes, judges: Sequence[int]) -> FloatArray:
-    """The probability that majority vote among some judges is right on each gold item, ties decided by a coin.
+def _right(gold: _GoldVotes, panel_ps: IntArray) -> FloatArray:
+    """The probability that majority vote among some judges is right on each gold item, (panels, items).
 
-    An item that none of them labels is a tie of all labels.
+    Ties are decided by a coin; an item that none of them labels is a tie of all labels.
     """
-    label_sg = gold.label_ag[list(judges)]
-    count_kg = np.stack([(label_sg == k).sum(axis=0) for k in range(gold.n_classes)])
-    top_kg = count_kg == count_kg.max(axis=0)
-    right_g = np.take_along_axis(top_kg, gold.gold_g[None], axis=0)[0]
-    return np.asarray(right_g / top_kg.sum(axis=0))
+    said_akg = (gold.label_ag[:, None, :] == np.arange(gold.n_classes)[:, None]).astype(np.int8)
+    count_pkg = said_akg[panel_ps].sum(axis=1, dtype=np.int8)
+    top_pkg = count_pkg == count_pkg.max(axis=1, keepdims=True)
+    right_pg = np.take_along_axis(top_pkg, gold.gold_g[None, None, :], axis=1)[:, 0]
+    return np.asarray(right_pg / top_pkg.sum(axis=1))
 
 
 def _best(gold: _GoldVotes, order: Sequence[int], size: int) -> tuple[int, ...]:
     """The judges whose majority vote is right most often: of all sub-panels, or adding two judges at a time."""
     if comb(len(order), size) <= MOST_SUBPANELS:
-        return _best_of(gold, combinations(order, size))
+        return _best_of(gold, np.array(list(combinations(order, size))))
     chosen: tuple[int, ...] = (order[0],)
     while len(chosen) < size:
         left = [a for a in order if a not in chosen][:100]
-        chosen = _best_of(gold, ((*chosen, *pair) for pair in combinations(left, 2)))
+        chosen = _best_of(gold, np.array([(*chosen, *pair) for pair in combinations(left, 2)]))
     return chosen
 
 
-def _best_of(gold: _GoldVotes, panels: Iterator[tuple[int, ...]]) -> tuple[int, ...]:
-    return max(panels, key=lambda judges: float(_right(gold, judges).sum()))
+def _best_of(gold: _GoldVotes, panel_ps: IntArray) -> tuple[int, ...]:
+    step = max(1, 20_000_000 // (panel_ps.shape[1] * gold.n_classes * len(gold.gold_g)))
+    right_p = np.concatenate(
+        [_right(gold, panel_ps[at : at + step]).sum(axis=1) for at in range(0, len(panel_ps), step)]
+    )
+    return tuple(panel_ps[right_p.argmax()].tolist())
 
 
 def _difference(gain_g: FloatArray, alpha: float) -> Estimate:
