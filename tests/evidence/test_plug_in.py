@@ -64,12 +64,3 @@ def test_a_method_without_confusions_is_taken_at_its_posterior():
     # class n: 2/3 of the first item, whose votes are n n y; class y: 1/3 of it and all of the second
     assert confusion == pytest.approx(np.array([[2 / 3, 1 / 3], [2 / 12, 10 / 12]]))
     assert prior == pytest.approx([2 / 6, 4 / 6])
-
-
-def test_votes_are_not_enough_for_what_the_certificate_does_not_expect():
-    """Review S9: the plan and the expectation agree."""
-    votes, _ = simulate([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], n_items=400, n_votes=3, rng=0)
-    enough = plan(votes, target=0.9)
-    assert enough.advice == "enough"
-    low = Claim(kind="anonymous", verdict="supported", why="w", evidence={"majority_accuracy": 0.85})
-    assert plan(votes, target=0.9, certificate=Certificate(level=0.95, why="w", anonymous=low)).advice == "doubtful"

@@ -33,9 +33,9 @@ NEAR_COPY = 0.75  # a pair is cleared once it surely repeats less than this
 STANDARD_ERRORS = 2.0
 SIMILAR = 0.85  # of the pair's own agreement: others who agree so well with one of the two may be copies as well
 MOST_CLOSE = 10  # others who are left out; of more, there are so many that a few copies among them matter little
-MOST_VOTE_PAIRS = 20_000_000  # on the same item; beyond, a sample of the items is looked at
-MOST_PAIRS = 5_000  # of workers compared closely, those that agree most
-MOST_ITEMS = 20_000  # compared for one pair
+SAMPLED_VOTE_PAIRS = 20_000_000  # on the same item; beyond, a sample of the items is looked at
+COMPARED_PAIRS = 5_000  # of workers compared closely, those that agree most
+COMPARED_ITEMS = 20_000  # compared for one pair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,9 +188,9 @@ def one_vote_each(votes: Votes) -> Votes:
 
 
 def _sample_items(votes: Votes) -> Votes:
-    """Evenly spaced items with at most MOST_VOTE_PAIRS pairs of votes, or all."""
+    """Evenly spaced items with at most SAMPLED_VOTE_PAIRS pairs of votes, or all."""
     pairs_i = votes.votes_i * (votes.votes_i - 1) // 2
-    step = -(-int(pairs_i.sum()) // MOST_VOTE_PAIRS)
+    step = -(-int(pairs_i.sum()) // SAMPLED_VOTE_PAIRS)
     return votes if step <= 1 else take_items(votes, np.arange(0, len(votes.items), step))
 
 
@@ -235,7 +235,7 @@ def _similar_pairs(votes: Votes) -> _Similar:
             shared, agreed = int(counts.items_p[p]), int(counts.agreed_p[p])
             similar.append(_Pair(a, b, shared, agreed, float(similarity_p[p]), float(upper_p[p])))
     similar.sort(key=lambda pair: -pair.similarity)
-    return _Similar(similar[:MOST_PAIRS], n_tested)
+    return _Similar(similar[:COMPARED_PAIRS], n_tested)
 
 
 def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -340,8 +340,8 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
     item_a, label_a = index.of(pair.a)
     item_b, label_b = index.of(pair.b)
     item, at_a, at_b = np.intersect1d(item_a, item_b, assume_unique=True, return_indices=True)
-    if len(item) > MOST_ITEMS:
-        some = np.linspace(0, len(item) - 1, MOST_ITEMS).astype(int)
+    if len(item) > COMPARED_ITEMS:
+        some = np.linspace(0, len(item) - 1, COMPARED_ITEMS).astype(int)
         item, at_a, at_b = item[some], at_a[some], at_b[some]
     label_a, label_b = label_a[at_a], label_b[at_b]
     close = {

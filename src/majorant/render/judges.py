@@ -8,7 +8,7 @@ from typing import Any
 from majorant.render.plain import facts_of, plain
 from majorant.render.workers import copies_facts, copies_text
 from majorant.results.judges import Gate, Judge, Judges, Position, Repeats
-from majorant.results.sub_panels import ENOUGH_GOLD, Enough, SubPanel
+from majorant.results.sub_panels import GOLD_TO_CHOOSE, Enough, SubPanel
 from majorant.wording import count, listed, one_of, shown
 
 PRINTED = 30  # judges
@@ -37,8 +37,8 @@ def keep_text(sub_panels: Sequence[SubPanel], n_judges: int, n_gold: int) -> lis
     if not sub_panels:
         if n_judges < 2:
             return []
-        if n_gold < ENOUGH_GOLD:
-            return [f"Which judges to keep needs labels: {ENOUGH_GOLD} would do (you have {n_gold})."]
+        if n_gold < GOLD_TO_CHOOSE:
+            return [f"Which judges to keep needs labels: {GOLD_TO_CHOOSE} would do (you have {n_gold})."]
         return []
     better = sorted((one for one in sub_panels if one.enough is Enough.BETTER), key=lambda one: -one.accuracy)
     enough = better[:1] or [one for one in sub_panels if one.enough is Enough.AS_GOOD][:1]

@@ -37,8 +37,8 @@ from majorant.wording import NO_GOLD_LABEL, TOO_FEW_VOTES
 # Of the gain that the model expected from 2 to 12 more votes, 36 forecasts on 12 public crowds: the 10th and the 90th
 # percentile of what came true.  benchmarks/truth.py measures it.
 CAME_TRUE = (0.5, 1.7)
-ENOUGH_GOLD = 50  # labels that tell how often labels are right
-MOST_ITEMS = 20_000  # looked at for what stopping early saves
+GOLD_TO_ANCHOR = 50  # labels that tell how often labels are right
+STOPPED_ITEMS = 20_000  # looked at for what stopping early saves
 MOST_CELLS = 20_000_000  # votes drawn for it, times classes
 
 
@@ -216,7 +216,7 @@ def _accuracy_now(votes: Votes, level: float) -> tuple[Estimate, int]:
     """How often majority vote is right on the gold items, a tie by its share, and how many these are."""
     gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
     known = np.flatnonzero((gold_i >= 0) & (votes.votes_i > 0))
-    if len(known) < ENOUGH_GOLD:
+    if len(known) < GOLD_TO_ANCHOR:
         return Estimate(None, reason=NO_GOLD_LABEL), len(known)
     right = float(right_share(Majority().fit(votes).posterior[known], gold_i[known]).sum())
     return Estimate(right / len(known), *clopper_pearson(right, len(known), level)), len(known)
@@ -266,7 +266,7 @@ def _stopping(votes: Votes, prices: Mapping[Hashable, float] | None, price: floa
 
 def _stop_by_price(votes: Votes, price_j: FloatArray) -> tuple[Stopping, ...]:
     """The cheapest judges first, on all items or evenly spaced ones."""
-    step = -(-len(votes.items) // MOST_ITEMS)
+    step = -(-len(votes.items) // STOPPED_ITEMS)
     votes = one_vote_each(votes if step == 1 else take_items(votes, np.arange(0, len(votes.items), step)))
     order_n = np.lexsort((votes.worker_n, price_j[votes.worker_n], votes.item_n))
     most = int(votes.votes_i.max())
@@ -284,7 +284,7 @@ def _stop_at_random(votes: Votes) -> tuple[Stopping, ...]:
     some = np.flatnonzero(patterns.votes_p > 0)
     votes_p, items_p = patterns.votes_p[some], patterns.items_p[some].astype(float)
     count_pk, n_classes = patterns.counts_pk[some], len(votes.labels)
-    kept = np.argsort(-items_p * votes_p, kind="stable")[:MOST_ITEMS]
+    kept = np.argsort(-items_p * votes_p, kind="stable")[:STOPPED_ITEMS]
     votes_p, items_p, count_pk = votes_p[kept], items_p[kept], count_pk[kept]
     most = int(votes_p.max())
     n_orders = int(np.clip(MOST_CELLS // max(len(kept) * most * n_classes, 1), 1, 50))

@@ -23,17 +23,17 @@ from majorant.values import Estimate, FloatArray, binomial_bounds
 from majorant.votes import IntArray, Votes
 
 SIZES = (1, 3, 5)
-ENOUGH_GOLD = 30  # labels; with fewer every interval is too wide to say anything
+GOLD_TO_CHOOSE = 30  # labels; with fewer every interval is too wide to say anything
 MOST_SUBPANELS = 20_000  # of a size that are all tried; of more, judges are added one by one
 COVERED = 0.8  # of the gold items, that a judge must have labelled to be chosen
-SLACK = 0.02  # a sub-panel that is surely no more than this worse is enough
+NEARLY_AS_GOOD = 0.02  # a sub-panel that is surely no more than this worse is enough
 
 
 class Enough(StrEnum):
     """How a sub-panel compares with all judges."""
 
     BETTER = "better"
-    AS_GOOD = "as good"  # surely at most SLACK worse
+    AS_GOOD = "as good"  # surely at most NEARLY_AS_GOOD worse
     WORSE = "worse"
     OPEN = "open"  # the labels do not tell
 
@@ -62,7 +62,7 @@ class SubPanel:
         low, high = self.difference.low, self.difference.high
         if low is not None and low > 0:
             return Enough.BETTER
-        if low is not None and low >= -SLACK:
+        if low is not None and low >= -NEARLY_AS_GOOD:
             return Enough.AS_GOOD
         return Enough.WORSE if high is not None and high < 0 else Enough.OPEN
 
@@ -81,7 +81,7 @@ def best_sub_panels(votes: Votes, copies: Copies, *, level: float) -> tuple[SubP
     """
     gold_i = np.full(len(votes.items), -1) if votes.gold_i is None else votes.gold_i
     known = np.flatnonzero((gold_i >= 0) & (votes.votes_i > 0))
-    if len(known) < ENOUGH_GOLD:
+    if len(known) < GOLD_TO_CHOOSE:
         return ()
     some = take_items(votes, known)
     judged_j = np.bincount(one_vote_each(some).worker_n, minlength=len(votes.workers))
