@@ -6,9 +6,11 @@ memory what does not.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
@@ -82,6 +84,7 @@ from majorant.values import Estimate, FloatArray, as_generator, as_level, as_see
 from majorant.votes import IntArray, Votes
 
 CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
+COIN = "coin"
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
 MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
@@ -190,6 +193,46 @@ class Result:
             raise ConfigError(f"{rule} was not compared. Compared: {', '.join(row.method for row in self.rated)}.")
         return found
 
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write labels.csv, workers.csv, review.csv, result.json and report.html into a folder.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it does not exist.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        from majorant.render.answer import python_command
+        from majorant.render.files import write_result
+        from majorant.render.summary import result_summary
+
+        summary = result_summary(self, seed=self.seed, next_command=python_command(self))
+        return write_result(self, summary, folder)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report: one HTML file that needs nothing else."""
+        from majorant.render.html import report
+
+        return report(self, path)
+
+    def plot(self, figure: str = "workers") -> Any:
+        """A figure of the report as a matplotlib Figure: workers, votes, flow, agreement, confidence, map, ..."""
+        from majorant.render.html import figure as draw
+
+        return draw(self, figure)
+
+    def summary(self) -> str:
+        """The answer in a few lines, as the command line prints it."""
+        from majorant.render.answer import python_command
+        from majorant.render.summary import result_summary
+        from majorant.render.text import answer_text
+
+        return answer_text(result_summary(self, details=False, next_command=python_command(self)))
+
     def __repr__(self) -> str:
         from majorant.render.answer import headline
 
@@ -213,6 +256,7 @@ def check(
     target: float = TARGET,
     compare_all: bool = False,
     labelled: Recognised | None = None,
+    ties: str | None = None,
     gold_labels: bool = True,
     stage: StageCallback | None = None,
     **reading: Unpack[Reading],
@@ -237,6 +281,9 @@ def check(
         Also run every method, for `result.comparison`.
     labelled : Recognised, optional
         An expert's labels with the design that drew them.  A `gold_file` beside its design is recognised by itself.
+    ties : str, optional
+        The rule that decides ties, or `coin` for a coin fixed by the item's name; by default whichever has the better
+        track record.
     gold_labels : bool
         Whether gold and expert labels replace the rule's labels in the output.
     stage : callable, optional
@@ -267,6 +314,8 @@ def check(
         method=None if method is None else method_named(method, beside=[WEIGHTED_VOTE]),
         tolerance=tolerance,
         labelled=labelled,
+        ties=None if ties in (None, COIN) else method_named(ties, beside=[WEIGHTED_VOTE]),
+        by_coin=ties == COIN,
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
@@ -345,6 +394,8 @@ class _Settings:
     method: str | None = None  # overrides the choice
     tolerance: float = TOLERANCE
     labelled: Recognised | None = None  # an expert's labels, with the design that drew them
+    ties: str | None = None  # the rule that decides ties, if the user named one
+    by_coin: bool = False
     gold_labels: bool = True
     stage: StageCallback = ignore_stage
 
@@ -452,7 +503,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         rules, learned = _with_learned(rules, setting, settings.seed)
     certify = _once(partial(_certify, inputs, level, seed))
     asked = settings.method if settings.method != MAJORITY else None
-    names = [name for name in rules.fitted if name != MAJORITY and asked in (None, name)]
+    names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
     present = rules.compared(MAJORITY)
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
@@ -475,7 +526,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
-    breaker = _tie_breaker(name, setting, rules)
+    breaker = None if settings.by_coin else settings.ties or _tie_breaker(name, setting, rules)
     answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, settings))
     return _Chosen(
         rules=rules,
@@ -508,7 +559,7 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
     here = {MAJORITY: fit_method(MAJORITY, votes, start)}
     if combined is not None:
         here[WEIGHTED_VOTE] = combined.fit
-    for name in filter(None, (settings.method, None if expert is None else _rival(expert))):
+    for name in filter(None, (settings.method, settings.ties, None if expert is None else _rival(expert))):
         if name not in here:
             here[name] = fit_rule(name, votes, start)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
@@ -787,3 +838,39 @@ def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> A
     """How well workers agree, wherever the votes are; Cohen's kappa, of pairs of workers, perhaps on a sample."""
     votes = whole_or_sample(backend, rng=as_generator(seed)).votes
     return agreement_from(backend.patterns(), votes, resampling(seed, level=level))
+
+
+def workers(
+    votes: Any,
+    method: str = WORKER_METHOD,
+    *,
+    level: float = LEVEL,
+    rng: int | np.random.Generator = 0,
+    **reading: Unpack[Reading],
+) -> Workers:
+    """How good each worker is.
+
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes, with the same keyword arguments, or a backend.
+    method : str
+        The method by which workers are judged.
+    level : float
+        Confidence level of the intervals.
+    rng : int or numpy Generator
+        Random seed.
+
+    Returns
+    -------
+    Workers
+        A row per worker; `to_pandas()` gives a frame.
+
+    Examples
+    --------
+    >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
+    >>> workers(table).to_dict()["worker"]
+    ['u', 'v', 'w']
+    """
+    backend, seed = as_backend(votes, **reading), as_seed(rng)
+    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)

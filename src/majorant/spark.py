@@ -104,7 +104,7 @@ def aggregate(
     """The fit of a method that runs on blocks, by name or with its settings; its labels are a frame, a row an item."""
     backend = SparkBackend(known := as_votes(votes, columns, settings))
     backend.refuse(method if isinstance(method, str) else method.name)
-    fit = backend.fit_with(ESTIMATORS[method]() if isinstance(method, str) else method, rng, progress)
+    fit = backend.fit_with(ESTIMATORS[method]() if isinstance(method, str) else method, progress)
     return SparkFit(fit=fit, labels=label_frame(known, [fit], partial(_labels, ties, rng)), workers=known.workers)
 
 

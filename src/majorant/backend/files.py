@@ -22,11 +22,9 @@ from majorant.backend.base import Backend, LabelTable, Part
 from majorant.backend.spill import Report, silent
 from majorant.backend.store import GROUP_FILE, StoredVotes, no_room
 from majorant.backend.workfolder import WorkFolder
-from majorant.blocks import add_up
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
-from majorant.kernels import Block
-from majorant.methods import ESTIMATORS
+from majorant.kernels import Block, add_up
 from majorant.methods.em import Climb, Progress
 from majorant.methods.fit import Fit
 from majorant.output import Columns
@@ -97,10 +95,9 @@ class FileBackend(Backend):
         """The votes of some items."""
         return self.votes.take_items(item_p)
 
-    def progress(self, method: str, seed: int) -> Progress:
+    def progress(self, method: str, seed: int) -> Progress:  # noqa: ARG002
         """The steps of a loop are kept in the folder: the same fit to the same votes, cut off before, goes on there."""
-        drawn = seed if ESTIMATORS[method].stochastic else ""
-        key = f"{self.votes.fingerprint} {method} {drawn}"
+        key = f"{self.votes.fingerprint} {method}"
         folder = self.votes.folder
 
         def claim(name: str) -> Path:
@@ -171,7 +168,7 @@ def save_climb(path: Path, key: str, climb: Climb) -> None:
     arrays = {f"{name}.{n}": array for name, point in points.items() for n, array in enumerate(point)}
     content = io.BytesIO()
     np.savez(content, told=np.array(json.dumps(facts)), trace=np.array(climb.trace, dtype=float), **arrays)
-    with whole_file(path) as part, part.open("wb") as file:
+    with whole_file(path, guard=False) as part, part.open("wb") as file:
         file.write(hashlib.sha256(content.getbuffer()).digest())
         file.write(content.getbuffer())
 

@@ -11,6 +11,7 @@ import click
 
 from majorant import __version__
 from majorant.errors import MajorantError
+from majorant.ownership import command_scope
 
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
@@ -53,7 +54,8 @@ class _LateGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with command_scope():
+                return super().invoke(ctx)
         except BrokenPipeError:  # which click would end with 1
             raise _ReaderGoneError from None
 

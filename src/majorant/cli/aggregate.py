@@ -84,6 +84,7 @@ def aggregate(
 ) -> None:
     """Write one label per item."""
     from majorant.errors import ConfigError
+    from majorant.ownership import refuse_unsafe
 
     out = placed(out, "labels.csv")
     refuse_both(as_json, out, "labels")
@@ -91,12 +92,15 @@ def aggregate(
         raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
     if state is not None and engine.flag:
         raise ConfigError("--state remembers votes in memory: leave out --memory.")
+    if state is not None and Path(state).resolve() == Path(out).resolve():
+        raise ConfigError(f"{out} is named for the labels and for --state. Name another file with --out.")
     if export is not None and (state is not None or engine.flag or out == "-"):
         raise ConfigError("--export writes a file from votes in memory: leave out --state, --memory and --out -.")
     if export is not None and spreadsheet:
         raise ConfigError("--export writes for a labelling tool, not for a spreadsheet: leave out --spreadsheet.")
     if export is not None and out == "labels.csv":
         out = f"labels{EXPORT_ENDINGS[export]}"
+    refuse_unsafe([Path(out)] if out != "-" else [])
     write = partial(_write, out=out, spreadsheet=spreadsheet)
     if state is None:
         account, labels = _aggregate(source, engine, method, ties, out, seed, export, write)
@@ -182,10 +186,10 @@ def _write(
     if spreadsheet:
         table = guarded_columns(table) if isinstance(table, Mapping) else map(guarded_columns, table)
     if out == "-":
-        write_files(files or {})
+        write_files(files or {}, update=[*(files or {})])
         print_table(table)
     else:
-        write_files({Path(out): table, **(files or {})})
+        write_files({Path(out): table, **(files or {})}, update=[*(files or {})])
 
 
 def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source: Source) -> str:

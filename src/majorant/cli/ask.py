@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, choice_option, common_options, level_option, placed, show, tolerance_option
+from majorant.cli.options import (
+    Grouped,
+    choice_option,
+    common_options,
+    level_option,
+    overwrite_option,
+    placed,
+    show,
+    tolerance_option,
+)
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, EngineChoice, Job, Source, engine_options, input_options
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, DataError
+from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
@@ -70,17 +81,21 @@ class _NameLists(Grouped):
 )
 @choice_option("--tool", "csv", "label-studio", "argilla", "prodigy", help="What the file of items is for.")
 @click.option("--out", help="Where the items go, a file or a folder; the design goes beside it.  [to_label.csv]")
+@overwrite_option
 @engine_options
 @level_option
 @common_options
 def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
     """Which items an expert should label, so that a few labels settle it without any model."""
-    from majorant.read.tasks import TASK_ENDINGS
+    from majorant.read.tasks import TASK_ENDINGS, design_path
 
     if options["more"] is not None and options["design"] is None:
         raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
     usual = f"to_label{TASK_ENDINGS[options['tool']]}"
     out = Path(placed(options["out"] or usual, usual))
+    if options["more"] is None:
+        _refuse_labelled(out)
+        refuse_unsafe([out, design_path(out)])
     with engine.backend(Job(source=source, out=str(out))) as backend:
         if options["more"] is not None:
             _more(backend, source, options)
@@ -140,7 +155,6 @@ def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) ->
 
     written = []
     if design.items:
-        _refuse_labelled(out)
         written = design.write(out, format=options["tool"], columns=_columns(source, design.items, options))
     facts = _facts(design, written, source)
     show(facts, "\n".join(ask_lines(**facts)), as_json=options["as_json"])
@@ -150,8 +164,11 @@ def _refuse_labelled(out: Path) -> None:
     """Refuse to write over labels that somebody gave."""
     from majorant.read.tasks import read_answers
 
-    if out.is_file() and any(answer.label is not None for answer in read_answers(out).answers):
-        raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
+    if not out.is_file():
+        return
+    with contextlib.suppress(DataError):  # whatever it is, majorant ask did not write it
+        if any(answer.label is not None for answer in read_answers(out).answers):
+            raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
 
 
 def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:

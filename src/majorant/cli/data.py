@@ -6,7 +6,7 @@ import shutil
 
 import click
 
-from majorant.cli.options import common_options, show
+from majorant.cli.options import common_options, overwrite_option, show
 
 
 @click.group()
@@ -31,6 +31,7 @@ def list_sets(seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001
 
 @data.command("get")
 @click.argument("names", nargs=-1, required=True)
+@overwrite_option
 @click.option("--out", metavar="DIR", help="Copy the files into this folder.")
 @common_options
 def get_sets(names: tuple[str, ...], out: str | None, seed: int, as_json: bool, quiet: bool) -> None:  # noqa: ARG001

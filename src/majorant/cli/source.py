@@ -22,6 +22,7 @@ from majorant.cli.options import NONE, choice_option
 from majorant.cli.progress import at_work, row_counter, stages
 from majorant.errors import ConfigError
 from majorant.filetypes import format_words
+from majorant.ownership import note_input
 from majorant.resources import THREADS_VARIABLE
 
 if TYPE_CHECKING:
@@ -307,7 +308,10 @@ def _with_source(values: dict[str, Any]) -> dict[str, Any]:
     reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
     for name in ("gold", "status", "seconds", "text"):
         reading[name] = "" if reading[name] == NONE else reading[name]
-    return {"source": Source(values.pop("file"), ReadOptions.of(reading), values["quiet"]), **values}
+    source = Source(values.pop("file"), ReadOptions.of(reading), values["quiet"])
+    for file in (*source.file, *([source.options.gold_file] if source.options.gold_file is not None else [])):
+        note_input(file)
+    return {"source": source, **values}
 
 
 def _given(command: Command, options: Sequence[Command], taken: Callable[[dict[str, Any]], dict[str, Any]]) -> Command:

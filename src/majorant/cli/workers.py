@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from majorant.cli.options import (
@@ -18,6 +20,7 @@ from majorant.cli.options import (
 from majorant.cli.progress import at_work
 from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options
 from majorant.defaults import WORKER_METHOD
+from majorant.ownership import refuse_unsafe
 
 
 @click.command(cls=Grouped)
@@ -42,6 +45,7 @@ def workers(
     """Who is good: accuracy by gold or estimated, agreement and flags of each worker, the worst first."""
     out = placed(out, "workers.csv")
     refuse_both(as_json, out, "table")
+    refuse_unsafe([Path(out)] if out != "-" else [])
     with engine.backend(Job(source=source, out=out)) as backend:
         from majorant.output import print_table, write_table
         from majorant.pipeline import aggregate, judge_workers

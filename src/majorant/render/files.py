@@ -14,7 +14,8 @@ from majorant.atomic import make_folder
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import DataError
 from majorant.methods.fit import Fit
-from majorant.output import Columns, Content, digest_of, write_files
+from majorant.output import Columns, Content, write_files
+from majorant.ownership import digest_of, note_input
 from majorant.pipeline import Result
 from majorant.render.html import render
 from majorant.render.plain import to_json
@@ -133,6 +134,7 @@ def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _text(path: Path) -> str:
+    note_input(path)
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -323,10 +323,15 @@ def markdown(summary: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def is_job_summary(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is the summary of a CI job, to which several commands add."""
+    return os.environ.get(JOB_SUMMARY) == str(path)
+
+
 def write_markdown(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     """Write the Markdown to a file; to a job's summary it is added, since other commands write there too."""
     target = Path(path)
-    if os.environ.get(JOB_SUMMARY) != str(path):
+    if not is_job_summary(path):
         return write_files({target: markdown(summary)})[0]
     try:
         with target.open("a", encoding="utf-8") as file:

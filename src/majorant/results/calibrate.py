@@ -20,7 +20,7 @@ from majorant.evidence.labels import right_share
 from majorant.items import draw_items, name_hashes, take_items
 from majorant.kernels import row_maxima, shares, softmax_rows
 from majorant.methods import ESTIMATORS
-from majorant.methods.fit import TIE_TOLERANCE, Fit, given_rng
+from majorant.methods.fit import TIE_TOLERANCE, Fit
 from majorant.methods.weighted_vote import n_gold
 from majorant.results.dependence_model import fit_models, refit_model, vote_arrays
 from majorant.tally import counts
@@ -289,7 +289,7 @@ def _learn(votes: Votes, fit: Fit, refit: Refit | None, rng: np.random.Generator
     believed_sk = sum(
         w * refit_model(whole, average.cases[c]).posterior_ik for w, c in zip(weight_c, likely, strict=True) if w > RARE
     )
-    refit = refit or _refit_by_name(fit.method, rng)
+    refit = refit or _refit_by_name(fit.method)
     known = len(many) == int((votes.votes_i > 0).sum()) or refit is None
     rule = _rows(fit, many) if known or refit is None else refit(sample)
     return _Lesson(scores(rule), np.asarray(believed_sk), dependence)
@@ -299,15 +299,10 @@ def _rows(fit: Fit, item_s: IntArray) -> Fit:
     return replace(fit, posterior=fit.posterior[item_s], votes_i=fit.votes_i[item_s], names=None)
 
 
-def _refit_by_name(method: str, rng: np.random.Generator) -> Refit | None:
+def _refit_by_name(method: str) -> Refit | None:
     if method not in ESTIMATORS:
         return None
-    estimator = ESTIMATORS[method]
-
-    def fit_again(votes: Votes) -> Fit:
-        return estimator().fit(votes, **given_rng(estimator, rng))
-
-    return fit_again
+    return ESTIMATORS[method]().fit
 
 
 @dataclass(frozen=True, slots=True)

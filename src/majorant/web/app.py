@@ -545,7 +545,7 @@ def _continued(folder: Path) -> Labelling:
 
 def _write(folder: Path, draw: int, label: str) -> None:
     path = folder / TO_LABEL
-    write_files({path: relabelled_file(path, {draw: label})})
+    write_files({path: relabelled_file(path, {draw: label})}, update=[path])
 
 
 def _label(row: Mapping[str, str]) -> str:

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import majorant
-from majorant.defaults import LEVEL
+from majorant.defaults import LEVEL, RESULT_FILES
 from majorant.errors import ConfigError, DataError
-from majorant.read.files import KIND_OF_ENDING, PACKINGS, NamedFile
+from majorant.filetypes import PACKINGS, type_of_ending
+from majorant.read.files import NamedFile
 from majorant.read.tasks import DESIGN_ENDING
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
@@ -28,7 +29,6 @@ JOBS_AT_ONCE = 2  # jobs
 SPREAD = 8  # a table in memory takes about so many times its size as a file
 LONGEST_FILE_NAME = 120
 BUSY = ("looking", "waiting", "running", "drawing")
-RESULT_FILES = ("report.html", "labels.csv", "workers.csv", "review.csv", "result.json")
 LABEL_FILES = (TO_LABEL, DESIGN)
 
 
@@ -354,7 +354,7 @@ def _stem(name: str) -> str:
 def _known_ending(name: str) -> str:
     """The ending of a name if it is one that tables have, else none."""
     ending = Path(name).suffix.lower()
-    return ending if ending in KIND_OF_ENDING or ending in PACKINGS else ""
+    return ending if type_of_ending(ending) is not None or ending in PACKINGS else ""
 
 
 def clean_name(name: str) -> str:
