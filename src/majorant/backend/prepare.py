@@ -23,7 +23,7 @@ from majorant import __version__
 from majorant.backend.stage import Report, Staged, silent, stage_table, wide_table
 from majorant.backend.store import ITEMS, StoredNames, StoredVotes, StoreWriter, open_store, write_names
 from majorant.backend.workfolder import WorkFolder
-from majorant.database import connect, path_literal, stream
+from majorant.database import BATCH_ROWS, connect, path_literal, stream
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import (
     LISTED,
@@ -156,7 +156,8 @@ def _build(source: Any, work: WorkFolder, fingerprint: str, memory: int, report:
         resolver = _Resolver(staged.coded, named, options, items, workers, worker_of, has_abstentions)
         writer = StoreWriter(work, "seconds" in table.columns)
         coverage = _CoverageCounter(named, items, workers)
-        for rows in _whole_items(stream(connection, _sorted_rows(staged.coded))):
+        in_order = staged.n_runs == len(items)
+        for rows in _whole_items(_staged_rows(staged) if in_order else _sorted_rows(connection, staged)):
             stop, votes, arrays = resolver.resolve(rows)
             writer.add(coverage.n_items, stop, votes, arrays)
             coverage.add(stop, votes, arrays)
@@ -181,8 +182,7 @@ def _sorter(staged: Staged, work: WorkFolder, memory: int, threads: int | None) 
     import duckdb
 
     settings: dict[str, Any] = {
-        # Half of it: the other half is for Python, Arrow and the votes that come out.
-        "memory_limit": f"{memory // 2}B",
+        "memory_limit": f"{max(memory // 2, memory - BASE)}B",
         "temp_directory": str(work.claim("spill/")),
         "preserve_insertion_order": "false",
     }
@@ -257,20 +257,39 @@ def _label_uses(connection: Any, coded: Coded, options: ReadOptions) -> NDArray[
     return uses
 
 
-def _sorted_rows(coded: Coded) -> str:
-    """The query for all rows sorted by item, rows of an item in the order of the table."""
-    others = [f"rows.{role}" for role in coded.table.columns if role != "item"]
-    return f"""
+Rows = dict[str, NDArray[Any]]  # by column; `item` ascends and tells items apart, `row` is the row of the table
+
+
+def _sorted_rows(connection: Any, staged: Staged) -> Iterator[Rows]:
+    """All rows sorted by item, rows of an item in the order of the table."""
+    others = [f"rows.{role}" for role in staged.coded.table.columns if role != "item"]
+    sql = f"""
         SELECT items.first AS item, {", ".join(others)}, row FROM rows JOIN items ON rows.item = items.name
         ORDER BY items.first, row
     """
+    return map(_as_arrays, stream(connection, sql))
 
 
-def _whole_items(batches: Iterator[Any]) -> Iterator[dict[str, NDArray[Any]]]:
-    """The rows of sorted batches as arrays, cut where an item ends."""
-    rest: dict[str, NDArray[Any]] = {}
-    for batch in batches:
-        arrays = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
+def _staged_rows(staged: Staged) -> Iterator[Rows]:
+    """All rows as they are, where the rows of every item already stand together."""
+    import pyarrow.parquet as pq
+
+    n_rows, others = 0, [role for role in staged.coded.table.columns if role != "item"]
+    with pq.ParquetFile(staged.path) as file:
+        for batch in file.iter_batches(BATCH_ROWS, columns=["run", *others]):
+            arrays = _as_arrays(batch)
+            yield {"item": arrays.pop("run"), **arrays, "row": np.arange(n_rows, n_rows + len(batch))}
+            n_rows += len(batch)
+
+
+def _as_arrays(batch: Any) -> Rows:
+    return {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
+
+
+def _whole_items(batches: Iterator[Rows]) -> Iterator[Rows]:
+    """The rows of sorted batches, cut where an item ends."""
+    rest: Rows = {}
+    for arrays in batches:
         rows = {name: np.concatenate([rest[name], array]) for name, array in arrays.items()} if rest else arrays
         cut = int(np.searchsorted(rows["item"], rows["item"][-1]))
         if cut:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.errors import ConfigError, DataError
 from majorant.read.encode import Coded, Coder, Span, encode_part, no_rows, part_seconds, refuse_long
 from majorant.read.options import ReadOptions
-from majorant.read.table import Column, Objects, Table, coded_column, dictionary_codes, plain
+from majorant.read.table import Column, Objects, Table, coded_column, dictionary_codes, numpy_view, plain
 from majorant.read.values import decode
 
 Report = Callable[[str, int, int | None], None]  # the step, how much of it is done, out of how much if that is known
@@ -30,8 +31,9 @@ def silent(step: str, done: int, total: int | None) -> None:
 class Staged:
     """A staged file, and what was learned while it was written."""
 
-    path: Path  # columns: item, codes of worker, label, gold, status and slice (-1: empty), seconds
+    path: Path  # columns: item, run, codes of worker, label, gold, status and slice (-1: empty), seconds
     coded: Coded  # vocabularies and the place of every row; no codes
+    n_runs: int  # runs of consecutive rows with the same item, which the column `run` counts
 
 
 def stage_table(table: Table, path: Path, options: ReadOptions, report: Report = silent) -> Staged:
@@ -68,7 +70,8 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
             span = Span(n_rows, part.source, part.unit, part.first_row, part.row_n)
             spans.append(span)
             encode_part(part, span, coders, table.columns, options.most_labels)
-            columns = {"item": items.convert(part.columns["item"])}
+            item = items.convert(part.columns["item"])
+            columns = {"item": item, "run": pa.array(items.count_runs(item))}
             for role, coder in coders.items():
                 coder.merge()
                 columns[role] = pa.array(coder.part_codes.pop())
@@ -90,7 +93,7 @@ def stage_table(table: Table, path: Path, options: ReadOptions, report: Report =
         table=table, n_rows=n_rows, codes=nothing, declared=nothing, known=known, seconds_n=None, spans=spans,
         declared_spans=(),
     )  # fmt: skip
-    return Staged(path, coded)
+    return Staged(path, coded, items.n_runs)
 
 
 def wide_table() -> ConfigError:
@@ -128,6 +131,22 @@ class _ItemColumn:
     def __init__(self, table: Table) -> None:
         self.source, self.kind, self.name = table.source, table.kind, table.columns["item"]
         self.type: Any = None
+        self.last: Any = None  # item of the rows before
+        self.n_runs = 0
+
+    def count_runs(self, item: Any) -> NDArray[np.int64]:
+        """The number of each row's run, counted over all rows so far."""
+        import pyarrow.compute as pc
+
+        starts_n = np.ones(len(item), dtype=bool)
+        same = pc.equal(item.slice(1), item.slice(0, max(len(item) - 1, 0))).fill_null(False)
+        starts_n[1:] = ~numpy_view(same, np.bool_)
+        if len(item):
+            starts_n[0] = self.last is None or self.last != item[0]
+            self.last = item[-1]
+        run_n: NDArray[np.int64] = np.cumsum(starts_n) + (self.n_runs - 1)
+        self.n_runs += int(starts_n.sum())
+        return run_n
 
     def convert(self, column: Column) -> Any:
         """The items of some rows, null where a cell is empty."""
