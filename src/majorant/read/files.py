@@ -126,8 +126,9 @@ def find_files(
         if sys.stdin is None:
             raise DataError("standard input is closed. Name a file, or send the table through a pipe.")
         return [(STANDARD_INPUT, _spool(STANDARD_INPUT, sys.stdin.buffer, stack))]
-    if not name or "\0" in name:
-        raise ConfigError(f"{name!r} is no file name. Name the table of votes, or - for standard input.")
+    if not name or "\0" in name or "\n" in name or len(name) > 4096:
+        shown = name if len(name) <= 60 else f"{name[:59]}…"
+        raise ConfigError(f"{shown!r} is not the name of a file. Name the table of votes, or - for standard input.")
     if is_address(name):
         if not how.allow_network:
             raise ConfigError(
