@@ -873,4 +873,4 @@ def workers(
     ['u', 'v', 'w']
     """
     backend, seed = as_backend(votes, **reading), as_seed(rng)
-    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)
+    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)[0]

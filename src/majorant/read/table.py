@@ -114,14 +114,11 @@ def from_row(column: Column, start: int) -> Column:
 
 def take_rows(column: Column, index_n: NDArray[np.intp]) -> Column:
     """Some rows of a column, in a given order."""
-    import pyarrow as pa
-
     if isinstance(column, Objects):
         return Objects(column.code_n[index_n], column.values)
     if isinstance(column, Hashed):
         return Hashed(column.values.take(arrow_view(index_n)), column.key_n[index_n], column.check_n[index_n])
-    array = column if pa.types.is_dictionary(column.type) else plain(column)
-    return array.take(arrow_view(index_n))
+    return plain(column).take(arrow_view(index_n))
 
 
 def header_rows(columns: Sequence[Column], names: Sequence[str]) -> NDArray[np.intp]:
@@ -130,7 +127,10 @@ def header_rows(columns: Sequence[Column], names: Sequence[str]) -> NDArray[np.i
     for column, name in zip(columns[:-1], names[:-1], strict=True):
         if not len(rows):
             break
-        rows = rows[_equals(column, name)[rows]]
+        same_n = _equals(column, name)
+        if name == names[0]:  # the mark at the start of a file that was added to another
+            same_n |= _equals(column, f"\ufeff{name}")
+        rows = rows[same_n[rows]]
     return rows
 
 

@@ -21,7 +21,8 @@ from majorant.backend.spark.pack import CHANGED, FACTS, Packing, Places, brought
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import PACKINGS, type_of_ending, type_of_word
 from majorant.limits import limit
-from majorant.read.build import LISTED, Coverage, Resolved, make_account, no_votes
+from majorant.read.build import Coverage, Resolved, make_account, no_votes
+from majorant.read.notes import LISTED
 from majorant.read.columns import find_roles
 from majorant.read.encode import Coded, Span, too_many_labels
 from majorant.read.formats import recognise_table
