@@ -7,8 +7,8 @@ import errno
 import glob
 import io
 import os
-import shutil
 import re
+import shutil
 import stat
 import sys
 import tempfile
