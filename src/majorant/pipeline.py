@@ -22,7 +22,7 @@ from majorant.ask.question import Outcome
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.certificate import Certificate
 from majorant.evidence.certificate.claims import (
     Certification,
@@ -41,6 +41,7 @@ from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence,
 from majorant.evidence.track_record import Setting, expected_gain, track_record
 from majorant.limits import refuse_size
 from majorant.methods import Fit, method_named
+from majorant.methods.fit import NO_LABEL
 from majorant.methods.judge import fit_judge, full_judges
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
@@ -50,11 +51,20 @@ from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence
 from majorant.results.calibrate import calibrate
 from majorant.results.comparison import Alternative, compare, rate_method
-from majorant.results.labels import Known, LabelChanges, Labels, decide_coins, expert_labels, label_changes, with_known
+from majorant.results.labels import (
+    Known,
+    LabelChanges,
+    Labels,
+    decide_coins,
+    decided_labels,
+    expert_labels,
+    label_changes,
+    with_known,
+)
 from majorant.results.map import MapPanel, data_map
 from majorant.results.plan import Plan
 from majorant.results.plan import plan as make_plan
-from majorant.results.review import Review, Reviewed, crowd_confusion, review, review_all
+from majorant.results.review import Review, Reviewed, review, review_all
 from majorant.results.rules import (
     AUTO,
     Rule,
@@ -158,9 +168,12 @@ class Result:
     @cached_property
     def plan(self) -> Plan | None:
         """How many votes to buy; None where there is nothing to plan from."""
-        if self.certificate.anonymous.verdict == "unidentified":
+        status = Status.FAILED if self.copy_groups else Status.PASSED
+        copies = Copies(self.copy_groups, Tested(Assumption.NO_COPIES, status))
+        try:
+            return make_plan(self.votes, target=self.target, level=self.level, copies=copies)
+        except (ConfigError, NotIdentified):
             return None
-        return make_plan(self.votes, target=self.target, level=self.level, certificate=self.certificate)
 
     @cached_property
     def map(self) -> tuple[MapPanel, ...]:
@@ -306,7 +319,8 @@ def check(
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
-    near, copies = _without_copies(_near(backend))
+    given = _near(backend)
+    near, copies = _without_copies(given)
     _refuse(near, settings)
     settings.stage("counting")
     seed = settings.seed
@@ -316,7 +330,9 @@ def check(
     rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
     confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
     worker_fit = _worker_fit(rules, settings)
-    workers = assess_workers(rules.backend, worker_fit, known, rules.item_p, level=level)
+    apart = known if given.whole is None else given.whole  # the votes of copies apart from each other
+    at = given if rules.item_p is None and given.whole is not None else rules.backend
+    workers = assess_workers(at, worker_fit, apart, rules.item_p, level=level, copies=copies)
     settings.stage("measuring")
     majority, other = chosen.majority, chosen.other
     return Result(
@@ -350,7 +366,7 @@ def check(
         worker_fit=worker_fit,
         workers=workers,
         removal=removal(known, confidence.fit, workers, rule.refit) if rules.item_p is None else None,
-        reviewed=_reviewed(rules, rule, confidence, workers),
+        reviewed=_reviewed(chosen, confidence, workers, apart),
         slices=_slices(rules, other.name, chosen.answer, level),
         comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
         rated=tuple(
@@ -727,7 +743,7 @@ def _next_step(
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ)
     other = answer.other if answer.other in apart else next(iter(apart))
     n_items = apart[other].items
-    if setting.panel:
+    if setting.panel and answer.other != LEARNED:
         return Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items)
     if not apart[other].differ:
         return Next()
@@ -763,12 +779,19 @@ def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
     return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, settings.seed)
 
 
-def _reviewed(rules: _Rules, rule: Rule, labels: Confidence, workers: Workers) -> Reviewed:
-    """Where a look pays most, among all items."""
-    if rules.item_p is None:
-        return Reviewed(rules.votes, labels.fit, review(rules.votes, labels.fit, good=workers.good_j))
-    crowd = crowd_confusion(rules.votes, labels.fit)
-    return review_all(rules.backend, rule.everywhere, labels.calibration, good=workers.good_j, crowd=crowd)
+def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Votes) -> Reviewed:
+    """The labels to look at first, among all items; on panels, where models mislead, by the margin of the votes."""
+    rules, rule, expert = chosen.rules, chosen.rule, chosen.known.expert
+    judged = not is_panel(rules.backend.votes.shape, rules.backend.votes.n_votes) and "one-coin" in rules.members
+    members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
+    if rules.item_p is not None:
+        return review_all(rules.backend, rule.everywhere, labels.calibration, members, good=workers.good_j)
+    models = [np.asarray(fit.posterior) for fit in members]
+    label_i = decided_labels(rule.here, rules.votes)
+    if expert:
+        label_i[[str(item) in expert for item in rules.votes.items]] = NO_LABEL  # an expert has looked at them
+    listed = review(rules.votes, label_i, labels.confidence_i, models=models, good=workers.good_j, given=given)
+    return Reviewed(rules.votes, listed)
 
 
 def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
@@ -804,9 +827,11 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     return fit if backend.whole is None else with_known(decide_coins(fit, backend.whole), backend.whole)
 
 
-def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> Workers:
-    """How good each worker is by a fit to all votes, wherever they are."""
-    return assess_workers(backend, fit, *whole_or_sample(backend, rng=as_generator(seed)), level=level)
+def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> tuple[Workers, Copies]:
+    """How good each worker is by a fit to all votes, wherever they are, and who repeats whom."""
+    sample = whole_or_sample(backend, rng=as_generator(seed))
+    copies = find_copies(sample.votes)
+    return assess_workers(backend, fit, *sample, level=level, copies=copies), copies
 
 
 def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> Agreement:
@@ -848,4 +873,4 @@ def workers(
     ['u', 'v', 'w']
     """
     backend, seed = as_backend(votes, **reading), as_seed(rng)
-    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)
+    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)[0]

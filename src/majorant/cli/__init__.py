@@ -21,6 +21,7 @@ COMMANDS = {
     "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
     "ask": "Which items an expert should label, so that a few labels settle it without any model.",
     "label": "Label items in the terminal, one key each; stops when the question is settled.",
+    "rate": "The pass rate, win rate or mean score, exactly, from a few labels; and whether A beats B.",
     "plan": "How many votes, gold items and workers it takes to reach an accuracy.",
     "aggregate": "Write one label per item.",
     "workers": "Who is good: accuracy with intervals, agreement, confusion and flags of each worker.",
