@@ -13,6 +13,7 @@ ROOT = Path(majorant.__file__).parent
 EVERYONE = (
     "database",
     "errors",
+    "arguments",
     "ownership",
     "limits",
     "tabular",
@@ -28,6 +29,7 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": "",
+    "arguments": "read",  # the options of reading, which many functions hand on
     **dict.fromkeys(("ownership", "defaults", "tabular", "limits", "resources", "values", "wording", "filetypes"), ""),
     "database": "",
     "atomic": "",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from types import ModuleType
+from functools import cache
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -91,12 +92,23 @@ def _late(name: str, home: str | None) -> property:
     def fetch(package: ModuleType) -> Any:  # noqa: ARG001
         if home is None:
             return importlib.import_module(f"majorant.{name}")
-        return getattr(importlib.import_module(f"majorant.{home}"), name)
+        value = getattr(importlib.import_module(f"majorant.{home}"), name)
+        return _checked(value) if isinstance(value, FunctionType) else value
 
     def keep(package: ModuleType, module: Any) -> None:
         """Let the import of a submodule of that name pass."""
 
     return property(fetch, keep)
+
+
+@cache
+def _checked(function: FunctionType) -> Any:
+    """A function as users call it: its arguments are checked first."""
+    from majorant.arguments import validated
+
+    checked = validated(function)
+    checked.__module__ = __name__  # where it can be found again, as pickle asks
+    return checked
 
 
 class _Package(ModuleType):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
+from majorant.arguments import validated
 from majorant.ask.design import Recognised, recognise
 from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
@@ -186,6 +187,7 @@ class Result:
         """The items where a look pays most, by their place in `reviewed.votes`: in memory, in `votes`."""
         return self.reviewed.review
 
+    @validated
     def accuracy(self, rule: str) -> Estimate:
         """The accuracy of a rule that was compared: by gold where there is gold, else the models' own figure."""
         found = next((row.accuracy for row in self.rated if row.method == rule), None)
@@ -193,13 +195,16 @@ class Result:
             raise ConfigError(f"{rule} was not compared. Compared: {', '.join(row.method for row in self.rated)}.")
         return found
 
-    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+    @validated
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> list[Path]:
         """Write labels.csv, workers.csv, review.csv, result.json and report.html into a folder.
 
         Parameters
         ----------
         folder : path
             Made if it does not exist.
+        overwrite : bool
+            Replace files that majorant did not write, or that were changed since.
 
         Returns
         -------
@@ -211,14 +216,16 @@ class Result:
         from majorant.render.summary import result_summary
 
         summary = result_summary(self, seed=self.seed, next_command=python_command(self))
-        return write_result(self, summary, folder)
+        return write_result(self, summary, folder, overwrite=overwrite)
 
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report: one HTML file that needs nothing else."""
+    @validated
+    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the report: one HTML file that needs nothing else; `overwrite` as for `save`."""
         from majorant.render.html import report
 
-        return report(self, path)
+        return report(self, path, overwrite=overwrite)
 
+    @validated
     def plot(self, figure: str = "workers") -> Any:
         """A figure of the report as a matplotlib Figure: workers, votes, flow, agreement, confidence, map, ..."""
         from majorant.render.html import figure as draw

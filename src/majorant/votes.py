@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -178,13 +178,14 @@ class Votes(Tabular):
         seconds: ArrayLike | None = None,
     ) -> Votes:
         """Votes from codes in any order; votes of one item keep the order in which they are given."""
-        item_n = np.asarray(item, dtype=np.int32)
+        items, workers, labels = (_as_names(names) for names in (items, workers, labels))
+        item_n = _as_codes("item", item)
         if item_n.size and (item_n.min() < 0 or item_n.max() >= len(items)):
             raise DataError(f"item codes must lie in 0..{len(items) - 1}, found {item_n.min()}..{item_n.max()}.")
         order_n, offsets_i = item_order(item_n, len(items))
 
         def sorted_n(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
-            array = np.asarray(values, dtype=dtype)
+            array = _as_codes("worker, label or seconds", values, dtype)
             if array.shape != item_n.shape:
                 raise DataError(
                     f"every vote needs an item, a worker and a label: {array.shape} against {item_n.shape}."
@@ -196,12 +197,14 @@ class Votes(Tabular):
             worker_n=sorted_n(worker, np.int32),
             label_n=sorted_n(label, np.int32),
             offsets_i=offsets_i,
-            items=tuple(items),
-            workers=tuple(workers),
-            labels=tuple(labels),
-            account=account or Account(source="codes", rows=len(item_n), votes=len(item_n), repeats="each"),
-            gold_i=None if gold is None else np.asarray(gold, dtype=np.int32),
-            abstained_i=None if abstained is None else np.asarray(abstained, dtype=np.int32),
+            items=items,
+            workers=workers,
+            labels=labels,
+            account=account
+            if account is not None
+            else Account(source="codes", rows=len(item_n), votes=len(item_n), repeats="each"),
+            gold_i=None if gold is None else _as_codes("gold", gold),
+            abstained_i=None if abstained is None else _as_codes("abstained", abstained),
             seconds_n=None if seconds is None else sorted_n(seconds, np.float64),
         )
 
@@ -248,6 +251,23 @@ class Votes(Tabular):
             f"Votes: {self.n_votes:,} by {n_workers:,} workers on {n_items:,} items{known}\n"
             f"{n_labels:,} labels ({some_names(self.labels)}) from {self.account.source}; to_pandas() gives the rows"
         )
+
+
+def _as_names(values: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    try:
+        return tuple(values)
+    except TypeError:
+        raise DataError(f"items, workers and labels are lists of names, not {type(values).__name__}.") from None
+
+
+def _as_codes(name: str, values: ArrayLike, dtype: DTypeLike = np.int32) -> NDArray[Any]:
+    try:
+        array = np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{name}: give whole numbers, one for each vote or item.") from None
+    if array.ndim != 1:
+        raise DataError(f"{name}: give a list of numbers, not shape {array.shape}.")
+    return array
 
 
 def names_of(votes: Any) -> Names | None:

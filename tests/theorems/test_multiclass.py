@@ -115,7 +115,7 @@ def test_classes_that_never_occur():
 
 @pytest.mark.parametrize("noise", [-0.1, 1.1, float("nan")])
 def test_noise_must_be_a_probability(noise):
-    with pytest.raises(ConfigError, match="noise is"):
+    with pytest.raises(ConfigError, match="noise must"):
         uniform_noise_margin([0.5, 0.5], noise, 3)
 
 

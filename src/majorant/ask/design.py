@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from majorant.arguments import validated
 from majorant.ask.accuracy import WrittenLabels
 from majorant.ask.question import Codes, Outcome, Question
 from majorant.ask.race import Race
@@ -95,6 +96,7 @@ class Design:
         """What stays the same when more items are asked: tasks carry it, so that labels find their design."""
         return digest_of({key: value for key, value in self._content().items() if key != "asked"})[:12]
 
+    @validated
     def more(self, n: int, labels: Mapping[Any, Any] | None = None) -> Design:
         """The same design with up to n further items, chosen by the labels so far where that saves labels."""
         if n < 0:
@@ -115,11 +117,13 @@ class Design:
         mixed[place_p] = np.asarray(batch, dtype=np.int64)[np.argsort(stratum_p, kind="stable")]
         return [int(position) for position in mixed]
 
+    @validated
     def evaluate(self, labels: Mapping[Any, Any]) -> Outcome:
         """What the labels given so far settle, by item; "?" says that the expert cannot tell."""
         return self.judge([ExpertAnswer(item, label) for item, label in labels.items()])
 
-    def judge(self, answers: Iterable[ExpertAnswer]) -> Outcome:
+    @validated
+    def judge(self, answers: Sequence[ExpertAnswer]) -> Outcome:
         """What the answers settle: the last one of an expert on an item counts, experts count as `experts` says.
 
         Rows are to be labelled from the top: an item without an answer above one that has it counts as skipped.
@@ -134,7 +138,8 @@ class Design:
             disagreed=counted.disagreed,
         )
 
-    def after(self, n: int, answers: Iterable[ExpertAnswer]) -> Design:
+    @validated
+    def after(self, n: int, answers: Sequence[ExpertAnswer]) -> Design:
         """The same design with up to n further items, after these answers."""
         return self._asking(n, self._answers(answers).answer_d)
 
@@ -145,6 +150,7 @@ class Design:
     def _answers(self, answers: Iterable[ExpertAnswer]) -> Counted:
         return count_answers(answers, self.order, self.labels, asked=self.asked, experts=self.experts)
 
+    @validated
     def write(
         self,
         path: str | Path,
@@ -160,10 +166,13 @@ class Design:
         `columns` are the items' own columns to show, a value for each of `items`.
         """
         target = Path(path)
+        if not target.name:
+            raise ConfigError(f"path must be a file name, not {str(path)!r}.")
         tasks = Tasks(self.items, columns or {}, self.labels, self.id)
         files = {**task_file(target, tasks, format), design_path(target): self.to_json()}
         return write_files(files, overwrite=overwrite)
 
+    @validated
     def write_more(
         self,
         path: str | Path,

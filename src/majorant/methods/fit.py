@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.arguments import validated
 from majorant.errors import ConfigError
 from majorant.kernels import row_maxima, shares
 from majorant.read import as_votes
@@ -104,6 +105,7 @@ class Fit(Tabular):
         _, n_best_i = leaders(self.posterior)
         return (n_best_i > 1) & (self.votes_i > 0)
 
+    @validated
     def codes(self, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> NDArray[np.int32]:
         """The class chosen for each item, -1 for none: no votes, or a tie that the policy leaves open.
 
@@ -117,6 +119,7 @@ class Fit(Tabular):
         code_i[self.votes_i == 0] = NO_LABEL
         return code_i
 
+    @validated
     def labels(self, ties: Ties = "flag", rng: int | np.random.Generator = 0) -> list[Any]:
         """The user's own label value for each item, in the order of `votes.items`; None where `codes` says none."""
         return self.values(self.codes(ties, rng))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -96,8 +96,8 @@ def read_with(source: Any, options: ReadOptions) -> Votes:
 def from_matrix(
     matrix: Any,
     *,
-    items: Sequence[Any] | None = None,
-    workers: Sequence[Any] | None = None,
+    items: Sequence[Hashable] | None = None,
+    workers: Sequence[Hashable] | None = None,
     empty: Sequence[str] = (),
     max_classes: int = MAX_CLASSES,
 ) -> Votes:

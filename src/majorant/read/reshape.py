@@ -157,12 +157,12 @@ def open_matrix(matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any]
 def _cells(
     matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any] | None
 ) -> tuple[NDArray[Any], Sequence[Any], Sequence[Any]]:
-    if type(matrix).__module__.split(".")[0] == "pandas":
+    if type(matrix).__module__.split(".")[0] == "pandas" and hasattr(matrix, "columns"):
         items = list(matrix.index) if items is None else items
         workers = list(matrix.columns) if workers is None else workers
     elif type(matrix).__module__.split(".")[0] == "polars":
         workers = list(matrix.columns) if workers is None else workers
-    if isinstance(matrix, (list, tuple)):
+    if isinstance(matrix, (list, tuple)) and all(hasattr(row, "__len__") for row in matrix):
         widths = {len(row) for row in matrix}
         if len(widths) > 1:
             raise DataError(f"matrix: rows have {min(widths)} to {max(widths)} entries. Fill missing votes with None.")

@@ -69,6 +69,9 @@ def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
     """The content of the file of tasks, and of what the tool needs beside it."""
     if format not in TASK_FORMATS:
         raise ConfigError(f"format must be one of {', '.join(TASK_FORMATS)}, not {format!r}.")
+    for name, values in tasks.columns.items():
+        if not hasattr(values, "__len__") or len(values) != len(tasks.items):
+            raise ConfigError(f"columns: {name!r} must hold a value for each of the {len(tasks.items)} items.")
     return TASK_FORMATS[format](path, tasks)
 
 

@@ -36,6 +36,7 @@ def write_result(
     *,
     more: Mapping[Path, Content] | None = None,
     spreadsheet: bool = False,
+    overwrite: bool = False,
 ) -> list[Path]:
     """Write the labels, workers and items to review, result.json and report.html, all or none; makes the folder.
 
@@ -56,7 +57,8 @@ def write_result(
             **(more or {}),
             place / "report.html": render(summary),
             place / "result.json": partial(_with_digests, summary),
-        }
+        },
+        overwrite=overwrite,
     )
 
 

@@ -178,7 +178,7 @@ def rate(
     votes: Any,
     gold: Any = None,
     *,
-    label: Any = None,
+    label: Hashable = None,
     by: str | None = None,
     limits: tuple[float, float] | None = None,
     level: float = LEVEL,

@@ -1,5 +1,8 @@
 """Exact mathematics of majority vote and the optimal rule: small arrays in, numbers out."""
 
+from types import FunctionType
+
+from majorant.arguments import validated
 from majorant.theory.accuracy import (
     crew_accuracy,
     crew_gap,
@@ -72,3 +75,8 @@ __all__ = [
     "uniform_noise_margin",
     "verdict",
 ]
+
+for _name in __all__:
+    if isinstance(globals()[_name], FunctionType):
+        globals()[_name] = validated(globals()[_name])
+        globals()[_name].__module__ = __name__  # where it can be found again, as pickle asks
