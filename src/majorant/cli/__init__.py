@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 
 import click
 
-for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # read when NumPy loads, which is later
-    os.environ.setdefault(_variable, "1")  # small matrices: more threads only wait for each other
-
 from majorant import __version__
 from majorant.errors import MajorantError
 from majorant.ownership import command_scope
+
+for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # read when NumPy loads, which is later
+    os.environ.setdefault(_variable, "1")  # small matrices: more threads only wait for each other
 
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
