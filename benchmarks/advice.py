@@ -16,7 +16,6 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -25,18 +24,17 @@ import numpy as np
 
 from advice_crowds import alike_crowds, crowds
 from majorant.backend import MemoryBackend
-from majorant.errors import ConfigError, DataError, NotIdentified
+from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.labels import gold_accuracy
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import Fit
 from majorant.methods.weighted_vote import combination, fit_method, unsuited
 from majorant.pipeline import AUTO, aggregate
-from majorant.read import read
 from majorant.results.rules import decide
 from majorant.values import FloatArray
 from majorant.votes import Votes
+from public_sets import data_sets
 
-COLUMNS = {4: "worker,item,label,gold", 5: "worker,item,label,gold,seconds"}
 ADVICE, CHOICE = "advice", "our choice"
 SIMULATED, WITHOUT_ADVICE = "simulated", "choices"
 MODELS = ("one-coin", "hierarchical", "ebcc")
@@ -62,29 +60,6 @@ The goal is that no crowd loses more than .1 points on average.
 MOST_COLUMNS = 20  # data sets in one table
 
 
-def find(folder: Path) -> Iterator[tuple[str, Path, Path | None]]:
-    """The data sets below a folder: name, file of votes, file of gold labels if that is another."""
-    for path in sorted(folder.rglob("*.csv")):
-        if path.name == "label.csv" and (truth := path.with_name("truth.csv")).is_file():
-            yield path.parent.name, path, truth
-        elif path.name not in ("label.csv", "truth.csv") and _n_columns(path) in COLUMNS:
-            yield path.stem, path, None
-
-
-def _n_columns(path: Path) -> int:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return len(file.readline().split(","))
-
-
-def load(path: Path, truth: Path | None) -> Votes:
-    """The votes with gold; where workers repeat themselves on an item and disagree, each vote counts."""
-    settings = {"columns": COLUMNS[_n_columns(path)]} if truth is None else {"gold_file": truth}
-    try:
-        return read(path, **settings)
-    except DataError:
-        return read(path, **settings, repeats="each")
-
-
 def accuracies(votes: Votes) -> tuple[str, dict[str, float]]:
     """What the choice chose, and the accuracy of each method and of the choice."""
     blind = replace(votes, gold_i=None)
@@ -100,15 +75,6 @@ def accuracies(votes: Votes) -> tuple[str, dict[str, float]]:
     decision = decide(blind, fits["majority"], rng=0)
     found = {name: gold_accuracy(votes, fit, level=0.95) for name, fit in {**fits, CHOICE: decision.fit}.items()}
     return decision.method, {name: 100 * one.value for name, one in found.items() if one is not None}
-
-
-def data_sets(folder: Path) -> Iterator[tuple[str, Votes]]:
-    """The data sets below a folder."""
-    for name, path, truth in find(folder):
-        try:
-            yield name, load(path, truth)
-        except DataError as error:
-            print(f"  {name} left out: {error}", file=sys.stderr)
 
 
 def simulated(file: Path, n_seeds: int, kind: str = "", *, advice: bool = True) -> None:
