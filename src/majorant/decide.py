@@ -41,7 +41,7 @@ class Next:
     items: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer:
     """Keep majority vote or switch to another rule, and how sure that is.
 
@@ -74,6 +74,12 @@ class Answer:
     evidence: tuple[Evidence, ...] = ()
     tolerance: float = TOLERANCE
     next: Next = Next()
+
+    def __repr__(self) -> str:
+        value, low, high = ("-" if end is None else f"{100 * end:+.1f}" for end in self.gain.ends)
+        step = f"{self.next.step}: {self.next.labels} labels" if self.next.labels else "nothing left to do"
+        head = f"Answer: {self.action} ({self.certainty}), label with {self.rule}"
+        return f"{head}\ngain of {self.other} {value} points ({low} to {high}); next: {step}"
 
     @property
     def source(self) -> Source | None:

@@ -8,3 +8,4 @@ MAJORITY = "majority"  # the name of majority vote among the methods
 WEIGHTED_VOTE = "weighted-vote"  # the name of the weighted vote among the rules
 COMBINED = ("one-coin", "hierarchical", "ebcc", MAJORITY)  # methods whose mean is the weighted vote
 WORKER_METHOD = "hierarchical"  # by which workers are judged, unless the caller names another that knows each
+RESULT_FILES = ("report.html", "labels.csv", "workers.csv", "review.csv", "result.json")  # of check --out

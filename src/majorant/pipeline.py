@@ -6,10 +6,12 @@ memory what does not.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Unpack
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from majorant.ask.question import Outcome
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
-from majorant.errors import ConfigError
+from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.certificate.certificate import Certificate
 from majorant.evidence.certificate.claims import (
     Certification,
@@ -39,19 +41,30 @@ from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence,
 from majorant.evidence.track_record import Setting, expected_gain, track_record
 from majorant.limits import refuse_size
 from majorant.methods import Fit, method_named
+from majorant.methods.fit import NO_LABEL
 from majorant.methods.judge import fit_judge, full_judges
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
+from majorant.read.options import with_gold_file
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence
 from majorant.results.calibrate import calibrate
 from majorant.results.comparison import Alternative, compare, rate_method
-from majorant.results.labels import Known, LabelChanges, Labels, decide_coins, expert_labels, label_changes, with_known
+from majorant.results.labels import (
+    Known,
+    LabelChanges,
+    Labels,
+    decide_coins,
+    decided_labels,
+    expert_labels,
+    label_changes,
+    with_known,
+)
 from majorant.results.map import MapPanel, data_map
 from majorant.results.plan import Plan
 from majorant.results.plan import plan as make_plan
-from majorant.results.review import Review, Reviewed, crowd_confusion, review, review_all
+from majorant.results.review import Review, Reviewed, review, review_all
 from majorant.results.rules import (
     AUTO,
     Rule,
@@ -71,6 +84,7 @@ from majorant.values import Estimate, FloatArray, as_generator, as_level, as_see
 from majorant.votes import IntArray, Votes
 
 CHECK_STAGES = ("counting", "comparing", "testing", "judging", "measuring")  # of `check`, in their order
+COIN = "coin"
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
 MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
@@ -154,9 +168,12 @@ class Result:
     @cached_property
     def plan(self) -> Plan | None:
         """How many votes to buy; None where there is nothing to plan from."""
-        if self.certificate.anonymous.verdict == "unidentified":
+        status = Status.FAILED if self.copy_groups else Status.PASSED
+        copies = Copies(self.copy_groups, Tested(Assumption.NO_COPIES, status))
+        try:
+            return make_plan(self.votes, target=self.target, level=self.level, copies=copies)
+        except (ConfigError, NotIdentified):
             return None
-        return make_plan(self.votes, target=self.target, level=self.level, certificate=self.certificate)
 
     @cached_property
     def map(self) -> tuple[MapPanel, ...]:
@@ -175,6 +192,46 @@ class Result:
         if found is None:
             raise ConfigError(f"{rule} was not compared. Compared: {', '.join(row.method for row in self.rated)}.")
         return found
+
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write labels.csv, workers.csv, review.csv, result.json and report.html into a folder.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it does not exist.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        from majorant.render.answer import python_command
+        from majorant.render.files import write_result
+        from majorant.render.summary import result_summary
+
+        summary = result_summary(self, seed=self.seed, next_command=python_command(self))
+        return write_result(self, summary, folder)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report: one HTML file that needs nothing else."""
+        from majorant.render.html import report
+
+        return report(self, path)
+
+    def plot(self, figure: str = "workers") -> Any:
+        """A figure of the report as a matplotlib Figure: workers, votes, flow, agreement, confidence, map, ..."""
+        from majorant.render.html import figure as draw
+
+        return draw(self, figure)
+
+    def summary(self) -> str:
+        """The answer in a few lines, as the command line prints it."""
+        from majorant.render.answer import python_command
+        from majorant.render.summary import result_summary
+        from majorant.render.text import answer_text
+
+        return answer_text(result_summary(self, details=False, next_command=python_command(self)))
 
     def __repr__(self) -> str:
         from majorant.render.answer import headline
@@ -199,6 +256,7 @@ def check(
     target: float = TARGET,
     compare_all: bool = False,
     labelled: Recognised | None = None,
+    ties: str | None = None,
     gold_labels: bool = True,
     stage: StageCallback | None = None,
     **reading: Unpack[Reading],
@@ -223,6 +281,9 @@ def check(
         Also run every method, for `result.comparison`.
     labelled : Recognised, optional
         An expert's labels with the design that drew them.  A `gold_file` beside its design is recognised by itself.
+    ties : str, optional
+        The rule that decides ties, or `coin` for a coin fixed by the item's name; by default whichever has the better
+        track record.
     gold_labels : bool
         Whether gold and expert labels replace the rule's labels in the output.
     stage : callable, optional
@@ -240,6 +301,7 @@ def check(
     >>> str(check(votes).answer.action)
     'keep'
     """
+    reading = cast("Reading", with_gold_file(reading))
     labelled = labelled or recognise(reading.get("gold_file"))
     if labelled is not None and not labelled.sample:
         reading.pop("gold_file", None)
@@ -252,10 +314,13 @@ def check(
         method=None if method is None else method_named(method, beside=[WEIGHTED_VOTE]),
         tolerance=tolerance,
         labelled=labelled,
+        ties=None if ties in (None, COIN) else method_named(ties, beside=[WEIGHTED_VOTE]),
+        by_coin=ties == COIN,
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
-    near, copies = _without_copies(_near(backend))
+    given = _near(backend)
+    near, copies = _without_copies(given)
     _refuse(near, settings)
     settings.stage("counting")
     seed = settings.seed
@@ -265,7 +330,9 @@ def check(
     rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
     confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
     worker_fit = _worker_fit(rules, settings)
-    workers = assess_workers(rules.backend, worker_fit, known, rules.item_p, level=level)
+    apart = known if given.whole is None else given.whole  # the votes of copies apart from each other
+    at = given if rules.item_p is None and given.whole is not None else rules.backend
+    workers = assess_workers(at, worker_fit, apart, rules.item_p, level=level, copies=copies)
     settings.stage("measuring")
     majority, other = chosen.majority, chosen.other
     return Result(
@@ -281,6 +348,7 @@ def check(
         labels=Labels(
             votes=known,
             fit=confidence.fit,
+            confidence_i=confidence.confidence_i,
             majority=majority.here,
             weighted=None if chosen.weighted is None else chosen.weighted.here,
             known=chosen.known,
@@ -298,7 +366,7 @@ def check(
         worker_fit=worker_fit,
         workers=workers,
         removal=removal(known, confidence.fit, workers, rule.refit) if rules.item_p is None else None,
-        reviewed=_reviewed(rules, rule, confidence, workers),
+        reviewed=_reviewed(chosen, confidence, workers, apart),
         slices=_slices(rules, other.name, chosen.answer, level),
         comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
         rated=tuple(
@@ -326,6 +394,8 @@ class _Settings:
     method: str | None = None  # overrides the choice
     tolerance: float = TOLERANCE
     labelled: Recognised | None = None  # an expert's labels, with the design that drew them
+    ties: str | None = None  # the rule that decides ties, if the user named one
+    by_coin: bool = False
     gold_labels: bool = True
     stage: StageCallback = ignore_stage
 
@@ -432,7 +502,8 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         rules = _with_judges(rules, setting)
         rules, learned = _with_learned(rules, setting, settings.seed)
     certify = _once(partial(_certify, inputs, level, seed))
-    names = [name for name in rules.fitted if name != MAJORITY]
+    asked = settings.method if settings.method != MAJORITY else None
+    names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
     present = rules.compared(MAJORITY)
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
@@ -445,7 +516,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     answer = decide(evidence, tolerance=settings.tolerance)
     if answer.certainty is not Certainty.PROVED:
         settings.stage("testing")
-        if WEIGHTED_VOTE in rules.fitted and rules.belief is not None:
+        if WEIGHTED_VOTE in names and rules.belief is not None:
             majority, weighted = (rules.fitted[n].here for n in (MAJORITY, WEIGHTED_VOTE))
             expected = expected_gain(
                 settle_ties(majority, majority, None), settle_ties(weighted, majority, None), rules.belief
@@ -454,8 +525,8 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
-    name = other if settings.method is not None else answer.rule
-    breaker = _tie_breaker(name, setting, rules)
+    name = settings.method or answer.rule
+    breaker = None if settings.by_coin else settings.ties or _tie_breaker(name, setting, rules)
     answer = replace(answer, next=_next_step(answer, rules, setting, apart, expert, settings))
     return _Chosen(
         rules=rules,
@@ -488,7 +559,7 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
     here = {MAJORITY: fit_method(MAJORITY, votes, start)}
     if combined is not None:
         here[WEIGHTED_VOTE] = combined.fit
-    for name in filter(None, (settings.method, None if expert is None else _rival(expert))):
+    for name in filter(None, (settings.method, settings.ties, None if expert is None else _rival(expert))):
         if name not in here:
             here[name] = fit_rule(name, votes, start)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
@@ -672,7 +743,7 @@ def _next_step(
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ)
     other = answer.other if answer.other in apart else next(iter(apart))
     n_items = apart[other].items
-    if setting.panel:
+    if setting.panel and answer.other != LEARNED:
         return Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items)
     if not apart[other].differ:
         return Next()
@@ -708,12 +779,19 @@ def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
     return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, settings.seed)
 
 
-def _reviewed(rules: _Rules, rule: Rule, labels: Confidence, workers: Workers) -> Reviewed:
-    """Where a look pays most, among all items."""
-    if rules.item_p is None:
-        return Reviewed(rules.votes, labels.fit, review(rules.votes, labels.fit, good=workers.good_j))
-    crowd = crowd_confusion(rules.votes, labels.fit)
-    return review_all(rules.backend, rule.everywhere, labels.calibration, good=workers.good_j, crowd=crowd)
+def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Votes) -> Reviewed:
+    """The labels to look at first, among all items; on panels, where models mislead, by the margin of the votes."""
+    rules, rule, expert = chosen.rules, chosen.rule, chosen.known.expert
+    judged = not is_panel(rules.backend.votes.shape, rules.backend.votes.n_votes) and "one-coin" in rules.members
+    members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
+    if rules.item_p is not None:
+        return review_all(rules.backend, rule.everywhere, labels.calibration, members, good=workers.good_j)
+    models = [np.asarray(fit.posterior) for fit in members]
+    label_i = decided_labels(rule.here, rules.votes)
+    if expert:
+        label_i[[str(item) in expert for item in rules.votes.items]] = NO_LABEL  # an expert has looked at them
+    listed = review(rules.votes, label_i, labels.confidence_i, models=models, good=workers.good_j, given=given)
+    return Reviewed(rules.votes, listed)
 
 
 def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
@@ -749,12 +827,50 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     return fit if backend.whole is None else with_known(decide_coins(fit, backend.whole), backend.whole)
 
 
-def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> Workers:
-    """How good each worker is by a fit to all votes, wherever they are."""
-    return assess_workers(backend, fit, *whole_or_sample(backend, rng=as_generator(seed)), level=level)
+def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> tuple[Workers, Copies]:
+    """How good each worker is by a fit to all votes, wherever they are, and who repeats whom."""
+    sample = whole_or_sample(backend, rng=as_generator(seed))
+    copies = find_copies(sample.votes)
+    return assess_workers(backend, fit, *sample, level=level, copies=copies), copies
 
 
 def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> Agreement:
     """How well workers agree, wherever the votes are; Cohen's kappa, of pairs of workers, perhaps on a sample."""
     votes = whole_or_sample(backend, rng=as_generator(seed)).votes
     return agreement_from(backend.patterns(), votes, resampling(seed, level=level))
+
+
+def workers(
+    votes: Any,
+    method: str = WORKER_METHOD,
+    *,
+    level: float = LEVEL,
+    rng: int | np.random.Generator = 0,
+    **reading: Unpack[Reading],
+) -> Workers:
+    """How good each worker is.
+
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes, with the same keyword arguments, or a backend.
+    method : str
+        The method by which workers are judged.
+    level : float
+        Confidence level of the intervals.
+    rng : int or numpy Generator
+        Random seed.
+
+    Returns
+    -------
+    Workers
+        A row per worker; `to_pandas()` gives a frame.
+
+    Examples
+    --------
+    >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
+    >>> workers(table).to_dict()["worker"]
+    ['u', 'v', 'w']
+    """
+    backend, seed = as_backend(votes, **reading), as_seed(rng)
+    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)[0]

@@ -442,67 +442,6 @@ def closest_sentence(rule: str) -> str:
 
 # --- workers
 
-HARMLESS = "too few votes"  # the flag that says nothing against a worker
-MILLION = 1e6
-
-
-def workers_sentence(workers: Mapping[str, Any]) -> str:
-    """Who stands out, what would change without them, and whether they err together."""
-    flagged = {flag: number for flag, number in workers["flagged"].items() if flag != HARMLESS}
-    text = f"{count(workers['workers'], 'worker')}; flagged: {_flags(flagged)}."
-    if (removal := workers["removal"]) is not None:
-        changed = count(removal["labels_changed"], "label")
-        text += f" Without the {removal['workers']:,} flagged, {changed} would change."
-    return f"{text} {dependence_sentence(workers['dependence'])}".rstrip()
-
-
-def workers_judged(workers: Mapping[str, Any], n_shown: int) -> tuple[str, str]:
-    """Who stands out by which method, and what is shown of the others."""
-    judged = f"{count(workers['workers'], 'worker')} by {workers['method']}; flagged: {_flags(workers['flagged'])}."
-    return judged, f"Those with the most votes, {n_shown} of {workers['workers']:,}:"
-
-
-def _flags(flagged: Mapping[str, int]) -> str:
-    return ", ".join(f"{flag} {number:,}" for flag, number in flagged.items()) or "none"
-
-
-def few_votes_evidence(votes: int, least: int) -> str:
-    """Why a worker is not judged."""
-    return f"{votes} of the {least} that a judgement takes"
-
-
-def accuracy_evidence(accuracy: float, votes: int, chance: float, others: float) -> str:
-    """Why a worker is taken for a guesser, or for worse.
-
-    >>> accuracy_evidence(.52, 1200, .5, .83)
-    'right on 52 % of 1,200 votes; guessing 50 %, the others 83 %'
-    """
-    right = f"right on {percent(accuracy, 0)} of {votes:,} votes"
-    return f"{right}; guessing {percent(chance, 0)}, the others {percent(others, 0)}"
-
-
-def one_label_evidence(label: Any, votes: int, odds: float) -> str:
-    """Why a worker is taken to give one label always.
-
-    >>> one_label_evidence("no", 20, 4e3), one_label_evidence("no", 90, 1e9)[-24:]
-    ("no on all 20 votes; by the crowd's habits 1 in 4,000", 'less than 1 in a million')
-    """
-    rare = f"1 in {odds:,.0f}" if odds < MILLION else "less than 1 in a million"
-    return f"{label} on all {votes:,} votes; by the crowd's habits {rare}"
-
-
-def speed_evidence(share: float, votes: int, others: float, seconds: float) -> str:
-    """Why a worker is taken to click through."""
-    fast = f"{percent(share, 0)} of {votes:,} votes in under a third of the usual time on the item"
-    return f"{fast}, {percent(others, 0)} of the others'; median {seconds:.3g} s"
-
-
-def redundant_evidence(other: Any, agreed: int, items: int, expected: float) -> str:
-    """Why a worker is taken to repeat another."""
-    return (
-        f"same label as {other} on {agreed:,} of {items:,} common items, where {percent(expected, 0)} would be expected"
-    )
-
 
 def dependence_sentence(dependence: Mapping[str, Any] | None) -> str:
     """The same for a reader in a hurry; empty where nothing is known."""
@@ -513,8 +452,6 @@ def dependence_sentence(dependence: Mapping[str, Any] | None) -> str:
     parts = [f"They err together or avoid each other's errors (p = {dependence['gate']['p_value']:.2g})"]
     if dependence["n_eff"]["value"] is not None:
         parts.append(worth(dependence))
-    if dependence["redundant"]:
-        parts.append(f"mostly repeating a better one: {_names(dependence['redundant'])}")
     return f"{'; '.join(parts)}."
 
 
@@ -522,15 +459,14 @@ def worth(dependence: Mapping[str, Any]) -> str:
     """How many independent votes those of an item are worth; empty where that is not known.
 
     >>> worth({"n_eff": {"value": 3.91, "low": None, "high": None, "reason": "votes alone do not bound it"}})
-    'the votes on an item are worth roughly 3.9 independent ones (votes alone do not bound it)'
+    'the votes on an item are worth at most about 3.9 independent ones'
     """
     n_eff = dependence["n_eff"]
     if n_eff["value"] is None:
         return ""
-    rough, ends = "", f" {interval(n_eff, '{:.1f}'.format)}"
-    if n_eff["low"] is None:
-        rough, ends = "roughly ", f" ({n_eff['reason']})"
-    return f"the votes on an item are worth {rough}{n_eff['value']:.1f} independent ones{ends}"
+    if n_eff["low"] is None:  # without gold it is too high on every public panel
+        return f"the votes on an item are worth at most about {n_eff['value']:.1f} independent ones"
+    return f"the votes on an item are worth {n_eff['value']:.1f} independent ones {interval(n_eff, '{:.1f}'.format)}"
 
 
 def dependence_facts(dependence: Mapping[str, Any], alpha: float) -> tuple[str, list[tuple[str, str]]]:
@@ -539,8 +475,6 @@ def dependence_facts(dependence: Mapping[str, Any], alpha: float) -> tuple[str, 
     if dependence["pairs"]:
         facts.append(("pairs", _clear_pairs(dependence, alpha)))
     facts.append(("worth", worth(dependence) or dependence["n_eff"]["reason"]))
-    if dependence["redundant"]:
-        facts.append(("redundant", f"{_names(dependence['redundant'])}: mostly repeating a better worker"))
     return "Do the workers err together?", facts
 
 
@@ -559,20 +493,9 @@ def _names(names: Iterable[Any], between: str = ", ") -> str:
     return between.join(map(shown, names))
 
 
-def review_sentence(review: Mapping[str, Any], confidence: Mapping[str, Any]) -> str:
-    """What a look at the most doubtful items would gain, by whom that is expected, and which comes first."""
-    by, items = _by_confidence(confidence), count(review["items"], "most doubtful item")
-    gain = f"{by[0].upper()}{by[1:]}, {_looker(review)} on the {items} would gain {in_points(review['gain'])}"
-    return f"{gain}; the first is {shown(review['rows'][0]['item'])} ({review['rows'][0]['reason']})."
-
-
 def _by_confidence(confidence: Mapping[str, Any]) -> str:
     """Whose the doubt about labels is."""
     return "by confidences that gold labels calibrated" if confidence["source"] == "gold" else "by the model alone"
-
-
-def _looker(review: Mapping[str, Any]) -> str:
-    return "an expert" if review["resource"] == "expert" else "one more vote"
 
 
 # --- what is taken for granted, and the tests of it
@@ -595,13 +518,6 @@ MANY_ITEMS = "enough items for the bootstrap, which holds its level only in the 
 GOLD_CHOSEN = "gold items are chosen without regard to their truth: at random, or by their votes"
 GOLD_COUNTS = "the claim is about the vote counts that occur in these votes"
 SEARCH_FOUND = "for the e-values: a search over models found the likeliest of each kind"
-PLAN_ASSUMPTIONS = (
-    f"{INDEPENDENT} (hard items and shared errors make votes gain less than shown)",
-    "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
-)
-VOTES_DEPEND = "votes were independent"  # what a plan doubts
-WORKERS_DIFFER = "workers were alike"
-SIZES_DIFFER = "the number of votes did not go with the item"
 WITHOUT_LEVEL = (
     "The estimate is taken for the truth and votes for independent: no confidence level stands behind this verdict. "
     "Close to the boundary it is wrong half of the time or more."
@@ -682,10 +598,7 @@ NAMED = "If votes are independent given the class and each worker keeps to one c
 NEGLIGIBLE_LOSS = 0.0005  # accuracy: less than a tenth of a point
 NEEDS = {"anonymous": "fresh item", "named": "fresh item", "gold": "fresh gold item"}  # which, by themselves, decide
 NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
-SETTLES = (
-    "some items are hard or workers share errors; enough gold labels, more votes per item or a method that models "
-    "this (EBCC) would settle it"
-)
+SETTLES = "some items are hard or workers share errors; gold labels would settle it"
 NO_VOTES = "There are no votes, so there is nothing to certify."
 ONE_LABEL = "All votes say the same: there is nothing to decide between."
 NO_THREE_VOTES = "No item has three votes, so agreement does not show how good votes are."
@@ -1446,34 +1359,6 @@ def label_line(number: int, n_items: int, shown: dict[str, str], keys: dict[str,
 # --- judges
 
 
-def gate_sentence(
-    judged: Sequence[tuple[str, float | None, float | None, float | None]], *, bar: float, level: float, n_gold: int
-) -> str:
-    """Whether judges are good enough to gate on; each comes with its accuracy by gold and the ends of its interval.
-
-    >>> gate_sentence([("a", .95, .91, .98)], bar=.9, level=.95, n_gold=200)[:70]
-    'Good enough to gate on at 90 %: a, right on 95.0 % of the gold items, '
-    >>> gate_sentence([], bar=.9, level=.95, n_gold=0)
-    'Not known: votes alone promise nothing about judges who may err together. Label a few items: majorant ask.'
-    """
-    wanted, sure = percent(bar, 0), f"{level_percent(level)} confidence"
-    if not judged:
-        alone = "votes alone promise nothing about judges who may err together"
-        return f"Not known: {alone}. Label a few items: majorant ask."
-    good = [one for one in judged if one[2] is not None and one[2] >= bar]
-    if good:
-        name, value, low, _ = max(good, key=lambda one: one[2] or 0.0)
-        seen, bound = percent(value or 0.0), f"at least {percent(low or 0.0)} of all that it labels"
-        return f"Good enough to gate on at {wanted}: {name}, right on {seen} of the gold items, {bound} ({sure})."
-    if all(one[3] is not None and one[3] < bar for one in judged):
-        name, value, _, high = max(judged, key=lambda one: one[1] or 0.0)
-        seen, bound = percent(value or 0.0), f"at most {percent(high or 0.0)} of all that it labels"
-        best = f"the best, {name}, is right on {seen} of the gold items, {bound}"
-        return f"Not good enough to gate on at {wanted}: {best} ({sure})."
-    few = f"{count(n_gold, 'gold label')} {'is' if n_gold == 1 else 'are'} too few"
-    return f"Not known yet: {few} to tell whether any judge is right {wanted} of the time."
-
-
 def judges_sentence(source: str) -> str:
     """What else there is to ask of a log of judges."""
     return (
@@ -1481,117 +1366,7 @@ def judges_sentence(source: str) -> str:
     )
 
 
-def _most_confused(confusion: Sequence[Sequence[int]], labels: Sequence[Any]) -> list[str]:
-    """The two mistakes that a judge makes most.
-
-    >>> _most_confused([[5, 2], [1, 9]], ["fail", "pass"])
-    ['    calls fail pass 2 times of 7, pass fail 1 time of 10']
-    """
-    off = [(n, k, l) for k, row in enumerate(confusion) for l, n in enumerate(row) if k != l and n]
-    mistakes = [
-        f"{labels[k]} {labels[l]} {count(n, 'time')} of {sum(confusion[k])}"
-        for n, k, l in sorted(off, key=lambda one: -one[0])[:2]
-    ]
-    return [f"    calls {', '.join(mistakes)}"] if mistakes else []
-
-
-def judge_lines(facts: dict[str, Any]) -> list[str]:
-    """Each judge, the panel, pairs that agree most, and the order of candidates, a line each."""
-    lines = [facts["gate"]]
-    for one in [*facts["judges"], *([facts["panel"]] if facts["panel"] else [])]:
-        if one["accuracy"] is None:
-            lines.append(f"  {one['name']}: labels no gold item")
-            continue
-        kappa = "" if one["kappa"] is None else f", kappa {one['kappa']:.2f}"
-        wrong = f"; wrong on {listed(map(str, one['wrong']))}" if one["wrong"] else ""
-        between = f"{percent(one['low'])} to {percent(one['high'])}"
-        lines.append(f"  {one['name']}: {one['right']} of {one['judged']} right ({between}){kappa}{wrong}")
-        lines += _most_confused(one["confusion"], facts["labels"])
-    if facts["worth"]["value"] is not None:
-        worth = facts["worth"]
-        ends = f"{worth['low']:.1f} to {worth['high']:.1f}"
-        n_judges = count(len(facts["judges"]), "judge")
-        lines.append(f"  The {n_judges} are worth {worth['value']:.1f} independent ones ({ends}), by their gold errors")
-    for pair in facts["repeats"][:3]:
-        either = pair["either_wrong"]
-        errors = f", wrong together on {pair['both_wrong']} of {either} on which either is" if either else ""
-        agreed = f"{percent(pair['agreed'])} of {count(pair['common'], 'item')}"
-        lines.append(f"  {pair['first']} and {pair['second']} agree on {agreed}{errors}")
-    for one in facts["positions"]:
-        biased = one["p_value"] is not None and one["p_value"] < 0.05
-        leans = "the first" if one["first_twice"] > one["second_twice"] else "the second"
-        verdict = f"prefers {leans} shown (p = {one['p_value']:.2g})" if biased else "no preference for a place found"
-        lines.append(
-            f"  {one['judge']}: the same in both orders on {one['consistent']} of {one['pairs']}, the first twice on "
-            f"{one['first_twice']}, the second twice on {one['second_twice']}: {verdict}"
-        )
-    return lines
-
-
 # --- a plan
-
-PLAN_ADVICE = {
-    "enough": "The votes you have are enough.",
-    "better rule": "No more votes are needed: the best rule reaches it with the votes you have.",
-    "more votes": "It takes more votes; a better rule saves none of them.",
-    "both": "The best rule saves votes.",
-    "know who votes": "No more votes are needed: the best rule that knows who voted reaches it with those you have.",
-    "doubtful": "The data put that in doubt, so expect less.",
-    "out of reach": "No number of votes up to this limit reaches it: better workers or instructions would.",
-}
-
-
-def plan_sentence(plan: Any) -> str:
-    """How many votes per item an accuracy takes, by majority and by the best rule, begun by what it rests on."""
-
-    def votes(needed: int | None) -> str:
-        return f"more than {len(plan.points)} votes" if needed is None else count(needed, "vote")
-
-    now = "" if plan.votes_now is None else f" You have {plan.votes_now:.3g}."
-    condition, takes = (one_of(plan.doubts), "would take") if plan.doubts else ("votes are independent", "takes")
-    return (
-        f"If {condition}, being right on {100 * plan.target:g} % of the items {takes} {votes(plan.majority_votes)} per "
-        f"item by majority, {votes(plan.best_votes)} by the best rule that ignores who voted.{now} "
-        f"{PLAN_ADVICE[plan.advice]}"
-    )
-
-
-def plan_doubt(plan: Mapping[str, Any]) -> list[str]:
-    """A warning where gold, or the votes themselves, show that the model promises too much; a line or two."""
-    if VOTES_DEPEND not in plan["doubts"]:
-        return []
-    observed, expected = plan["observed_now"], plan["expected_now"]
-    if expected is None or observed["high"] is None or observed["high"] >= expected:
-        return ["Votes depend on each other (hard items, shared errors): they gain less than the numbers below."]
-    return [
-        f"By gold, majority is right on {with_ends(observed, percent)} of the items. The numbers below expect",
-        f"{percent(expected)}: votes depend on each other (hard items, shared errors).",
-    ]
-
-
-def plan_decides(plan: Mapping[str, Any]) -> list[str]:
-    """How many further items would settle whether majority vote is optimal, with gold and without."""
-    condition = f", if {one_of(plan['doubts'])}" if plan["doubts"] else ""
-    wants = [
-        (plan["gold_items"], "gold item", "", condition),
-        (plan["more_gold"], "fresh gold item", ", judged by themselves,", ""),
-        (plan["more_items"], "fresh item", " without gold, judged by themselves,", ""),
-    ]
-    return [
-        f"About {count(number, what)}{more} would decide whether majority vote is optimal{condition}."
-        for number, what, more, condition in wants
-        if number is not None
-    ]
-
-
-def plan_keeps(plan: Mapping[str, Any]) -> str:
-    """Which workers to keep, and how often they are right."""
-    reached = percent(plan["crew"][len(plan["keep"]) - 1]["best"])
-    together = "together " if len(plan["keep"]) > 1 else ""
-    condition = f" if {one_of(plan['doubts'])}" if plan["doubts"] else ""
-    right = f"{together}right on {reached}{condition}, by the best rule that knows who voted"
-    return f"Keep {_names(plan['keep'])}: {right}."
-
 
 # --- the theory of a model
 
@@ -1794,22 +1569,12 @@ def confidence_about(confidence: Mapping[str, Any]) -> str:
     return f"Each label comes with a probability{whose}. {trust}"
 
 
-def review_about(review: Mapping[str, Any], confidence: Mapping[str, Any]) -> str:
-    """What a look at the most doubtful items would gain."""
-    gain = "on the {review.items} most doubtful items would gain {review.gain:points} of accuracy"
-    return f"Where one more look gains most: {_by_confidence(confidence)}, {_looker(review)} {gain}. The first of them:"
-
-
-def workers_about(workers: Mapping[str, Any]) -> str:
-    """Who judged the workers."""
-    return f"{{workers.workers}} workers, judged by {workers['method']}."
-
-
 def worth_about(n_eff: Mapping[str, Any]) -> str:
     """How many independent votes those of an item are worth."""
-    rough, reason = "roughly " if n_eff["low"] is None else "", f" ({n_eff['reason']})" if n_eff["reason"] else ""
-    value = f"{rough}{{workers.dependence.n_eff:estimate ratio}}"
-    return f"Together, the votes on an item are worth {value} independent ones{reason}."
+    rough = "at most about " if n_eff["low"] is None else ""
+    return (
+        f"Together, the votes on an item are worth {rough}{{workers.dependence.n_eff:estimate ratio}} independent ones."
+    )
 
 
 def dependence_caption(truth: str) -> str:
@@ -1819,11 +1584,6 @@ def dependence_caption(truth: str) -> str:
         f"Correlation of two workers’ votes once the true label is known{source}: orange, they err together; blue, "
         "they avoid each other’s errors."
     )
-
-
-def busiest_shown(n_shown: int) -> str:
-    """That not all workers are shown."""
-    return f"The {n_shown} busiest of {{workers.workers}} workers; workers.csv holds them all."
 
 
 def decides_about(kind: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 import majorant as mj
 from majorant.ask.design import Design
-from majorant.ask.draw import Planned, draw_rules
+from majorant.ask.draw import draw_rules
 from majorant.ask.question import Outcome
 from majorant.backend import MemoryBackend
 from majorant.values import Estimate
@@ -166,51 +166,6 @@ def outcome(verdict, low, high, *, leader="auto", rules=("majority", "auto"), la
         leader=leader, alive=rules, right=dict.fromkeys(rules, 10), below=0.0,
         facts={"same_as": {}, "not_told_apart": ()},
     )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("said", "action", "rule", "grade"),
-    [
-        (outcome("better", 0.01, 0.06), "switch", "auto", "exact"),
-        (outcome("better", 0.001, 0.009), "keep", "majority", "exact"),
-        (outcome("worse", -0.06, -0.01, leader="majority"), "keep", "majority", "exact"),
-        (outcome("same", -0.008, 0.009), "keep", "majority", "exact"),
-        (outcome("open", -0.02, 0.06, more=30), "ask", "majority", "none"),
-        (outcome("open", 0.01, 0.06, rules=("majority", "auto", "mace"), more=30), "switch", "auto", "exact"),
-        (outcome("within", -0.01, 0.06, rules=("majority", "auto", "mace")), "switch", "auto", "exact"),
-        (
-            outcome("within", 0.0, 0.0, leader="majority", rules=("majority", "auto", "mace")),
-            "keep",
-            "majority",
-            "exact",
-        ),
-    ],
-)
-def test_what_expert_labels_say_is_done(said, action, rule, grade):
-    from majorant.results.answer import ModelEvidence, answer_from
-    from majorant.results.difference import Difference
-
-    answer = answer_from(
-        other="auto", apart=Difference(500, 80, 80.0, 0, 0), model=ModelEvidence(gain=Estimate(0.02, 0.01, 0.03)),
-        expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: Planned(40, 80), expert=said,
-        design="to_label.design.json", source="votes.csv",
-    )  # fmt: skip
-    assert (answer.action, answer.rule, answer.grade, answer.basis) == (action, rule, grade, "expert labels")
-    if action == "ask":
-        assert answer.command.endswith("--more 30 --design to_label.design.json")
-        assert answer.ask.labels == 30
-
-
-def test_labels_of_another_question_do_not_decide():
-    from majorant.results.answer import ModelEvidence, answer_from
-    from majorant.results.difference import Difference
-
-    said = outcome("better", 0.01, 0.06, rules=("mace", "auto"))
-    answer = answer_from(
-        other="auto", apart=Difference(500, 80, 80.0, 0, 0), model=ModelEvidence(gain=Estimate(None), failed=("x",)),
-        expected=None, gold=None, tolerance=0.01, level=0.95, planned=lambda: Planned(40, 80), expert=said,
-    )  # fmt: skip
-    assert (answer.action, answer.basis) == ("ask", "votes")
 
 
 def test_levels_of_whole_designs_hold():

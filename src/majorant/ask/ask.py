@@ -22,6 +22,7 @@ from majorant.results.rules import AUTO, rule_fit, settle_everywhere
 from majorant.values import as_level, as_seed
 
 FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
+RATE_BATCH = 60  # labels that measure a rate to about 10 points
 BETWEEN = (MAJORITY, AUTO)
 TEACH, RULES, ACCURACY = "teach", "rules", "accuracy"
 ASK_KINDS = (TEACH, RULES, ACCURACY)

@@ -22,6 +22,7 @@ from majorant.ask.race import Race
 from majorant.ask.session import Session
 from majorant.errors import ConfigError, DataError
 from majorant.output import write_files
+from majorant.ownership import note_input
 from majorant.read.files import NamedFile
 from majorant.read.tasks import (
     DESIGN_ENDING,
@@ -146,15 +147,23 @@ class Design:
         return count_answers(answers, self.order, self.labels, asked=self.asked, experts=self.experts)
 
     def write(
-        self, path: str | Path, *, format: str = "csv", columns: Mapping[str, Sequence[Any]] | None = None
+        self,
+        path: str | Path,
+        *,
+        format: str = "csv",
+        columns: Mapping[str, Sequence[Any]] | None = None,
+        overwrite: bool = False,
     ) -> list[Path]:
         """Write the items to label, and the design beside them; both or neither.
+
+        Files that majorant did not write, or that were changed since, are replaced only with `overwrite`.
 
         `columns` are the items' own columns to show, a value for each of `items`.
         """
         target = Path(path)
         tasks = Tasks(self.items, columns or {}, self.labels, self.id)
-        return write_files({**task_file(target, tasks, format), design_path(target): self.to_json()})
+        files = {**task_file(target, tasks, format), design_path(target): self.to_json()}
+        return write_files(files, overwrite=overwrite)
 
     def write_more(
         self,
@@ -167,7 +176,8 @@ class Design:
     ) -> list[Path]:
         """Add the items from the one at `start` on to a file that holds those before, whose labels stay."""
         tasks = Tasks(self.items[start:], columns or {}, self.labels, self.id, start + 1)
-        return write_files({**extended_file(Path(path), tasks, format), Path(design): self.to_json()})
+        files = {**extended_file(Path(path), tasks, format), Path(design): self.to_json()}
+        return write_files(files, update=[Path(path), Path(design)])
 
     def to_pandas(self) -> Any:
         """The items to label as a pandas frame, with an empty column label."""
@@ -228,6 +238,7 @@ class Design:
     @classmethod
     def read(cls, path: str | Path) -> Design:
         """The design in a file."""
+        note_input(path)
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
@@ -290,6 +301,8 @@ def recognise(gold_file: Any, *, design: str | Path | None = None) -> Recognised
     paths = [file if isinstance(file, NamedFile) else Path(file) for file in files if is_file(file)]
     if not paths:
         return None
+    for path in paths:
+        note_input(path)
     beside = Path(design) if design is not None else design_path(paths[0])
     if design is None and not beside.exists() and not may_be_drawn(paths[0]):
         return None

@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.backend import Backend, Part, as_backend, fit_of_items
-from majorant.blocks import rows_in, vote_columns
 from majorant.errors import DataError
 from majorant.items import name_hashes
-from majorant.kernels import Block, shares, softmax_rows
+from majorant.kernels import Block, rows_in, shares, softmax_rows, vote_columns
 from majorant.methods.fit import Fit, chances
 from majorant.values import FloatArray, lock
 from majorant.votes import IntArray, Votes

@@ -16,14 +16,13 @@ from typing import ClassVar, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.blocks import Engine, Rows, add_up, in_memory, rows_in
 from majorant.defaults import WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
-from majorant.kernels import Block
+from majorant.kernels import Block, Engine, Rows, add_up, in_memory, rows_in
 from majorant.methods import ESTIMATORS, Estimator, estimator_named
 from majorant.methods.em import Progress
-from majorant.methods.fit import Fit, given_rng
+from majorant.methods.fit import Fit
 from majorant.output import Columns, Content
 from majorant.resources import T
 from majorant.tally import Patterns, counts, distinct_counts, merged_patterns, votes_by_worker
@@ -216,13 +215,13 @@ class Backend(ABC):
     def fit(self, method: str, seed: int) -> Fit:
         """The fit of an estimator to all votes; its rows may lie in a file, or be computed when they are asked for."""
         self.refuse(method)
-        return self.fit_with(ESTIMATORS[method](), seed, self.progress(method, seed))
+        return self.fit_with(ESTIMATORS[method](), self.progress(method, seed))
 
-    def fit_with(self, estimator: Estimator, seed: int, progress: Progress | None = None) -> Fit:
+    def fit_with(self, estimator: Estimator, progress: Progress | None = None) -> Fit:
         """The fit of an estimator with its settings."""
         watched = {"progress": progress} if estimator.iterative and progress is not None else {}
         # Given an engine, estimators ask votes for their shape, names and counts alone: any votes have these.
-        return estimator.fit(cast("Votes", self.votes), engine=self.engine, **given_rng(estimator, seed), **watched)
+        return estimator.fit(cast("Votes", self.votes), engine=self.engine, **watched)
 
     def progress(self, method: str, seed: int) -> Progress | None:  # noqa: ARG002
         """Who is told of the steps of a fit."""
@@ -331,10 +330,9 @@ class MemoryBackend(Backend):
         """The votes of some items."""
         return take_items(self.votes, item_p)
 
-    def fit(self, method: str, seed: int) -> Fit:
+    def fit(self, method: str, seed: int) -> Fit:  # noqa: ARG002
         """The fit of an estimator."""
-        estimator = estimator_named(method)
-        return estimator().fit(self.votes, **given_rng(estimator, seed))
+        return estimator_named(method)().fit(self.votes)
 
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns:
         """One table."""

@@ -84,6 +84,7 @@ def aggregate(
 ) -> None:
     """Write one label per item."""
     from majorant.errors import ConfigError
+    from majorant.ownership import refuse_unsafe
 
     out = placed(out, "labels.csv")
     refuse_both(as_json, out, "labels")
@@ -91,12 +92,15 @@ def aggregate(
         raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
     if state is not None and engine.flag:
         raise ConfigError("--state remembers votes in memory: leave out --memory.")
+    if state is not None and Path(state).resolve() == Path(out).resolve():
+        raise ConfigError(f"{out} is named for the labels and for --state. Name another file with --out.")
     if export is not None and (state is not None or engine.flag or out == "-"):
         raise ConfigError("--export writes a file from votes in memory: leave out --state, --memory and --out -.")
     if export is not None and spreadsheet:
         raise ConfigError("--export writes for a labelling tool, not for a spreadsheet: leave out --spreadsheet.")
     if export is not None and out == "labels.csv":
         out = f"labels{EXPORT_ENDINGS[export]}"
+    refuse_unsafe([Path(out)] if out != "-" else [])
     write = partial(_write, out=out, spreadsheet=spreadsheet)
     if state is None:
         account, labels = _aggregate(source, engine, method, ties, out, seed, export, write)
@@ -126,7 +130,7 @@ def _aggregate(
         import numpy as np
 
         from majorant.pipeline import aggregate
-        from majorant.render.plain import to_plain
+        from majorant.render.notes import account_facts
         from majorant.render.summary import labels_summary
         from majorant.results.labels import count_all_labels, label_table
 
@@ -140,21 +144,21 @@ def _aggregate(
             from majorant.output import write_files
 
             write_files({Path(out): export_text(export, table, list(fit.label_values), backend.votes, source)})
-        return to_plain(backend.votes.account), labels_summary(fit, count_all_labels(backend, fit))
+        return account_facts(backend.votes.account), labels_summary(fit, count_all_labels(backend, fit))
 
 
 def _aggregate_more(
     source: Source, method: str, ties: TiePolicy, write: Callable[..., None], state: Path, seed: int, *, polish: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes that come in batches, and the state that remembers them."""
-    from majorant.render.plain import to_plain
+    from majorant.render.notes import account_facts
     from majorant.render.summary import labels_summary
     from majorant.results.labels import count_labels, label_table
 
     votes = source.read()
     labelled, fit, content = _go_on(votes, method, state, polish=polish)
     write(label_table(labelled, fit, ties=ties, rng=seed), files={state: content})
-    return to_plain(votes.account), labels_summary(fit, count_labels(fit))
+    return account_facts(votes.account), labels_summary(fit, count_labels(fit))
 
 
 def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:
@@ -182,10 +186,10 @@ def _write(
     if spreadsheet:
         table = guarded_columns(table) if isinstance(table, Mapping) else map(guarded_columns, table)
     if out == "-":
-        write_files(files or {})
+        write_files(files or {}, update=[*(files or {})])
         print_table(table)
     else:
-        write_files({Path(out): table, **(files or {})})
+        write_files({Path(out): table, **(files or {})}, update=[*(files or {})])
 
 
 def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source: Source) -> str:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, choice_option, common_options, level_option, placed, show, tolerance_option
+from majorant.cli.options import (
+    Grouped,
+    choice_option,
+    common_options,
+    level_option,
+    overwrite_option,
+    placed,
+    show,
+    tolerance_option,
+)
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, EngineChoice, Job, Source, engine_options, input_options
-from majorant.errors import ConfigError
+from majorant.defaults import MAJORITY
+from majorant.errors import ConfigError, DataError
+from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
@@ -50,6 +62,7 @@ class _NameLists(Grouped):
 )
 @click.option("--race", metavar="[A B C ...]", help="Find the best of several rules, or of the usual four.")
 @click.option("--accuracy", is_flag=True, help="How often the labels of --rule are right; takes hundreds of labels.")
+@click.option("--rate", is_flag=True, help="Items drawn at random, to measure a pass rate or win rate: majorant rate.")
 @click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
 @click.option("--n", type=click.IntRange(min=1), help="How many items to ask about now.  [25]")
 @click.option("--more", type=click.IntRange(min=1), help="Ask about so many further items of the design.")
@@ -70,17 +83,23 @@ class _NameLists(Grouped):
 )
 @choice_option("--tool", "csv", "label-studio", "argilla", "prodigy", help="What the file of items is for.")
 @click.option("--out", help="Where the items go, a file or a folder; the design goes beside it.  [to_label.csv]")
+@overwrite_option
 @engine_options
 @level_option
 @common_options
 def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
     """Which items an expert should label, so that a few labels settle it without any model."""
-    from majorant.read.tasks import TASK_ENDINGS
+    from majorant.read.tasks import TASK_ENDINGS, design_path
 
+    if options["rate"] and options["accuracy"]:
+        raise ConfigError("--accuracy and --rate are different questions: choose one.")
     if options["more"] is not None and options["design"] is None:
         raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
     usual = f"to_label{TASK_ENDINGS[options['tool']]}"
     out = Path(placed(options["out"] or usual, usual))
+    if options["more"] is None:
+        _refuse_labelled(out)
+        refuse_unsafe([out, design_path(out)])
     with engine.backend(Job(source=source, out=str(out))) as backend:
         if options["more"] is not None:
             _more(backend, source, options)
@@ -93,8 +112,14 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.ask.ask import BETWEEN, FIRST_BATCH, RACE, ask
 
-    options = {**options, "n": options["n"] or FIRST_BATCH}
+    wanted = options["n"]
+    options = {**options, "n": wanted or FIRST_BATCH}
     how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
+    if options["rate"]:
+        from majorant.ask.ask import RATE_BATCH, ask_accuracy
+
+        n = RATE_BATCH if wanted is None else wanted
+        return ask_accuracy(backend, MAJORITY, n=n, seed=options["seed"], experts=options["experts"])
     if options["accuracy"]:
         return _accuracy(backend, options)
     between: Sequence[str] = BETWEEN
@@ -140,9 +165,20 @@ def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) ->
 
     written = []
     if design.items:
-        _refuse_labelled(out)
         written = design.write(out, format=options["tool"], columns=_columns(source, design.items, options))
     facts = _facts(design, written, source)
+    if options["rate"] and written:
+        from majorant.cli.next_command import repeat_call
+        from majorant.read.pairs import VERSUS
+        from majorant.render.rates import labelling_lines
+        from majorant.results.rate_inputs import needs_class
+
+        of_pairs = VERSUS in str(design.order[0])  # win rates need no class
+        named = ["--label", str(design.labels[0])] if needs_class(design.labels) and not of_pairs else []
+        command = repeat_call(click.get_current_context(), "rate", "--gold-file", str(out), *named)
+        lines = labelling_lines(len(design.items), facts["files"], command)
+        show({**facts, "question": "rate"}, "\n".join(lines), as_json=options["as_json"])
+        return
     show(facts, "\n".join(ask_lines(**facts)), as_json=options["as_json"])
 
 
@@ -150,8 +186,11 @@ def _refuse_labelled(out: Path) -> None:
     """Refuse to write over labels that somebody gave."""
     from majorant.read.tasks import read_answers
 
-    if out.is_file() and any(answer.label is not None for answer in read_answers(out).answers):
-        raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
+    if not out.is_file():
+        return
+    with contextlib.suppress(DataError):  # whatever it is, majorant ask did not write it
+        if any(answer.label is not None for answer in read_answers(out).answers):
+            raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
 
 
 def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:

@@ -16,13 +16,16 @@ from majorant.cli.options import (
     common_options,
     emphasised,
     level_option,
+    overwrite_option,
     spreadsheet_option,
     target_option,
     tolerance_option,
 )
 from majorant.cli.progress import stages_of_check
 from majorant.cli.source import EngineChoice, Job, Source, engine_options, input_options, refuse_together
+from majorant.defaults import RESULT_FILES
 from majorant.errors import ConfigError
+from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
     from majorant.pipeline import Result
@@ -37,6 +40,7 @@ ONE_FILE = (".csv", ".html", ".json", ".parquet")
     metavar="DIR",
     help="Also write labels.csv, workers.csv, review.csv, result.json and report.html into this folder.",
 )
+@overwrite_option
 @spreadsheet_option
 @click.option("--report", metavar="FILE", help="Also write the report: one HTML file that needs nothing else.")
 @export_option("With --out: also the labels with their confidence as a file that a labelling tool imports.")
@@ -86,6 +90,7 @@ def check(source: Source, engine: EngineChoice, by: str | None, out: str | None,
     """
     how = {"rng": options["seed"], **{name: options[name] for name in ("level", "method", "tolerance", "target")}}
     _refuse_elsewhere(engine, {**options, "by": by, "out": out})
+    _refuse_unsafe(out, options)
     summary, written = _check(
         engine,
         Job(source=source, by=by, masked=options["masked"]),
@@ -148,6 +153,18 @@ def _check(
             more = {export_path(out, export): export_text(export, table, labels, result.backend.votes, source)}
         safe = options["spreadsheet"]
         return summary, [] if out is None else write_result(result, summary, out, more=more, spreadsheet=safe)
+
+
+def _refuse_unsafe(out: str | None, options: dict[str, Any]) -> None:
+    """Refuse outputs that would replace the user's files, before anything is computed."""
+    files = [] if out is None else [Path(out) / name for name in RESULT_FILES]
+    if options["report"] is not None:
+        files.append(Path(options["report"]))
+    if options["digest"] not in (None, "-"):
+        from majorant.render.text import is_job_summary
+
+        files += [] if is_job_summary(options["digest"]) else [Path(options["digest"])]
+    refuse_unsafe(files)
 
 
 def _next_command(result: Result, out: str | None) -> str:

@@ -31,13 +31,13 @@ class Status(StrEnum):
 class Assumption(StrEnum):
     """What an engine takes for granted."""
 
-    RANDOM_LABELS = "labels are a random sample of the items"
-    INDEPENDENT_VOTES = "votes on an item are independent given the truth"
-    INDEPENDENT_WORKERS = "workers err independently of each other"
-    EXCHANGEABLE_WORKERS = "workers are exchangeable"
-    INDEPENDENT_ITEMS = "items are independent of each other"
-    NO_COPIES = "no worker repeats another"
-    LIKE_PUBLIC_SETS = "the data resemble the public data sets"
+    RANDOM_LABELS = "random labels"  # the labelled items are a random sample
+    INDEPENDENT_VOTES = "independent votes"  # given the truth
+    INDEPENDENT_WORKERS = "independent workers"  # they err independently of each other
+    EXCHANGEABLE_WORKERS = "exchangeable workers"
+    INDEPENDENT_ITEMS = "independent items"
+    NO_COPIES = "no copies"  # no worker repeats another
+    LIKE_PUBLIC_SETS = "like public sets"
 
 
 class Certainty(StrEnum):

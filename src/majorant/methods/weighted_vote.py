@@ -14,13 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.blocks import rows_in
 from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError
-from majorant.kernels import Block, softmax_rows
+from majorant.kernels import Block, rows_in, softmax_rows
 from majorant.limits import limit
 from majorant.methods import estimator_named
-from majorant.methods.fit import Fit, given_rng
+from majorant.methods.fit import Fit
 from majorant.tally import Patterns, counts, distinct_counts, tied
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
@@ -68,8 +67,8 @@ def n_gold(votes: Votes) -> int:
     return 0 if votes.gold_i is None else int(((votes.gold_i >= 0) & (votes.votes_i > 0)).sum())
 
 
-def fit_method(method: str, votes: Votes, seed: int, start: Fit | None = None) -> Fit:
-    """The method's fit; one that draws starts from the seed, so that it does not depend on which others ran.
+def fit_method(method: str, votes: Votes, seed: int, start: Fit | None = None) -> Fit:  # noqa: ARG001
+    """The method's fit.
 
     An iterative method goes on from `start`, a fit of its own to other votes of the same workers.
 
@@ -81,7 +80,7 @@ def fit_method(method: str, votes: Votes, seed: int, start: Fit | None = None) -
         raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
     estimator = estimator_named(method)
     beginning = {"start": start} if start is not None and estimator.iterative else {}
-    return estimator().fit(votes, **given_rng(estimator, np.random.default_rng(seed)), **beginning)
+    return estimator().fit(votes, **beginning)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,15 +14,15 @@ from majorant.atomic import make_folder
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.errors import DataError
 from majorant.methods.fit import Fit
-from majorant.output import Columns, Content, digest_of, write_files
+from majorant.output import Columns, Content, write_files
+from majorant.ownership import digest_of, note_input
 from majorant.pipeline import Result
 from majorant.render.html import render
 from majorant.render.plain import to_json
 from majorant.render.summary import SCHEMA
-from majorant.results.calibrate import Calibration, as_calibrated
+from majorant.render.workers import worker_columns
+from majorant.results.calibrate import Calibration, as_calibrated, label_confidence
 from majorant.results.labels import Known, label_sets, label_table
-from majorant.results.review import review_table
-from majorant.results.workers import worker_table
 from majorant.tabular import guarded_columns
 from majorant.votes import Votes
 
@@ -46,13 +46,13 @@ def write_result(
     """
     place = make_folder(folder)
     labels = result.backend.label_files(place, label_fits(result), label_part(result, spreadsheet=spreadsheet))
-    workers = worker_table(result.backend.votes.workers, result.worker_fit, result.workers)
+    workers = worker_columns(result.workers)
     return labels.written + write_files(
         {
             **labels.content,
             **_sets(result, place),
             place / "workers.csv": guarded_columns(workers) if spreadsheet else workers,
-            place / "review.csv": guarded_columns(review_table(*result.reviewed)),
+            place / "review.csv": guarded_columns(result.review.table()),
             **(more or {}),
             place / "report.html": render(summary),
             place / "result.json": partial(_with_digests, summary),
@@ -96,7 +96,8 @@ def _label_part(
     majority: Fit,
     weighted: Fit | None = None,
 ) -> Columns:
-    table = label_table(votes, as_calibrated(calibration, votes, fit), majority, weighted, known=known)
+    calibrated, confidence_i = as_calibrated(calibration, votes, fit), label_confidence(calibration, votes, fit)
+    table = label_table(votes, calibrated, majority, weighted, known=known, confidence_i=confidence_i)
     return guarded_columns(table) if spreadsheet else table
 
 
@@ -133,6 +134,7 @@ def read_summary(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _text(path: Path) -> str:
+    note_input(path)
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -84,9 +84,9 @@ def render(summary: dict[str, Any]) -> str:
     )
 
 
-def write_report(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:
+def write_report(summary: dict[str, Any], path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write the page, whole or not at all."""
-    return write_files({Path(path): render(summary)})[0]
+    return write_files({Path(path): render(summary)}, overwrite=overwrite)[0]
 
 
 def figure(result: Result, name: str) -> Figure:
@@ -100,15 +100,17 @@ def figure(result: Result, name: str) -> Figure:
     return figure_of(panels_of(result_summary(result), name), name)
 
 
-def report(result: Result, path: str | os.PathLike[str]) -> Path:
+def report(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write the whole report as one HTML file that needs nothing else.
+
+    A file that majorant did not write, or that was changed since, is replaced only with `overwrite`.
 
     >>> import majorant as mj, tempfile
     >>> votes, truth = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3)
     >>> report(mj.check(votes), Path(tempfile.mkdtemp()) / "page.html").name
     'page.html'
     """
-    return write_report(result_summary(result), path)
+    return write_report(result_summary(result), path, overwrite=overwrite)
 
 
 def result_html(result: Result) -> str:

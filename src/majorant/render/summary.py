@@ -10,7 +10,11 @@ import numpy as np
 from majorant import __version__, wording
 from majorant.defaults import MAJORITY
 from majorant.render.answer import accuracy_warning, answer_text
-from majorant.render.plain import facts_of, number, plain, to_plain
+from majorant.render.notes import account_facts, note_text
+from majorant.render.plain import facts_of, plain, to_plain
+from majorant.render.plan import plan_facts
+from majorant.render.review import review_facts
+from majorant.render.workers import copies_facts, workers_facts, workers_line
 
 if TYPE_CHECKING:
     from majorant.ask.question import Outcome
@@ -25,25 +29,17 @@ if TYPE_CHECKING:
     from majorant.results.agreement import Agreement
     from majorant.results.agreement.scores import Scores
     from majorant.results.calibrate import Labels
-    from majorant.results.judges import Judge, Judges
     from majorant.results.labels import LabelCounts
     from majorant.results.map import MapPanel
-    from majorant.results.plan import Plan
-    from majorant.results.review import Reviewed
     from majorant.results.slices import SliceAnswer
     from majorant.results.workers import Workers
-    from majorant.votes import IntArray, Votes
+    from majorant.votes import IntArray
 
 SCHEMA = 4  # rises when a field changes its meaning or goes
-WORKER_NUMBERS = ("accuracy", "low", "high", "chance", "agreement", "weight")
 PAIRS_SHOWN = 10
 SAID_OF_CLAIMS = ("threshold", "order", "several")  # notes that say what all claims are about
-MOST_REVIEWED = 20
-MOST_SIGNS = 300  # of an item's text
-MOST_LABELS = 6  # of an item to review
 MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
 TIE, OTHERS = "tie", "others"
-WORKERS_SHOWN = 500  # those with the most votes
 MOST_CONFUSIONS, CONFUSION_CLASSES = 12, 12
 
 
@@ -71,7 +67,7 @@ def result_summary(
         "seed": seed,
         "tolerance": result.tolerance,
         "answer": answer_summary(result, next_command=next_command),
-        "input": to_plain(backend.votes.account),
+        "input": account_facts(backend.votes.account),
         "votes": votes_summary(backend, result.counts),
         "majority": labels_summary(result.labels.majority, changes.majority),
         "labels": {
@@ -82,15 +78,17 @@ def result_summary(
         },
         "accuracy": accuracy_summary(result),
         "rules": to_plain(result.rated),
+        "copies": copies_facts(result.copy_groups),
         "flow": {**flow_summary(changes.flow_kl, backend.votes.labels), "changed": changes.changed},
         "gold": to_plain(result.gold),
         "confidence": confidence_summary(result.confidence),
         "workers": {
-            **workers_summary(backend.votes.workers, result.workers, result.worker_fit.method),
+            **workers_facts(result.workers),
+            "sentence": workers_line(result.workers, result.copy_groups, result.removal),
             "removal": to_plain(result.removal),
             "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
         },
-        "review": review_summary(result.reviewed),
+        "review": review_facts(result.review),
         "slices": [slice_answer_summary(one) for one in result.slices],
         "comparison": to_plain(result.comparison),
         "details": details,
@@ -99,11 +97,11 @@ def result_summary(
         facts |= {
             "agreement": agreement_summary(result.agreement, backend.votes.workers),
             "certificate": certificate_summary(result.certificate),
-            "plan": None if result.plan is None else plan_summary(result.plan),
+            "plan": None if result.plan is None else plan_facts(result.plan),
             "map": map_summary(result.map),
         }
         facts["workers"]["dependence"] = dependence_summary(result.certificate.dependence)
-    if about := " ".join(note.text for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
+    if about := " ".join(note_text(note) for note in backend.votes.account.notes if note.kind in SAID_OF_CLAIMS):
         facts["answer"]["evidence"] = f"{facts['answer']['evidence']} {about}"
     if backend.whole is None:  # which of the items the others were learned from
         facts["sample"] = {"items": len(result.votes.items), "of": backend.votes.shape[0]}
@@ -371,84 +369,10 @@ def confidence_summary(labels: Labels) -> dict[str, Any]:
     return {"source": labels.source, **calibration, "echo": labels.dependence, **reliability}
 
 
-def review_summary(reviewed: Reviewed) -> dict[str, Any]:
-    """The items where a look pays most; the first of them one by one."""
-    from majorant.results.review import review_table
-
-    review, table = reviewed.review, review_table(*reviewed)
-    if "text" in table:
-        table["text"] = [None if text is None else shortened(text) for text in table["text"]]
-    rows = zip(*(table[name][:MOST_REVIEWED] for name in table), strict=True)
-    return {
-        "items": len(review.item_p),
-        "resource": review.resource,
-        "gain": review.gain,
-        "rows": [
-            {
-                **{name: _cell(value) for name, value in zip(table, row, strict=True)},
-                "ballot": ballot(reviewed.votes, i),
-            }
-            for i, row in zip(review.item_p, rows, strict=False)
-        ],
-    }
-
-
-def shortened(text: str, most: int = MOST_SIGNS) -> str:
-    """The beginning of a text, in one line.
-
-    >>> shortened("a  long\\nstory", 8)
-    'a long …'
-    """
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()} …"[:most]
-
-
-def ballot(votes: Votes, item: int) -> list[dict[str, Any]]:
-    """The labels that an item was given and how often, the commonest first; the first few of many.
-
-    >>> from majorant.votes import Votes
-    >>> two = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 0, 1], items="a", workers="xyz", labels=("no", "yes"))
-    >>> ballot(two, 0)
-    [{'label': 'yes', 'votes': 2}, {'label': 'no', 'votes': 1}]
-    """
-    votes_k = np.bincount(votes.label_n[votes.offsets_i[item] : votes.offsets_i[item + 1]], minlength=len(votes.labels))
-    order = [k for k in np.argsort(-votes_k, kind="stable")[:MOST_LABELS] if votes_k[k]]
-    return [{"label": plain(votes.labels[k]), "votes": int(votes_k[k])} for k in order]
-
-
-def _cell(value: Any) -> Any:
-    value = plain(value)
-    return number(value) if isinstance(value, float) else value
-
-
-def workers_summary(names: Sequence[Hashable], workers: Workers, method: str) -> dict[str, Any]:
-    """How many workers stand out and how, and the ones with the most votes."""
-    flags = [flag for one in workers.flags for flag in one]
-    busiest = np.argsort(-workers.votes_j, kind="stable")[:WORKERS_SHOWN]
-    return {
-        "method": method,
-        "level": workers.level,
-        "workers": len(names),
-        "unit": workers.unit,
-        "flagged": {flag: flags.count(flag) for flag in dict.fromkeys(flags)},
-        "rows": [
-            {
-                "worker": plain(names[j]),
-                "votes": int(workers.votes_j[j]),
-                **{name: number(getattr(workers, f"{name}_j")[j]) for name in WORKER_NUMBERS},
-                "flags": [
-                    {"flag": flag, "evidence": evidence}
-                    for flag, evidence in zip(workers.flags[j], workers.evidence[j], strict=True)
-                ],
-            }
-            for j in busiest
-        ],
-    }
-
-
 def confusions_summary(names: Sequence[Hashable], workers: Workers, fit: Fit) -> list[dict[str, Any]]:
     """The confusion matrices of the workers with the most votes, where each has one and classes are few."""
-    if fit.confusion is None or fit.confusion.ndim != 3 or len(fit.label_values) > CONFUSION_CLASSES:
+    few = len(fit.label_values) <= CONFUSION_CLASSES
+    if workers.panel or fit.confusion is None or fit.confusion.ndim != 3 or not few:
         return []
     busiest = np.argsort(-workers.votes_j, kind="stable")[:MOST_CONFUSIONS]
     return [{"worker": plain(names[j]), "matrix": fit.confusion[j].round(6).tolist()} for j in busiest]
@@ -469,39 +393,6 @@ def map_summary(panels: Sequence[MapPanel]) -> list[dict[str, Any]]:
 
 def _line(line: tuple[tuple[float, ...], tuple[float, ...]]) -> dict[str, list[float]]:
     return {"x": list(line[0]), "y": list(line[1])}
-
-
-def plan_summary(plan: Plan) -> dict[str, Any]:
-    """The facts of a plan."""
-    return {
-        **facts_of(plan, "target advice"),
-        "sentence": wording.plan_sentence(plan),
-        **facts_of(plan, "votes_now majority_votes best_votes price_per_vote majority_cost best_cost"),
-        **facts_of(plan, "gold_items more_gold more_items prior confusion"),
-        "points": [facts_of(point, "votes=n_votes majority best") for point in plan.points],
-        "crew": [{"worker": plain(step.worker), **facts_of(step, "majority best")} for step in plan.crew],
-        **facts_of(plan, "expected_now observed_now"),
-        "keep": [plain(worker) for worker in plan.keep],
-        **facts_of(plan, "assumptions doubts"),
-    }
-
-
-def judge_summary(judges: Judges) -> dict[str, Any]:
-    """The facts that the lines and --json show."""
-    return {
-        "gate": judges.gate,
-        "judges": [_judge_facts(one) for one in judges.judges],
-        "panel": None if judges.panel is None else _judge_facts(judges.panel),
-        **facts_of(judges, "repeats positions worth labels gold=n_gold bar level"),
-    }
-
-
-def _judge_facts(judge: Judge) -> dict[str, Any]:
-    return {
-        **facts_of(judge, "name right judged"),
-        **facts_of(judge.accuracy, "accuracy=value low high"),
-        **facts_of(judge, "kappa confusion=confusion_kl wrong"),
-    }
 
 
 def score_summary(scores: Scores) -> dict[str, Any]:

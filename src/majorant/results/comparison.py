@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError, NotIdentified
 from majorant.evidence.labels import gold_accuracy
-from majorant.methods import ESTIMATORS
+from majorant.methods import ESTIMATORS, method_named
 from majorant.methods.fit import NO_LABEL, Fit, chances
+from majorant.methods.judge import fit_judge
 from majorant.methods.known_workers import AnchorMap
 from majorant.methods.weighted_vote import Combination, combination, fit_method, unsuited
+from majorant.read import Reading, as_votes
 from majorant.results.rules import seed_of_fits
 from majorant.tabular import Records
 from majorant.values import Estimate, FloatArray, as_generator, as_level
@@ -81,11 +83,35 @@ def agreement(fit: Fit, majority: Fit) -> float | None:
     return float((fit.codes()[labelled] == majority_i[labelled]).mean()) if labelled.any() else None
 
 
-def compare(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generator = 0) -> Records[Alternative]:
-    """A row for every method, the weighted vote first; one that does not suit these votes says why.
+def compare(
+    votes: Any,
+    rules: Sequence[str] | None = None,
+    *,
+    level: float = LEVEL,
+    rng: int | np.random.Generator = 0,
+    **reading: Unpack[Reading],
+) -> Records[Alternative]:
+    """Methods and judges side by side, with their accuracy.
 
-    Nothing is chosen here, so the gold accuracy of each method is unbiased; a method that learns from gold judges each
-    gold item without its own label.
+    Parameters
+    ----------
+    votes : Any
+        Whatever `mj.read` takes, with the same keyword arguments, such as `gold=`.
+    rules : sequence of str, optional
+        Methods, `weighted-vote` or names of judges; by default every method, the weighted vote first.
+    level : float
+        Confidence level of the intervals, which exist where there is gold.
+    rng : int or numpy Generator
+        Random seed.
+
+    Returns
+    -------
+    Records of Alternative
+        One row per rule; a method that does not suit these votes says why.  Nothing is chosen here, so the accuracy of
+        each by gold is unbiased; a method that learns from gold judges each gold item without its own label.
+
+    Examples
+    --------
 
     >>> from majorant.simulate import simulate
     >>> votes, _ = simulate([.6, .3, .1], [[.8, .1, .1], [.1, .8, .1], [.2, .2, .6]], 60, 3, n_workers=6, rng=0)
@@ -93,6 +119,7 @@ def compare(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generato
     >>> rows["kos"].note, rows["majority"].agreement
     ('for two classes only', 1.0)
     """
+    votes = as_votes(votes, **reading)
     as_level(level)
     seed = seed_of_fits(as_generator(rng))
     blind = replace(votes, gold_i=None)
@@ -102,6 +129,10 @@ def compare(votes: Votes, *, level: float = LEVEL, rng: int | np.random.Generato
     if combined is not None:
         fits = {**combined.fits, MAJORITY: majority, WEIGHTED_VOTE: combined.fit}
     names: Sequence[str] = [*([] if combined is None else [WEIGHTED_VOTE]), *ESTIMATORS]
+    if rules is not None:
+        judges = {str(worker): j for j, worker in enumerate(votes.workers)}
+        names = [name if name in judges else method_named(name, beside=[WEIGHTED_VOTE, *judges]) for name in rules]
+        fits |= {name: fit_judge(blind, judges[name]) for name in names if name in judges}
     return Records(_row(name, votes, fits.get(name), majority, combined, level=level, seed=seed) for name in names)
 
 

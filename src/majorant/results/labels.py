@@ -51,6 +51,7 @@ class Labels(Tabular):
 
     votes: Votes
     fit: Fit
+    confidence_i: FloatArray
     majority: Fit
     weighted: Fit | None
     known: Known
@@ -61,7 +62,9 @@ class Labels(Tabular):
 
     def table(self) -> dict[str, Any]:
         """A row for each item: label, source, confidence, both rules, runner-up, votes, tied, changed."""
-        return label_table(self.votes, self.fit, self.majority, self.weighted, known=self.known)
+        return label_table(
+            self.votes, self.fit, self.majority, self.weighted, known=self.known, confidence_i=self.confidence_i
+        )
 
 
 def label_table(
@@ -71,6 +74,7 @@ def label_table(
     weighted: Fit | None = None,
     *,
     known: Known | None = None,
+    confidence_i: FloatArray | None = None,
     ties: TiePolicy = "coin",
     rng: int | np.random.Generator = 0,
 ) -> dict[str, Any]:
@@ -78,12 +82,12 @@ def label_table(
 
     `majority` and `weighted` should have their ties settled as those of `fit` are; what is still tied is decided by
     `ties`: a coin that the item's name fixes, or what `Fit.codes` offers.  An item without votes has no label unless
-    one is known.
+    one is known.  `confidence_i` is how probable it is that each label is right, by default the fit's own probability.
     """
     known = known or Known(gold=False)
     majority = Majority().fit(votes) if majority is None else majority
     voted_i, rows = fit.votes_i > 0, np.arange(len(fit.votes_i))
-    label_i, majority_i = _decided(fit, votes, ties, rng), _decided(majority, votes)
+    label_i, majority_i = decided_labels(fit, votes, ties, rng), decided_labels(majority, votes)
     values = list(fit.label_values)
     source_i = np.where(tied(counts(votes)) & voted_i, _code(LabelSource.TIE), _code(LabelSource.RULE))
     if known.gold and votes.gold_i is not None:
@@ -104,7 +108,8 @@ def label_table(
     posterior_ik = _padded(fit.posterior, len(values))
     first_i, second_i = two_best(posterior_ik, label_i)
     has_second_i = voted_i & (posterior_ik[rows, second_i] > 0) & (second_i != first_i)
-    confidence_i = np.where(sure_i, 1.0, posterior_ik[rows, first_i].round(FILE_DIGITS))
+    probable_i = posterior_ik[rows, first_i] if confidence_i is None else confidence_i
+    confidence_i = np.where(sure_i, 1.0, probable_i.round(FILE_DIGITS))
     names = tuple(values)
     return {
         "item": list(votes.items),
@@ -113,7 +118,7 @@ def label_table(
         "confidence": np.where(voted_i | sure_i, confidence_i, np.nan),
         "majority": Named(majority_i, names),
         "weighted_vote": Named(
-            np.full(len(rows), NO_LABEL, np.int32) if weighted is None else _decided(weighted, votes), names
+            np.full(len(rows), NO_LABEL, np.int32) if weighted is None else decided_labels(weighted, votes), names
         ),
         "runner_up": Named(np.where(has_second_i, second_i, NO_LABEL), names),
         "votes": fit.votes_i,
@@ -132,7 +137,9 @@ def _padded(posterior_ik: FloatArray, n_values: int) -> FloatArray:
     return np.pad(posterior_ik, ((0, 0), (0, n_values - posterior_ik.shape[1])))
 
 
-def _decided(fit: Fit, votes: Votes, ties: TiePolicy = "coin", rng: int | np.random.Generator = 0) -> NDArray[np.int32]:
+def decided_labels(
+    fit: Fit, votes: Votes, ties: TiePolicy = "coin", rng: int | np.random.Generator = 0
+) -> NDArray[np.int32]:
     """The class of each item; -1 for items without votes, and for ties that the policy leaves open."""
     if ties != "coin":
         return fit.codes(ties, rng)
@@ -149,7 +156,7 @@ def toss_coins(best_tk: NDArray[np.bool_], names: list[Hashable]) -> NDArray[np.
     """One of the tied classes of each item, fixed by its name: the same one wherever and whenever it is tossed.
 
     >>> toss_coins(np.array([[True, True]] * 4), ["a", "b", "c", "d"]).tolist()
-    [1, 0, 0, 0]
+    [0, 1, 1, 0]
     """
     nth_t = name_hashes(names, 0x746965) % best_tk.sum(axis=1).astype(np.uint64)  # any fixed seed
     return np.asarray((np.cumsum(best_tk, axis=1) == nth_t[:, None] + 1).argmax(axis=1), dtype=np.int32)
@@ -161,7 +168,7 @@ def decide_coins(fit: Fit, votes: Votes) -> Fit:
     if not len(open_t):
         return fit
     posterior_ik = np.array(fit.posterior)
-    posterior_ik[open_t, _decided(fit, votes)[open_t]] += 4 * TIE_TOLERANCE
+    posterior_ik[open_t, decided_labels(fit, votes)[open_t]] += 4 * TIE_TOLERANCE
     return replace(fit, posterior=posterior_ik / posterior_ik.sum(axis=1, keepdims=True))
 
 

@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from majorant.backend import Backend
-from majorant.blocks import rows_in
 from majorant.defaults import COMBINED, MAJORITY, WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.claims import whole_or_sample
-from majorant.kernels import Block
+from majorant.kernels import Block, rows_in
 from majorant.methods import method_named
 from majorant.methods.fit import Fit, leaders
 from majorant.methods.weighted_vote import (

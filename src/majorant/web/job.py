@@ -40,9 +40,11 @@ def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What the file was recognised as, its columns and first rows."""
     from majorant.read.opening import preview
+    from majorant.render.notes import note_facts
 
     tell("looking")
-    return asdict(preview(_file(job["file"]), **job["settings"]))
+    looked = preview(_file(job["file"]), **job["settings"])
+    return {**asdict(looked), "notes": [note_facts(note) for note in looked.notes]}
 
 
 def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -119,6 +121,9 @@ def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     files = [_page_labels(job)] if job["labels"] else [_file(file) for file in job["gold"]]
     labelled = recognise(files) if files else None
     if labelled is None:
+        if len(files) > 1:
+            names = " and ".join(map(str, files))
+            raise ConfigError(f"{names} came without the design that would put them together: remove all but one.")
         return None
     stored = labelled.path.name
     return replace(labelled, path=Path(job["designs"].get(stored, stored)))

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from majorant.atomic import record_folder
 from majorant.backend.base import Backend, LabelFiles, LabelTable, Part, rows_alone
 from majorant.backend.spark.pack import (
     CHANGED,
@@ -30,13 +31,13 @@ from majorant.backend.spark.pack import (
     votes_of,
     without_gold,
 )
-from majorant.blocks import Rows, add_up
 from majorant.errors import ConfigError, DataError
 from majorant.items import draw_of_part, take_items
-from majorant.kernels import Block
+from majorant.kernels import Block, Rows, add_up
 from majorant.limits import limit
 from majorant.methods.fit import Fit
 from majorant.output import Columns
+from majorant.ownership import refuse_unsafe
 from majorant.resources import T
 from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes
@@ -396,7 +397,9 @@ class SparkBackend(Backend):
         place = folder / LABEL_FOLDER
         if place.is_file():
             raise ConfigError(f"Cannot write {place}: it is a file, and Spark writes a folder. Move it away.")
+        refuse_unsafe([place])
         label_frame(self.votes, fits, table).write.mode("overwrite").parquet(str(place))
+        record_folder(place)
         return LabelFiles([place], {})
 
 

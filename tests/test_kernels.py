@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import oracles.kernels as oracle
 from crowds import random_votes
-from majorant.blocks import MemoryEngine, add_up, in_memory
 from majorant.errors import ConfigError
-from majorant.kernels import gather, scatter, softmax_rows, weighted_sum
+from majorant.kernels import MemoryEngine, add_up, gather, in_memory, scatter, softmax_rows, weighted_sum
 from majorant.resources import thread_count
 
 
