@@ -12,8 +12,6 @@ from typing import Any
 MOST_LISTED = 8
 LONGEST_SHOWN = 40  # of a user's value on the terminal
 MOST_CHANGES = 20  # from label to label, in the words of a figure
-GOOD_VERDICTS = ("proved", "supported")
-
 # --- numbers and names
 
 
@@ -165,39 +163,21 @@ def under(conditions: Sequence[str], sentence: str) -> str:
     return f"If {', and if '.join(conditions)}, {sentence[:1].lower()}{sentence[1:]}"
 
 
-def loss_points(loss: Any) -> str:
-    """A loss of accuracy with its interval.
-
-    >>> from majorant.values import Estimate
-    >>> loss_points(Estimate(.029, .0243, .0341))
-    '2.9 points [2.4, 3.4]'
-    """
-    value, low, high = (100 * (number or 0.0) for number in (loss.value, loss.low, loss.high))
-    digits = 1 if high >= 0.1 else 3
-    return f"{value:.{digits}f} points [{low:.{digits}f}, {high:.{digits}f}]"
-
-
 # --- why a number is missing, or its interval
 
 NO_ACCURACY = "labels by design tell which rule is right more often, not how often each is"
 NO_GOLD_LABEL = "no item has a gold label"
 NO_GOLD_LABELS = "no gold labels"
-NO_LABELLED_GOLD = "no labelled item has a gold label"
 NO_GOLD_JUDGED = "no gold item"
 NO_MODEL = "no model was fitted"
 NO_FITTED_MODEL = "no model could be fitted"
 NO_VOTED_ITEM = "no item has a vote"
-NO_FIT = "no fit was given"
-NO_LABELLED_ITEM = "no item is labelled"
 NO_UNIFORM_LABEL = "no label was given in the uniform order"
 NO_CLOSE_CALL = "no close call is labelled"
 NO_DIFFERENCE_LABELLED = "no item on which the two differ is labelled"
 LABELS_LEAVE_IT_OPEN = "the labels leave it open"
 NO_SIGN = "no label tells its sign"
 MODEL_IS_TRUTH = "the model's own figure: agreement with what this crowd would say with unlimited votes"
-FITTED_IS_TRUTH = "no interval: the fitted model is taken for the truth"
-COMMON_CORRELATION = "a correlation common to all pairs looks like other confusion matrices"
-NO_ERRORS_ADD_UP = "on the gold items no errors add up"
 NO_RNG = "no interval: give rng to draw resamples"
 NO_PAIRED_VOTES = "no item holds two votes"
 NO_ORDER = "labels are not numbers: give order, from lowest to highest"
@@ -227,21 +207,6 @@ def too_many_numbers(number: int) -> str:
 def too_few_gold(least: int) -> str:
     """Too few gold items to see who errs with whom."""
     return f"fewer than {least} items with gold and two votes"
-
-
-def gold_would_bound(n_gold: int) -> str:
-    """A number that votes alone do not bound."""
-    return f"votes alone bound it from neither side; gold labels for {n_gold} items would"
-
-
-def too_many_parameters(n_workers: int, most: int) -> str:
-    """A panel too large for a test of all its matrices."""
-    return f"the confusion matrices of {n_workers} workers have more than {most:,} parameters"
-
-
-def no_shared_items(least: int) -> str:
-    """A panel without pairs to test."""
-    return f"no two workers share {least} items"
 
 
 def undefined_in_resamples(missing: int, drawn: int) -> str:
@@ -453,7 +418,7 @@ def workers_sentence(workers: Mapping[str, Any]) -> str:
     if (removal := workers["removal"]) is not None:
         changed = count(removal["labels_changed"], "label")
         text += f" Without the {removal['workers']:,} flagged, {changed} would change."
-    return f"{text} {dependence_sentence(workers['dependence'])}".rstrip()
+    return f"{text} {(workers['dependence'] or {'sentence': ''})['sentence']}".rstrip()
 
 
 def workers_judged(workers: Mapping[str, Any], n_shown: int) -> tuple[str, str]:
@@ -504,57 +469,6 @@ def redundant_evidence(other: Any, agreed: int, items: int, expected: float) -> 
     )
 
 
-def dependence_sentence(dependence: Mapping[str, Any] | None) -> str:
-    """The same for a reader in a hurry; empty where nothing is known."""
-    if dependence is None or dependence["gate"]["passed"] is None:
-        return ""
-    if dependence["gate"]["passed"]:
-        return f"No shared errors are seen (p = {dependence['gate']['p_value']:.2g})."
-    parts = [f"They err together or avoid each other's errors (p = {dependence['gate']['p_value']:.2g})"]
-    if dependence["n_eff"]["value"] is not None:
-        parts.append(worth(dependence))
-    if dependence["redundant"]:
-        parts.append(f"mostly repeating a better one: {_names(dependence['redundant'])}")
-    return f"{'; '.join(parts)}."
-
-
-def worth(dependence: Mapping[str, Any]) -> str:
-    """How many independent votes those of an item are worth; empty where that is not known.
-
-    >>> worth({"n_eff": {"value": 3.91, "low": None, "high": None, "reason": "votes alone do not bound it"}})
-    'the votes on an item are worth roughly 3.9 independent ones (votes alone do not bound it)'
-    """
-    n_eff = dependence["n_eff"]
-    if n_eff["value"] is None:
-        return ""
-    rough, ends = "", f" {interval(n_eff, '{:.1f}'.format)}"
-    if n_eff["low"] is None:
-        rough, ends = "roughly ", f" ({n_eff['reason']})"
-    return f"the votes on an item are worth {rough}{n_eff['value']:.1f} independent ones{ends}"
-
-
-def dependence_facts(dependence: Mapping[str, Any], alpha: float) -> tuple[str, list[tuple[str, str]]]:
-    """A question about a panel, and what is known of it, each fact with its name."""
-    facts = [("test", dependence["gate"]["text"])]
-    if dependence["pairs"]:
-        facts.append(("pairs", _clear_pairs(dependence, alpha)))
-    facts.append(("worth", worth(dependence) or dependence["n_eff"]["reason"]))
-    if dependence["redundant"]:
-        facts.append(("redundant", f"{_names(dependence['redundant'])}: mostly repeating a better worker"))
-    return "Do the workers err together?", facts
-
-
-def _clear_pairs(dependence: Mapping[str, Any], alpha: float) -> str:
-    """The pairs that stand out, all pairs considered, the strongest first."""
-    pairs = sorted(dependence["pairs"], key=lambda pair: -abs(pair["correlation"]))
-    clear = [pair for pair in pairs if pair["p_value"] * len(pairs) <= alpha]
-    if not clear:
-        return "none stands out"
-    strongest = listed(f"{_names(pair['workers'], ' and ')} {pair['correlation']:+.2f}" for pair in clear)
-    source = "on gold items" if dependence["truth"] == "gold" else "by votes alone, rough"
-    return f"correlated given the true label ({source}): {strongest}"
-
-
 def _names(names: Iterable[Any], between: str = ", ") -> str:
     return between.join(map(shown, names))
 
@@ -577,24 +491,7 @@ def _looker(review: Mapping[str, Any]) -> str:
 
 # --- what is taken for granted, and the tests of it
 
-TWO_CLASSES = "two classes"
-EACH_SIZE_APART = "independent votes, each number of votes apart"
 INDEPENDENT = "votes on an item are independent given its class"
-HARD_ITEMS = "items of a class differ in difficulty by a beta law; votes are independent given class and difficulty"
-ITEMS_APART = "items are independent of each other: no duplicates, no drift from one part of the file to the next"
-FRESH_WORKERS = "every vote comes from a worker drawn anew"
-DRAWN_ANEW = f"{FRESH_WORKERS}: all share one confusion matrix, and no items share workers"
-ONE_MATRIX = "all votes come from one confusion matrix"
-OWN_MATRIX = "each worker labels by one confusion matrix, the same on all items"
-GUESSING = "votes are better than guessing"
-MOSTLY_RIGHT = "most labels are given more often where they are true than where another is"
-ANY_SIZE = "the number of votes on an item depends neither on the item nor on the votes seen"
-OPEN_SIZE = "the number of votes on an item does not depend on the votes seen"
-OPEN_WORKERS = "who and how many vote on an item does not depend on the votes"
-MANY_ITEMS = "enough items for the bootstrap, which holds its level only in the limit"
-GOLD_CHOSEN = "gold items are chosen without regard to their truth: at random, or by their votes"
-GOLD_COUNTS = "the claim is about the vote counts that occur in these votes"
-SEARCH_FOUND = "for the e-values: a search over models found the likeliest of each kind"
 PLAN_ASSUMPTIONS = (
     f"{INDEPENDENT} (hard items and shared errors make votes gain less than shown)",
     "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
@@ -602,412 +499,12 @@ PLAN_ASSUMPTIONS = (
 VOTES_DEPEND = "votes were independent"  # what a plan doubts
 WORKERS_DIFFER = "workers were alike"
 SIZES_DIFFER = "the number of votes did not go with the item"
-WITHOUT_LEVEL = (
-    "The estimate is taken for the truth and votes for independent: no confidence level stands behind this verdict. "
-    "Close to the boundary it is wrong half of the time or more."
-)
-THREE_FIT_ALWAYS = "assumes independent votes, not testable with 3 votes on every item"
-TOO_FEW_TO_TEST = "There are too few items to test whether votes are independent given the class."
-ALL_VOTED_ALIKE = "No item was labelled differently by two workers, so nothing shows whether workers differ."
-MATRICES_FIT_ALL = "with so few votes per item, confusion matrices can explain any dependence"
-NEVER_ERR = "on the gold items no two workers ever err"
-
-
-def cannot_test(*, three_votes: bool) -> str:
-    """The condition under which a claim holds where its votes cannot test whether they are independent."""
-    return f"{INDEPENDENT}, which {'3 votes per item' if three_votes else 'so few items or votes'} cannot test"
-
-
-def votes_independent(p_value: float, *, passed: bool) -> str:
-    """Whether vote counts look like independent votes.
-
-    >>> votes_independent(.4, passed=True)
-    'the votes look independent given the class (p = 0.4)'
-    """
-    if passed:
-        return f"the votes look independent given the class (p = {p_value:.2g})"
-    return f"the votes on an item are not independent given its class (p = {p_value:.2g}): hard items or shared errors"
-
-
-def blind_test(correlation: float, power: float) -> str:
-    """A test that has tested nothing."""
-    seen = f"a correlation of {correlation} between votes would be seen in only {percent(power, 0)} of cases"
-    return f"assumes independent votes: with so few items or votes, {seen}"
-
-
-def difficulty_fits(p_value: float, *, passed: bool) -> str:
-    """Whether items that differ in difficulty explain the counts."""
-    return f"a model in which items differ in difficulty {'fits' if passed else 'does not fit'} (p = {p_value:.2g})"
-
-
-def sizes_alike(p_value: float, *, passed: bool) -> str:
-    """Whether the number of votes goes with the item."""
-    return f"items with few and with many votes {'look alike' if passed else 'differ'} (p = {p_value:.2g})"
-
-
-def workers_alike(p_value: float, *, passed: bool) -> str:
-    """Whether workers differ."""
-    seen = "No difference between workers is seen" if passed else "Workers differ"
-    return f"{seen} (p = {p_value:.2g}, votes shuffled among the workers of each item)."
-
-
-def workers_independent(p_value: float, *, passed: bool, n_gold: float | None) -> str:
-    """Whether the workers of a panel err together, by the score test or on so many gold items."""
-    seen = "No dependence between workers is seen" if passed else "Workers err together, or avoid each other's errors"
-    by = "score test of all pairs given the true label"
-    if n_gold is not None:
-        by = f"Mantel-Haenszel tests of all pairs on {n_gold:,.0f} gold items"
-    return f"{seen} (p = {p_value:.2g}, {by})."
-
-
-def not_tested_since(reason: str) -> str:
-    """A test that there is not."""
-    return f"Independence is not tested: {reason}."
-
-
-def panel_or_crowd(n_sets: int, n_items: float, covered: float, *, panel: bool, few_sets: bool) -> str:
-    """Which workers voted together: `covered` is the share of the items that a panel's sets, `few_sets`, hold."""
-    sets = "1 set of workers" if n_sets == 1 else f"{n_sets} sets of workers"
-    if panel:
-        share = "all" if covered == 1 else f"{100 * covered:.0f} % of the"
-        return f"A panel: {sets} labelled {share} items, so who voted is known item by item."
-    if few_sets:
-        return f"Taken for a crowd: {n_items:,.0f} items are too few to judge {sets} as a panel."
-    return f"A crowd: {n_sets:,} different sets of workers labelled {n_items:,.0f} items."
-
-
 # --- claims
 
-NAMED = "If votes are independent given the class and each worker keeps to one confusion matrix"
-NEGLIGIBLE_LOSS = 0.0005  # accuracy: less than a tenth of a point
-NEEDS = {"anonymous": "fresh item", "named": "fresh item", "gold": "fresh gold item"}  # which, by themselves, decide
-NO_LOSS = 5e-6  # of accuracy: rounds to 0.000 points
-SETTLES = (
-    "some items are hard or workers share errors; enough gold labels, more votes per item or a method that models "
-    "this (EBCC) would settle it"
-)
-NO_VOTES = "There are no votes, so there is nothing to certify."
-ONE_LABEL = "All votes say the same: there is nothing to decide between."
-NO_THREE_VOTES = "No item has three votes, so agreement does not show how good votes are."
 TOO_FEW_VOTES = (
     "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some of the "
     "items."
 )
-
-
-def ties_cost(tied_share: float, tie_loss: Any) -> str:
-    """What a fair draw on ties loses, as the end of a sentence; empty if no votes are tied.
-
-    >>> from majorant.values import Estimate
-    >>> ties_cost(.15, Estimate(.03, .02, .04))
-    '; 15.0 % of the items are tied, and a fair draw on them loses 3.0 points [2.0, 4.0]'
-    """
-    if not tied_share or tie_loss.value is None:
-        return ""
-    return f"; {percent(tied_share)} of the items are tied, and a fair draw on them loses {loss_points(tie_loss)}"
-
-
-def whose(claim: Any) -> str:
-    """Whose a number of a claim is, to be said with it.
-
-    >>> from types import SimpleNamespace
-    >>> whose(SimpleNamespace(model="independent votes", verdict="void", conditions=()))
-    "the model's alone: what it assumes failed a test"
-    >>> whose(SimpleNamespace(model="none", verdict="proved", conditions=()))
-    'by gold'
-    """
-    if claim.model == "none":
-        return "by gold"
-    if claim.verdict == "void":
-        return "the model's alone: what it assumes failed a test"
-    return "the model's alone" + (", on a condition" if claim.conditions else "")
-
-
-def at_level(sentence: str, tested: float, stated: float) -> str:
-    """A sentence whose verdict was tested at one level, stated at another, lower one.
-
-    A headline chooses from two claims, each tested at half of the error: what it says holds at the whole.
-
-    >>> at_level("Majority vote is best (proved, 97.5 %); 97.5 % of the items are tied.", .975, .95)
-    'Majority vote is best (proved, 95 %); 97.5 % of the items are tied.'
-    """
-    for verdict in ("proved", "supported", "refuted", "undecided"):
-        stamp = f"({verdict}, {level_percent(tested)}"
-        sentence = sentence.replace(stamp, f"({verdict}, {level_percent(stated)}")
-    return sentence
-
-
-def breakdown_text(claim: Any) -> str:
-    """Up to which correlation of the votes on an item a verdict stands; empty where the question does not arise.
-
-    >>> from types import SimpleNamespace
-    >>> named = SimpleNamespace(kind="named", verdict="supported", model="named workers", breakdown=None)
-    >>> breakdown_text(named)
-    'not known for confusion matrices per worker: any correlation of the votes on an item may turn the verdict'
-    >>> named.kind, named.model, named.breakdown = "anonymous", "independent votes", .1
-    >>> breakdown_text(named)
-    'the verdict stands up to a correlation of 0.10 between votes on an item, given its class'
-    """
-    if claim.verdict not in ("proved", "supported", "refuted") or claim.kind == "gold":
-        return ""
-    if claim.breakdown is None:
-        what = {"named workers": "confusion matrices per worker", "item difficulty": "items that differ in difficulty"}
-        reason = what.get(claim.model, "more than two classes, or so many counts")
-        return f"not known for {reason}: any correlation of the votes on an item may turn the verdict"
-    if not claim.breakdown:
-        return "with votes on an item that correlate by .05 given its class the verdict would not stand"
-    return f"the verdict stands up to a correlation of {claim.breakdown:.2f} between votes on an item, given its class"
-
-
-def not_tested_sentence(assumptions: Sequence[str]) -> str:
-    """What claims take for granted and nothing here tests; empty where there is nothing.
-
-    >>> not_tested_sentence(["votes are better than guessing"])
-    'Taken for granted by these claims, and not tested: votes are better than guessing.'
-    """
-    return f"Taken for granted by these claims, and not tested: {'; '.join(assumptions)}." if assumptions else ""
-
-
-def too_many_votes(n_votes: int) -> str:
-    """No number of votes per item can be looked at."""
-    return (
-        f"Every item has {n_votes:,} votes or more, beyond the limit COUNT_CELLS: nothing is certified about so many. "
-        "Give each item a random part of its votes."
-    )
-
-
-def too_few_items(n_items: int, n_classes: int) -> str:
-    """A confusion matrix has more cells than there are items to learn it from."""
-    return (
-        f"{n_items:,} items are too few to tell how {n_classes:,} labels are mistaken for each other, beyond the limit "
-        "RESAMPLED_CLASSES: nothing is certified about rules that ignore who voted. Merge rare labels."
-    )
-
-
-def anonymous_by_counts(
-    finding: Any, level: float, conditions: Sequence[str], tied_share: float, *, difficulty: bool
-) -> str:
-    """The claim about rules that ignore who voted, from vote counts, begun by what it rests on."""
-    allowing = ", allowing for item difficulty" if difficulty else ""
-    stamp = f"({finding.verdict}, {level_percent(level)}{allowing})"
-    ties = ties_cost(tied_share, finding.tie_loss)
-    if finding.verdict in GOOD_VERDICTS:
-        apart = f", apart from ties {stamp}{ties}" if ties else f" {stamp}"
-        return under(conditions, f"Majority vote is as good as any rule that ignores who voted{apart}.")
-    if finding.verdict == "refuted":
-        gain = f"the best rule that ignores who voted would gain about {loss_points(finding.loss)}"
-        good = f"; apart from ties it is as good as any ({finding.untied})" if finding.untied in GOOD_VERDICTS else ""
-        return under(conditions, f"Majority vote is not the best rule for these votes {stamp}: {gain}{ties}{good}.")
-    if finding.verdict == "undecided":
-        stake = _undecided_stake(finding)
-        return under(
-            conditions, f"These items cannot tell whether majority vote is the best rule {stamp}: {stake}{ties}."
-        )
-    return (
-        f"The votes on an item are not independent given its class, so nothing is certified (void): {SETTLES}. "
-        f"{_if_independent(finding)}"
-    )
-
-
-def _if_independent(finding: Any) -> str:
-    """How far the votes are from independent, and what the numbers of a void claim would mean."""
-    best = "would be" if finding.margin > 0 else "would not be"
-    loss = f"with a loss of {loss_points(finding.loss)}" if (finding.loss.high or 0.0) >= NO_LOSS else "with no loss"
-    return (
-        f"Independent votes would look different on {100 * finding.evidence['misplaced_items']:.2g} % of the items. "
-        f"If votes were independent, majority vote {best} the best rule, {loss}."
-    )
-
-
-def _undecided_stake(finding: Any) -> str:
-    high = 100 * (finding.loss.high or 0.0)
-    stake = f"at most {high:{'.1f' if high >= 1 else '.2g'}} points" if high >= 0.01 else "less than 0.01 points"
-    decide = "no number of items in reach would decide"
-    if finding.more_items is not None:
-        decide = f"about {finding.more_items:,} fresh items, judged by themselves, would decide"
-    share = finding.items_certified
-    proved = "" if share is None else f"{percent(share)} of the items are provably decided as the best rule would, "
-    return f"{stake} of accuracy are at stake, {proved}and {decide}"
-
-
-def anonymous_by_bootstrap(verdict: str, level: float, *, untied: str | None = None, ties: str = "") -> str:
-    """The same claim from a bootstrap; `ties` is what they cost, if there are any."""
-    stamp = f"({verdict}, {level_percent(level)})"
-    if verdict == "supported":
-        apart = ", apart from ties" if ties else ""
-        return f"Majority vote is as good as any rule that ignores who voted{apart} {stamp}{ties}."
-    if verdict == "refuted":
-        good = f"; apart from ties it is as good as any ({untied})" if untied == "supported" else ""
-        return f"A rule that only counts votes beats majority vote {stamp}{ties}{good}."
-    return f"It is inconclusive whether majority vote is as good as any rule that ignores who voted{ties}."
-
-
-def named_sentence(verdict: str, untied: str, share: float, patterns: int, level: float, ties: str) -> str:
-    """The claim about rules that know who voted; `patterns` are combinations of votes that such a rule decides."""
-    stamp = f"({verdict}, {level_percent(level)})"
-    if verdict == "supported":
-        apart = ", apart from ties" if ties else ""
-        return f"No rule that knows who voted beats majority vote{apart} {stamp}{ties}."
-    if verdict == "refuted":
-        seen = "one combination of votes" if patterns == 1 else f"{patterns:,} combinations of votes"
-        good = f"; apart from ties no rule beats it ({untied})" if untied == "supported" else ""
-        return f"Knowing who voted beats majority vote: it decides {seen} otherwise {stamp}{ties}{good}."
-    return (
-        "It is inconclusive whether knowing who voted beats majority vote; for the workers of "
-        f"{percent(share)} of the items majority vote is optimal, apart from ties ({level_percent(level)}, each set of "
-        f"workers by itself){ties}."
-    )
-
-
-def named_refuted(level: float) -> str:
-    """The same, refuted by an e-value."""
-    return f"Knowing who voted beats majority vote (refuted, {level_percent(level)})."
-
-
-def workers_too_thin(votes: float) -> str:
-    """Workers have too few votes to be told apart."""
-    given = "1 vote" if votes == 1 else f"{votes:.0f} votes"
-    return f"Workers cannot be told apart: the worker behind the typical vote gave only {given}."
-
-
-def gold_sentence(verdict: str, apart: str, worst: str, n_open: int, n_cells: int, *, any_tied: bool) -> str:
-    """The claim by gold labels, without its stop; `worst` is the count of votes that speaks most against majority."""
-    if verdict == "proved":
-        untied = "untied " if any_tied else ""
-        return (
-            f"By the gold labels, the majority label is the likeliest one on every {untied}count of votes that occurs"
-        )
-    if verdict == "refuted":
-        good = "; apart from ties it is as good as any (proved)" if apart == "proved" else ""
-        return f"By the gold labels, a rule that ignores who voted beats majority: {worst}{good}"
-    if not n_cells:
-        return "All votes on gold items are tied"
-    return f"The gold labels leave {n_open} of {n_cells} counts of votes open: {worst}"
-
-
-def gold_count(votes: Sequence[tuple[int, Any]], n_gold: int, gold: Sequence[tuple[int, Any]]) -> str:
-    """What gold says of the items with one count of votes; each pair is a number and a label.
-
-    >>> gold_count([(2, "yes"), (1, "no")], 3, [(1, "yes"), (2, "no")])
-    'of 3 gold items with the votes 2 x yes, 1 x no, 1 is yes and 2 are no'
-    """
-    shown = ", ".join(f"{number} x {label}" for number, label in votes)
-    if not n_gold:
-        return f"no gold item has the votes {shown}"
-    truth = " and ".join(f"{number:,} {'is' if number == 1 else 'are'} {label}" for number, label in gold)
-    return f"of {count(n_gold, 'gold item')} with the votes {shown}, {truth}"
-
-
-def no_gold(*, one_class: bool, any_gold: bool) -> str:
-    """Gold labels that tell nothing."""
-    if one_class:
-        return "All votes name one class: there is nothing to decide."
-    return "No item with a gold label has a vote." if any_gold else "No item has a gold label."
-
-
-def void_sentence(kind: str, why: str) -> str:
-    """A claim that dependent votes leave without force, and what it would have said."""
-    anonymous = kind == "anonymous"
-    what = "any rule that ignores who voted" if anonymous else "a rule that knows who voted"
-    void = f"(void): {SETTLES}" if anonymous else "(void)"
-    if_not = f"If votes were independent: {why[:1].lower()}{why[1:]}"
-    return f"Votes depend on each other, so nothing is certified about {what} {void}. {if_not}"
-
-
-def void_by_test(test: str, why: str) -> str:
-    """A claim that rests on an assumption which a test rejects."""
-    return f"Nothing is certified about rules that ignore who voted (void): {test.rstrip('.')}. {why}"
-
-
-def failed_condition(assumption: str, p_value: float) -> str:
-    """An assumption that a test rejects, as the condition of what is said."""
-    short = FRESH_WORKERS if assumption == DRAWN_ANEW else assumption
-    return f"{short}, which fails a test (p = {p_value:.2g})"
-
-
-def of_a_sample(n_sampled: int, n_items: int) -> str:
-    """That a claim rests on some of the items."""
-    return f"from a random sample of {n_sampled:,} of the {n_items:,} items, which holds enough votes"
-
-
-def certificate_sentence(certificate: Any) -> str:
-    """What a manager reads: is majority as good as a rule can be, and what would knowing who voted gain."""
-    sentences = [_without_names(certificate), _gold_so_far(certificate)]
-    if certificate.named is not None:
-        sentences.append(_with_names(certificate.named, certificate.level))
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _without_names(certificate: Any) -> str:
-    """The claim that decides, gold first: it assumes least."""
-    claim = certificate.standing
-    if claim.verdict in ("void", "unidentified"):
-        return str(claim.why)  # what stands in the way, in one sentence
-    by_gold = "By the gold labels, m" if claim.kind == "gold" else "M"
-    allowing = ", allowing for item difficulty" if claim.model == "item difficulty" else ""
-    level = certificate.level if claim.level is None else claim.level
-    verdict = f"({claim.verdict}, {level_percent(level)}{allowing})"
-    if claim.verdict in ("proved", "supported"):
-        apart = ", apart from ties" if claim.tied_share else ""
-        sentence = (
-            f"{by_gold}ajority vote is as good as any rule that ignores who voted{apart} {verdict}{_draw_loses(claim)}."
-        )
-    elif claim.verdict == "refuted":
-        good = f"; apart from ties it is as good as any ({claim.untied})" if claim.untied in GOOD_VERDICTS else ""
-        sentence = (
-            f"{by_gold}ajority vote is not the best rule for these votes: the best rule that ignores who voted would "
-            f"gain {_about_points(claim)} {verdict}{_draw_loses(claim)}{good}."
-        )
-    else:
-        sentence = (
-            "These votes cannot yet tell whether majority vote is as good as any rule that ignores who voted "
-            f"{verdict}{_still_at_stake(claim)}."
-        )
-    return under(claim.conditions, sentence)
-
-
-def _draw_loses(claim: Any) -> str:
-    """What a fair draw on ties loses, if votes are tied."""
-    if not claim.tied_share or claim.tie_loss.value is None:
-        return ""
-    loses = _about_points(claim, ties=True)
-    return f"; {percent(claim.tied_share)} of the items are tied, and a fair draw on them loses {loses}"
-
-
-def _gold_so_far(certificate: Any) -> str:
-    """What gold labels leave open where votes alone say nothing."""
-    gold = certificate.gold
-    if gold is None or gold.verdict != "undecided" or certificate.anonymous.verdict not in ("void", "unidentified"):
-        return ""
-    return f"The gold labels cannot yet tell either{_still_at_stake(gold)}."
-
-
-def _with_names(claim: Any, level: float) -> str:
-    if claim.verdict in ("proved", "supported"):
-        return f"{NAMED}, knowing who voted would not help either ({claim.verdict}, {100 * level:g} %)."
-    if claim.loss.value is None:
-        return ""
-    condition = "If votes were independent" if claim.verdict == "void" else NAMED
-    return f"{condition}, knowing who voted would gain {_about_points(claim)}."
-
-
-def _about_points(claim: Any, *, ties: bool = False) -> str:
-    """About 2.9 points [2.4, 3.4]."""
-    loss = claim.tie_loss if ties else claim.loss
-    if loss.value is None:
-        return "something"
-    if loss.value < NEGLIGIBLE_LOSS and (loss.high is None or loss.high < NEGLIGIBLE_LOSS):
-        return "less than 0.1 points"
-    ends = "" if loss.low is None or loss.high is None else f" [{points(loss.low)}, {points(loss.high)}]"
-    return f"about {points(loss.value)} points{ends}"
-
-
-def _still_at_stake(claim: Any) -> str:
-    high = claim.loss.high
-    most = "" if high is None else f"at most {points(high)}" if high >= NEGLIGIBLE_LOSS else "less than 0.1"
-    stake = f"; {most} points are at stake" if most else ""
-    more = "" if claim.more_items is None else f"; about {count(claim.more_items, NEEDS[claim.kind])} alone would tell"
-    return stake + more
 
 
 def right_sentence(shares: Mapping[str, str], n_gold: int | None) -> str:
@@ -1024,138 +521,7 @@ def right_sentence(shares: Mapping[str, str], n_gold: int | None) -> str:
     return f"{by} {rule_words(first)} is right on {shares[first]}{rest} of the items."
 
 
-def plug_in_sentence(verdict: Any) -> str:
-    """What a plug-in verdict says; no level stands behind it."""
-    against = [str(n_votes) for n_votes, one in sorted(verdict.by_votes.items()) if one.verdict != "optimal"]
-    answer = "is" if not against else "is not"
-    votes = "1 vote" if against == ["1"] else f"{listed(against)} votes"
-    where = "" if len(against) in (0, len(verdict.by_votes)) else f" on items with {votes}"
-    return (
-        f"At the {verdict.method} estimate majority vote {answer} the best rule that ignores who voted{where} "
-        "(plug-in, no level)."
-    )
-
-
-def first_verdict(why: str) -> str:
-    """What the counts alone say, while the rest of a long run is still to come."""
-    return f"First, from the vote counts: {why} Workers, rules and labels follow."
-
-
 # --- the numbers behind claims, as `majorant certify` shows them
-
-CLAIMS = {
-    "anonymous": "Rules that ignore who voted",
-    "named": "Rules that know who voted",
-    "gold": "By gold labels alone, rules that ignore who voted",
-}
-EVIDENCE = {  # what is shown of it; JSON holds all
-    "e_value": "e-value",
-    "e_value_against": "e-value against",
-    "e_value_against_ties": "e-value against even ties",
-    "likelihood_ratio": "likelihood ratio",
-    "margin low": "lower limit of the margin",
-    "worker sets": "worker sets",
-    "p_optimal": "p-value for optimal",
-    "p_not_optimal": "p-value against",
-    "gold_items": "gold items",
-    "cells": "vote counts",
-    "cells_certified": "vote counts certified",
-}
-MOST_HANDICAP = 1e6  # votes: beyond, votes that hardly tell the classes apart make a number without sense
-ALIKE_TEST = "workers alike"  # the test that says whether workers differ: a finding, with which no claim falls
-
-
-def claim_heading(title: str, claim: Mapping[str, Any], level: float) -> str:
-    """Which claim, its verdict, at which level and by which model."""
-    model = f", {claim['model']}" if claim["model"] not in ("", "none") else ""
-    condition = "" if claim["tested"] else ", on a condition"
-    own = level if claim["level"] is None else claim["level"]
-    return f"{title}: {claim['verdict']}{condition} at {level_percent(own)}{model}"
-
-
-def whose_numbers(claim: Mapping[str, Any]) -> str:
-    """Whose the numbers of a claim are; empty where no model stands behind them."""
-    if claim["verdict"] == "void":
-        return "The numbers below are the model's alone: what they assume failed a test."
-    if claim["model"] == "none":
-        return ""
-    return "The numbers below are the model's: they hold as far as its assumptions do."
-
-
-def claim_numbers(kind: str, claim: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The numbers of a claim, each with its name."""
-    facts = []
-    if claim["by_votes"]:
-        facts.append(("by votes", listed(f"{row['votes']}: {row['verdict']}" for row in claim["by_votes"])))
-    if claim["without_say"]:
-        few = listed(f"{row['votes']} ({percent(row['items'])})" for row in claim["without_say"])
-        facts.append(("no say", f"numbers of votes that less than 1 % of the items hold: {few}"))
-    if claim["margin"] is not None:
-        sensible = claim["handicap"] is not None and abs(float(claim["handicap"])) < MOST_HANDICAP
-        handicap = f"; handicap {float(claim['handicap']):+.2f} votes" if sensible else ""
-        facts.append(("margin", f"{nats(claim['margin'])}{handicap}"))
-    if claim["loss"]["value"] is not None:
-        loss = f"{points(claim['loss']['value'])} points of accuracy {interval(claim['loss'], points)}".rstrip()
-        facts.append(("loss", f"{loss}, {claim['whose']}"))
-    facts += _claim_ties(claim)
-    if claim["breaks_down"]:
-        facts.append(("breaks down", claim["breaks_down"]))
-    if claim["items_certified"] is not None and claim["verdict"] != "void":
-        facts.append(("certified", f"{percent(claim['items_certified'])} of the items"))
-    evidence = [_evidence(name, claim["evidence"][name]) for name in EVIDENCE if name in claim["evidence"]]
-    if evidence:
-        facts.append(("evidence", ", ".join(evidence)))
-    if "majority_accuracy" in claim["evidence"]:
-        items = "gold items" if kind == "gold" else "items"
-        right = f"right on {percent(float(claim['evidence']['majority_accuracy']))} of the {items}"
-        best = claim["evidence"].get("best_accuracy")
-        facts.append(("majority", right if best is None else f"{right}, the best rule on {percent(float(best))}"))
-    if claim["more_items"]:
-        facts.append(("would decide", f"about {count(claim['more_items'], NEEDS[kind])}, judged by themselves"))
-    return facts
-
-
-def _claim_ties(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How many items are tied, and what a fair draw on them costs."""
-    loss = claim["tie_loss"]
-    if not claim["tied_share"]:
-        return []
-    if loss["value"] is None:
-        return [("ties", f"{percent(claim['tied_share'])} of the items")]
-    untied = f"; apart from them: {claim['untied']}" if claim["untied"] not in (None, claim["verdict"]) else ""
-    gives = f"{in_points(loss['value'])} {interval(loss, points)}".rstrip()
-    cost = f"a fair draw on them loses {gives}, {claim['whose']}{untied}"
-    return [("ties", f"{percent(claim['tied_share'])} of the items; {cost}")]
-
-
-def _evidence(name: str, value: float | str) -> str:
-    number = float(value)
-    text = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.3g}"
-    return f"{EVIDENCE[name]} {text}"
-
-
-def claim_assumptions(claim: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a claim rests on, and what tests say of it, each with its name."""
-    facts = [
-        ("workers", gate["text"]) if gate["name"] == ALIKE_TEST else ("gate", assumption_sentence(gate))
-        for gate in claim["gates"]
-    ]
-    facts += [("holds if", text) for text in claim["conditions"]]
-    return facts + [("not tested" if text in claim["not_tested"] else "assumes", text) for text in claim["assumptions"]]
-
-
-def assumption_sentence(test: Mapping[str, Any]) -> str:
-    """What a test says of an assumption."""
-    outcome = {True: "passed", False: "FAILED", None: "cannot be tested"}[test["passed"]]
-    silent = test["p_value"] is None or "p = " in test["text"]
-    p_value = "" if silent else f" (p = {test['p_value']:.2g})"
-    return f"{test['name']}: {outcome}{p_value}. {test['text'][:1].upper()}{test['text'][1:]}".rstrip()
-
-
-def breakdown_sentence(kind: str, breaks_down: str) -> str:
-    """Up to which correlation of the votes on an item a claim stands."""
-    rules = {"anonymous": "ignoring who voted", "named": "knowing who voted"}
-    return f"Rules {rules[kind]}: {breaks_down}."
 
 
 def slices_level(level: float) -> str:
@@ -1898,7 +1264,7 @@ def plan_decides(plan: Mapping[str, Any]) -> list[str]:
 
 def plan_keeps(plan: Mapping[str, Any]) -> str:
     """Which workers to keep, and how often they are right."""
-    reached = percent(plan["crew"][len(plan["keep"]) - 1]["best"])
+    reached = percent(plan["panel"][len(plan["keep"]) - 1]["best"])
     together = "together " if len(plan["keep"]) > 1 else ""
     condition = f" if {one_of(plan['doubts'])}" if plan["doubts"] else ""
     right = f"{together}right on {reached}{condition}, by the best rule that knows who voted"

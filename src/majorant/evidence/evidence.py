@@ -32,9 +32,14 @@ class Assumption(StrEnum):
 
     RANDOM_LABELS = "labels are a random sample of the items"
     INDEPENDENT_VOTES = "votes on an item are independent given the truth"
+    ITEM_DIFFICULTY = "votes on an item are independent given the truth and the item's difficulty"
     INDEPENDENT_WORKERS = "workers err independently of each other"
     EXCHANGEABLE_WORKERS = "workers are exchangeable"
+    STABLE_WORKERS = "each worker errs the same way on all items"
     INDEPENDENT_ITEMS = "items are independent of each other"
+    VOTES_PER_ITEM = "the number of votes on an item depends neither on the item nor on the votes"
+    BETTER_THAN_GUESSING = "votes are better than guessing"
+    LARGE_SAMPLE = "there are enough items for large-sample statistics"
     NO_COPIES = "no worker repeats another"
     LIKE_PUBLIC_SETS = "the data resemble the public data sets"
 
