@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from majorant.errors import ConfigError, NotIdentified
-from majorant.evidence.certificate.certificate import AssumptionTest, Certificate, Claim
+from majorant.evidence.certificate.certificate import Certificate, Claim, Family, Model, Verdict
 from majorant.evidence.certificate.gold import GoldCells, best_p_values, gold_needed, simes, worse_p_values
 from majorant.evidence.certificate.plug_in import plug_in, shared_model
+from majorant.evidence.evidence import Assumption, Status, Tested
 from majorant.methods import ESTIMATORS
 from majorant.render.summary import plan_summary
 from majorant.render.text import plan_text
@@ -118,9 +119,9 @@ def test_a_panel_keeps_the_workers_who_help():
 
 def test_a_crowd_has_no_crew_and_the_certificate_is_heard():
     votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], 3000, ([3, 5], [0.5, 0.5]), rng=0)
-    claim = Claim(kind="anonymous", verdict="undecided", why="", more_items=120)
-    gold = Claim(kind="gold", verdict="undecided", why="", more_items=30)
-    certificate = Certificate(level=0.95, why="", anonymous=claim, gold=gold)
+    claim = Claim(family=Family.ANONYMOUS, more_items=120)
+    gold = Claim(family=Family.GOLD, more_items=30)
+    certificate = Certificate(level=0.95, anonymous=claim, gold=gold)
     whole = plan(votes, target=0.94, certificate=certificate)
     assert (whole.crew, whole.keep, whole.more_items, whole.more_gold) == ((), (), 120, 30)
     assert (whole.majority_votes, whole.advice) == (5, "more votes")
@@ -140,11 +141,16 @@ def test_gold_that_contradicts_the_model_makes_the_plan_doubtful():
     assert sound.advice == "enough"
 
 
-@pytest.mark.parametrize(("verdict", "model"), [("void", "independent votes"), ("supported", "item difficulty")])
-def test_a_certificate_that_found_dependence_makes_the_plan_doubtful(verdict, model):
+DEPENDENT = (
+    Claim(family=Family.ANONYMOUS, assumptions=(Tested(Assumption.INDEPENDENT_VOTES, Status.FAILED),)),
+    Claim(family=Family.ANONYMOUS, verdict=Verdict.OPTIMAL, model=Model.ITEM_DIFFICULTY),
+)
+
+
+@pytest.mark.parametrize("claim", DEPENDENT, ids=["failed", "item difficulty"])
+def test_a_certificate_that_found_dependence_makes_the_plan_doubtful(claim):
     votes, _ = simulate([0.5, 0.5], one_coin_crew([0.9, 0.8, 0.8]), n_items=500, n_votes=3, rng=0)
-    claim = Claim(kind="anonymous", verdict=verdict, why="", model=model)
-    doubtful = plan(votes, target=0.9, certificate=Certificate(level=0.95, why="", anonymous=claim))
+    doubtful = plan(votes, target=0.9, certificate=Certificate(level=0.95, anonymous=claim))
     assert doubtful.advice == "doubtful"
     text = plan_text(plan_summary(doubtful))
     assert text.startswith("If votes were independent, being right on 90 % ")
@@ -159,23 +165,22 @@ def test_a_certificate_that_found_dependence_makes_the_plan_doubtful(verdict, mo
 @pytest.mark.parametrize(
     ("name", "condition"),
     [
-        ("workers alike", "workers were alike"),
-        ("numbers of votes alike", "the number of votes did not go with the item"),
+        (Assumption.EXCHANGEABLE_WORKERS, "workers were alike"),
+        (Assumption.VOTES_PER_ITEM, "the number of votes did not go with the item"),
     ],
 )
 def test_any_assumption_that_fails_makes_the_plan_doubtful(name, condition):
     votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=500, n_votes=3, rng=0)
-    gate = AssumptionTest(name=name, passed=False, p_value=0.001, text="")
-    claim = Claim(kind="anonymous", verdict="supported", why="", model="independent votes", gates=(gate,))
-    found = plan(votes, target=0.8, certificate=Certificate(level=0.95, why="", anonymous=claim))
+    claim = Claim(family=Family.ANONYMOUS, assumptions=(Tested(name, Status.FAILED),))
+    found = plan(votes, target=0.8, certificate=Certificate(level=0.95, anonymous=claim))
     assert (found.advice, found.doubts) == ("doubtful", (condition,))
     assert plan_summary(found)["sentence"].startswith(f"If {condition}, being right on 80 % of the items would take")
 
 
 def test_where_the_verdict_stands_no_more_items_are_asked_for():
     votes, _ = simulate([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], n_items=300, n_votes=3, rng=0)
-    claim = Claim(kind="anonymous", verdict="proved", why="", more_items=0)
-    whole = plan(votes, certificate=Certificate(level=0.95, why="", anonymous=claim))
+    claim = Claim(family=Family.ANONYMOUS, verdict=Verdict.OPTIMAL, more_items=0)
+    whole = plan(votes, certificate=Certificate(level=0.95, anonymous=claim))
     assert whole.more_items is None
     assert "fresh items without gold" not in plan_text(plan_summary(whole))
 
@@ -226,7 +231,6 @@ def test_plug_in_is_the_margin_at_the_estimate():
     assert verdict.margin == min(one.margin for one in verdict.by_votes.values())
     lost = {n_votes: gap(fit.prior, pooled, n_votes, "exclude") for n_votes in (3, 4, 7)}
     assert verdict.loss == pytest.approx(sum(np.mean(votes.votes_i == n) * lost[n] for n in lost))
-    assert "no confidence level" in verdict.note
 
 
 def test_plug_in_has_no_level():
@@ -271,5 +275,5 @@ def test_votes_are_not_enough_for_what_the_certificate_does_not_expect():
     votes, _ = simulate([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], n_items=400, n_votes=3, rng=0)
     enough = plan(votes, target=0.9)
     assert enough.advice == "enough"
-    low = Claim(kind="anonymous", verdict="supported", why="w", evidence={"majority_accuracy": 0.85})
-    assert plan(votes, target=0.9, certificate=Certificate(level=0.95, why="w", anonymous=low)).advice == "doubtful"
+    low = Claim(family=Family.ANONYMOUS, verdict=Verdict.OPTIMAL, accuracy=0.85)
+    assert plan(votes, target=0.9, certificate=Certificate(level=0.95, anonymous=low)).advice == "doubtful"

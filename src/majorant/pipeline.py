@@ -18,8 +18,8 @@ from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, 
 from majorant.ask.question import Outcome
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WORKER_METHOD
-from majorant.evidence.certificate.anonymous import anonymous_claim, as_histograms
-from majorant.evidence.certificate.certificate import Certificate, Claim
+from majorant.evidence.certificate.anonymous import as_histograms, claim_from_counts, examine_counts
+from majorant.evidence.certificate.certificate import Certificate, Claim, Reason
 from majorant.evidence.certificate.claims import (
     Certification,
     Counts,
@@ -202,7 +202,8 @@ def check(
     near, seed = _near(backend), settings.seed
     counts = Counts(near.patterns(), near.votes_by_worker())
     if early is not None and near.whole is None and backend.votes.shape[2] == 2:
-        early(anonymous_claim(as_histograms(two_class_histograms(counts.patterns)), level, as_generator(seed)))
+        tests = examine_counts(as_histograms(two_class_histograms(counts.patterns)), as_generator(seed))
+        early(claim_from_counts(tests, level))
     chosen = _choose(near, settings, counts)
     rules, rule, certificate = chosen.rules, chosen.rule, chosen.certification.certificate
     settings.stage("judging")
@@ -306,9 +307,8 @@ def _choose(backend: Backend, settings: _Settings, counts: Counts | None = None)
     """Certify majority vote, find the rule to compare it with, and weigh the two."""
     level, seed, tolerance, labelled = settings.level, settings.seed, settings.tolerance, settings.labelled
     settings.stage("testing")
-    generator = as_generator(seed)
-    inputs = claim_inputs(backend, rng=generator, counts=counts)
-    certification = certification_from(inputs, level=level, rng=generator)
+    inputs = claim_inputs(backend, rng=seed, counts=counts)
+    certification = certification_from(inputs, level=level, rng=seed)
     settings.stage("comparing")
     expert = None if labelled is None else labelled.outcome
     rules = _rules(backend, Sample(inputs.sample, inputs.item_p), settings, expert)
@@ -392,7 +392,7 @@ def _reviewed(rules: _Rules, rule: _Rule, labels: Labels, workers: Workers) -> R
 
 
 def _plan(votes: Votes, certificate: Certificate, target: float, level: float) -> Plan | None:
-    if certificate.anonymous.verdict == "unidentified":
+    if certificate.anonymous.reason == Reason.NOT_IDENTIFIED:
         return None
     return make_plan(votes, target=target, level=level, certificate=certificate)
 

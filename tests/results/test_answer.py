@@ -12,7 +12,7 @@ from crowds import foolable_votes
 from majorant.ask.draw import Planned
 from majorant.backend import MemoryBackend
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.certificate import Certificate, Claim
+from majorant.evidence.certificate.certificate import Certificate, Claim, Family, Verdict
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.majority import Majority
 from majorant.render.summary import result_summary
@@ -129,8 +129,8 @@ def test_a_claim_of_a_model_begins_with_its_condition():
 def test_models_that_disagree_do_not_justify_a_switch():
     """One model expects a loss: the interval holds it, and with it 0."""
     loss = Estimate(0.04, 0.03, 0.05)
-    claim = Claim(kind="anonymous", verdict="refuted", why="", loss=loss)
-    certificate = Certificate(level=0.95, why="", anonymous=claim)
+    claim = Claim(family=Family.ANONYMOUS, verdict=Verdict.NOT_OPTIMAL, loss=loss)
+    certificate = Certificate(level=0.95, anonymous=claim)
     agreed, apart = (
         model_of(certificate, expected, 0.095)
         for expected in (EXPECTED._replace(luck=0.001), EXPECTED._replace(luck=0.001, least=-0.01, most=0.05))

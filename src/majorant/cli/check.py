@@ -27,7 +27,7 @@ from majorant.errors import ConfigError
 if TYPE_CHECKING:
     from majorant.evidence.certificate.certificate import Claim
 
-FROM_BEST_TO_WORST = ("proved", "supported", "undecided", "unidentified", "void", "refuted")
+FROM_BEST_TO_WORST = ("optimal", "open", "not-optimal")
 ACTIONS = ("keep", "ask", "switch")  # from the one that needs nothing done to the one that needs most
 FAILED = 1
 ONE_FILE = (".csv", ".html", ".json", ".parquet")
@@ -83,7 +83,7 @@ def check(source: Source, engine: EngineChoice, by: str | None, out: str | None,
     Exit codes:
       0    done, and the answer or verdict is better than what --fail-on names
       1    the answer or verdict is what --fail-on names, or worse
-           (keep, ask, switch; or proved, supported, undecided, unidentified, void, refuted)
+           (keep, ask, switch; or optimal, open, not-optimal)
       2    wrong call or table
       130  interrupted
     """
@@ -152,9 +152,9 @@ def _check(
 
 def _early(claim: Claim) -> None:
     """What the counts alone say, while the rest is still to come."""
-    from majorant.wording import first_verdict
+    from majorant.render.certificate import claim_sentence
 
-    click.echo(first_verdict(claim.why), err=True)
+    click.echo(f"First, from the vote counts: {claim_sentence(claim)} Workers, rules and labels follow.", err=True)
 
 
 def _refuse_elsewhere(engine: EngineChoice, options: dict[str, Any]) -> None:
@@ -186,9 +186,8 @@ def _judged_verdicts(summary: dict[str, Any], claim: str | None) -> list[str]:
     """The verdicts that `--fail-on` looks at, of the whole and of each slice: of a claim, or of the one that stands."""
     certificate = summary["certificate"]
     whole = certificate[claim or certificate["standing"]]
-    name = {"anonymous": "verdict", "named": "named", "gold": "gold"}
-    parts = [one[name[claim or one["standing"]]] for one in summary["slices"]]
-    return [verdict or "unidentified" for verdict in (None if whole is None else whole["verdict"], *parts)]
+    parts = [one[claim or one["standing"]] for one in summary["slices"]]
+    return ["open" if one is None else one["verdict"].replace(" ", "-") for one in (whole, *parts)]
 
 
 def command_line() -> str:

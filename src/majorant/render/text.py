@@ -100,12 +100,12 @@ def _wrapped(title: str, text: str) -> list[str]:
 
 
 def _claims(certificate: dict[str, Any]) -> list[str]:
-    """The claims, up to which correlation of votes they stand, and what they take for granted."""
+    """The claims, up to which correlation of votes they hold, and what they take for granted."""
     lines = _wrapped("Claims", certificate["sentence"])
-    for kind in wording.CLAIMS:
-        if (claim := certificate[kind]) and claim["breaks_down"]:
-            lines += _wrapped("", wording.breakdown_sentence(kind, claim["breaks_down"]))
-    return [*lines, *(_wrapped("Untested", text) if (text := certificate["not_tested_sentence"]) else [])]
+    for kind in ("anonymous", "named", "gold"):
+        if (claim := certificate[kind]) and claim["breakdown_sentence"]:
+            lines += _wrapped("", f"{claim['title']}: {claim['breakdown_sentence']}.")
+    return [*lines, *(_wrapped("Untested", text) if (text := certificate["untested_sentence"]) else [])]
 
 
 def _accuracy(summary: dict[str, Any]) -> list[str]:
@@ -137,9 +137,9 @@ def _slices(slices: list[dict[str, Any]], notes: list[dict[str, Any]]) -> list[s
             shown(one["value"]),
             f"{one['items']:,}",
             f"{one['votes']:,}",
-            one["verdict"],
-            one["named"] or "-",
-            _short_loss(one["loss_named"] or one["loss_anonymous"]),
+            one["anonymous"]["verdict"],
+            one["named"]["verdict"] if one["named"] else "-",
+            _short_loss((one["named"] or one["anonymous"])["loss"]),
         )
         for one in slices
     ]
@@ -241,32 +241,6 @@ def workers_lines(workers: dict[str, Any]) -> list[str]:
     return [f"Workers  {first}", f"{INDENT}{busiest}", *columns([head, *rows], left=(0, 5))]
 
 
-def certificate_text(summary: dict[str, Any]) -> str:
-    """What `majorant certify` prints: one sentence for all readers, then each claim and its numbers."""
-    lines = [printable(summary["sentence"])]
-    for kind, title in wording.CLAIMS.items():
-        if summary[kind] is not None:
-            lines += ["", *_claim_lines(kind, title, summary)]
-    if summary["design"] is not None:
-        lines += ["", f"Design   {summary['design']['text']}"]
-    if summary.get("dependence") is not None:
-        head, facts = wording.dependence_facts(summary["dependence"], 1 - summary["level"])
-        lines += ["", head, *_facts(facts)]
-    return "\n".join(lines)
-
-
-def _claim_lines(kind: str, title: str, certificate: dict[str, Any]) -> list[str]:
-    """A claim and its numbers, those of a void one marked; its reason unless the certificate said it before."""
-    claim = certificate[kind]
-    numbers = wording.claim_numbers(kind, claim)
-    said_before = claim["why"] in certificate["sentence"]
-    lines = [wording.claim_heading(title, claim, certificate["level"])]
-    lines += [] if said_before else [f"{INDENT}{printable(claim['why'])}"]
-    lines += [f"{INDENT}{text}"] if numbers and (text := wording.whose_numbers(claim)) else []
-    facts = [*numbers, *wording.claim_assumptions(claim)]
-    return [*lines, *_facts(facts)] if facts else lines
-
-
 def plug_in_text(summary: dict[str, Any]) -> str:
     """What `majorant certify` with a plug-in prints; the warning stands before the numbers."""
     head = ("votes", "items", "verdict", "margin", "majority", "best rule", "gap")
@@ -296,9 +270,9 @@ def plan_text(summary: dict[str, Any]) -> str:
     lines = [summary["sentence"], *_plan_doubt(summary), "", *_plan_points(summary)]
     if decide := wording.plan_decides(summary):
         lines += ["", *decide]
-    if summary["crew"]:
+    if summary["panel"]:
         head = ("the workers, best addition first", "majority of them", "best rule that knows them")
-        rows = [(shown(row["worker"]), percent(row["majority"]), percent(row["best"])) for row in summary["crew"]]
+        rows = [(shown(row["worker"]), percent(row["majority"]), percent(row["best"])) for row in summary["panel"]]
         lines += ["", wording.plan_keeps(summary), *columns([head, *rows])]
     return "\n".join([*lines, "", *(f"Assumes: {text}." for text in summary["assumptions"])])
 
@@ -369,7 +343,8 @@ def markdown(summary: dict[str, Any]) -> str:
     ]
     if summary["slices"]:
         lines += ["", "| part | items | verdict |", "|---|---:|---|"]
-        lines += [f"| {inert(str(one['value']))} | {one['items']:,} | {one['verdict']} |" for one in summary["slices"]]
+        parts = [(inert(str(one["value"])), one["items"], one[one["standing"]]["verdict"]) for one in summary["slices"]]
+        lines += [f"| {value} | {n_items:,} | {verdict} |" for value, n_items, verdict in parts]
     return "\n".join(lines) + "\n"
 
 

@@ -20,17 +20,17 @@ from majorant.ask.draw import Planned
 from majorant.ask.question import Outcome
 from majorant.defaults import MAJORITY
 from majorant.errors import ConfigError
-from majorant.evidence.certificate.certificate import INDEPENDENT_VOTES, Certificate, Claim
+from majorant.evidence.certificate.certificate import Certificate, Claim, Family, Model, Reason, Verdict
+from majorant.evidence.evidence import Assumption, Status
 from majorant.results.difference import Difference, ExpectedGain, GoldLead
 from majorant.values import Estimate
-from majorant.wording import ALIKE_TEST, LABELS_LEAVE_IT_OPEN, NO_FITTED_MODEL, NO_SIGN
+from majorant.wording import LABELS_LEAVE_IT_OPEN, NO_FITTED_MODEL, NO_SIGN
 
 Action = Literal["keep", "switch", "ask"]
 Grade = Literal["exact", "model", "none"]
 Basis = Literal["gold", "expert labels", "bound", "draw", "model", "votes"]
 FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
 ROBUST = 0.15  # a verdict that holds up to this correlation of votes on an item outlives most crowds (docs/ask.md)
-SAME_VERDICT = {"proved": ("proved", "supported"), "refuted": ("refuted",)}  # of a model, where gold says the first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,11 +292,13 @@ def _points(gain: Estimate) -> Estimate:
 
 
 def assumptions_of(claim: Claim) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the assumptions of a claim that a test rejects, and of those that these votes cannot test."""
-    tests = [gate for gate in claim.gates if gate.name != ALIKE_TEST]
-    return tuple(gate.name for gate in tests if gate.passed is False), tuple(
-        gate.name for gate in tests if gate.passed is None
+    """The assumptions of a claim that a test rejects, and those that these votes cannot test."""
+    tests = [one for one in claim.assumptions if one.assumption != Assumption.EXCHANGEABLE_WORKERS]
+    failed, untestable = (
+        tuple(str(one.assumption) for one in tests if one.status == status)
+        for status in (Status.FAILED, Status.UNTESTABLE)
     )
+    return failed, untestable
 
 
 def model_of(certificate: Certificate, expected: ExpectedGain | None, stake: float) -> ModelEvidence:
@@ -310,13 +312,9 @@ def model_of(certificate: Certificate, expected: ExpectedGain | None, stake: flo
     failed, untested = (
         tuple(dict.fromkeys((*a, *b))) for a, b in zip(assumptions_of(anonymous), assumptions_of(claim), strict=True)
     )
-    if claim.verdict == "void" and not failed:
-        failed = (INDEPENDENT_VOTES,)
-    elif claim.conditions and not failed and not untested:
-        untested = (INDEPENDENT_VOTES,)
     loss = claim.loss
     panel = certificate.design is not None and certificate.design.kind == "panel"
-    best = claim.verdict in ("proved", "supported")
+    best = claim.verdict == Verdict.OPTIMAL
     gain = Estimate(None, reason=NO_FITTED_MODEL)
     if expected is not None and loss.value is not None:
         gain = _bounded(expected, loss, stake)
@@ -378,14 +376,14 @@ def decision_path(certificate: Certificate) -> Path:
     """The way to the claim that stands: gold, what can be told, independence, the region, certainty, and who voted.
 
     >>> from majorant.evidence.certificate.certificate import Claim
-    >>> claim = Claim(kind="anonymous", verdict="unidentified", why="No item has three votes.")
-    >>> decision_path(Certificate(level=.95, why="", anonymous=claim)).outcome
+    >>> claim = Claim(family=Family.ANONYMOUS, reason=Reason.NOT_IDENTIFIED)
+    >>> decision_path(Certificate(level=.95, anonymous=claim)).outcome
     'Inconclusive: a third vote on some items, or gold labels, would tell'
     """
     claim, standing = certificate.anonymous, certificate.standing
-    identified = claim.verdict != "unidentified"
+    identified = claim.reason != Reason.NOT_IDENTIFIED
     seen = claim if identified else replace(claim, margin=None)
-    overruled = standing.kind == "gold" and claim.verdict not in SAME_VERDICT[standing.verdict]
+    overruled = standing.family == Family.GOLD and claim.verdict != standing.verdict
     steps = [
         *([_gold(standing)] if overruled else []),  # gold assumes less, so it speaks first where it says otherwise
         PathStep(
@@ -394,7 +392,7 @@ def decision_path(certificate: Certificate) -> Path:
             off="no",
             exit=wording.NOT_IDENTIFIED,
             answer="yes" if identified else "no",
-            why="" if identified else claim.why,
+            why="",
         ),
         _independent(seen),
         _inside(seen),
@@ -414,33 +412,31 @@ def _gold(gold: Claim) -> PathStep:
         question=wording.BY_GOLD_QUESTION,
         on="no",
         off="yes",
-        exit=wording.BY_GOLD_BEST if gold.verdict == "proved" else wording.NOT_BEST,
+        exit=wording.BY_GOLD_BEST if gold.verdict == Verdict.OPTIMAL else wording.NOT_BEST,
         answer="yes",
-        why=gold.why,
+        why="",
     )
 
 
 def _independent(claim: Claim) -> PathStep:
-    gate = claim.independence
     on = "yes"
-    if gate is None or gate.passed is None:
+    if claim.reason == Reason.CANNOT_BE_TESTED:
         on = wording.NOT_TESTABLE
-    elif not gate.passed and claim.verdict != "void":
+    elif claim.model == Model.ITEM_DIFFICULTY:
         on = wording.GIVEN_DIFFICULTY
     return PathStep(
         question=wording.INDEPENDENT_QUESTION,
         on=on,
         off="no",
         exit=wording.DEPENDENT,
-        answer="no" if claim.verdict == "void" else on,
-        why="" if gate is None else gate.text,
+        answer="no" if claim.reason == Reason.ASSUMPTION_FAILED else on,
     )
 
 
 def _inside(claim: Claim) -> PathStep:
     margin = claim.margin
     inside = margin is not None and margin > 0
-    sure = claim.verdict == "refuted"
+    sure = claim.verdict == Verdict.NOT_OPTIMAL
     return PathStep(
         question=wording.INSIDE_QUESTION,
         on="inside",
@@ -452,25 +448,24 @@ def _inside(claim: Claim) -> PathStep:
 
 
 def _certain(claim: Claim, level: float) -> PathStep:
-    on = claim.verdict if claim.verdict in ("proved", "supported") else wording.EITHER_GOOD
+    on = str(claim.certainty) if claim.verdict == Verdict.OPTIMAL else wording.EITHER_GOOD
     return PathStep(
         question=wording.certain_question(level),
         on=on,
         off="not yet",
         exit=wording.takes_more(claim.more_items),
-        answer=on if claim.verdict in ("proved", "supported") else "not yet",
+        answer=on if claim.verdict == Verdict.OPTIMAL else "not yet",
         why="",
     )
 
 
 def _named(named: Claim | None) -> PathStep:
-    verdict = "undecided" if named is None else named.verdict
-    off = "no" if verdict == "refuted" else "not known"
+    verdict = Verdict.OPEN if named is None else named.verdict
+    off = "no" if verdict == Verdict.NOT_OPTIMAL else "not known"
     return PathStep(
         question=wording.NAMED_QUESTION,
         on="yes",
         off=off,
-        exit=wording.knowing_gains(surely=verdict == "refuted"),
-        answer="yes" if verdict in ("proved", "supported") else off,
-        why="" if named is None else named.why,
+        exit=wording.knowing_gains(surely=verdict == Verdict.NOT_OPTIMAL),
+        answer="yes" if verdict == Verdict.OPTIMAL else off,
     )

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.defaults import LEVEL, MAX_VOTES, TARGET
 from majorant.errors import ConfigError, NotIdentified
-from majorant.evidence.certificate.assumption_tests import SIZES_ALIKE
-from majorant.evidence.certificate.certificate import INDEPENDENT_VOTES, Certificate
+from majorant.evidence.certificate.certificate import Certificate, Model
 from majorant.evidence.certificate.gold import gold_cells, gold_claim, model_gold
 from majorant.evidence.certificate.plug_in import shared_model
+from majorant.evidence.evidence import Assumption, Status
 from majorant.methods import ESTIMATORS, Fit
 from majorant.read import Reading, as_votes
 from majorant.theory import crew_accuracy, majority_accuracy, map_accuracy
@@ -24,7 +24,6 @@ from majorant.theory.patterns import can_enumerate
 from majorant.values import Estimate, FloatArray, as_level, clopper_pearson
 from majorant.votes import Votes
 from majorant.wording import (
-    ALIKE_TEST,
     NO_GOLD_LABEL,
     PLAN_ASSUMPTIONS,
     SIZES_DIFFER,
@@ -42,9 +41,9 @@ NOT_OBSERVED = Estimate(None, reason=NO_GOLD_LABEL)
 PANEL_METHOD = "dawid-skene"  # the plan for a panel is made at its confusion matrices, pooled by votes where need be
 CROWD_METHOD = "shared"  # that for a crowd at one matrix for all: its workers give too few votes each
 DOUBTS = {
-    INDEPENDENT_VOTES: VOTES_DEPEND,
-    ALIKE_TEST: WORKERS_DIFFER,
-    SIZES_ALIKE: SIZES_DIFFER,
+    Assumption.INDEPENDENT_VOTES: VOTES_DEPEND,
+    Assumption.EXCHANGEABLE_WORKERS: WORKERS_DIFFER,
+    Assumption.VOTES_PER_ITEM: SIZES_DIFFER,
 }  # by the test that fails
 
 
@@ -198,7 +197,7 @@ def plan(
     panel, advice = _panel_of(votes, fit, members), base.advice
     now = observed.value  # how often majority is right: by gold where there is gold, else as the anonymous claim has it
     if now is None and certificate is not None:
-        now = certificate.anonymous.evidence.get("majority_accuracy")
+        now = certificate.anonymous.accuracy
     short = advice == "enough" and now is not None and now < target
     doubts = _doubts(certificate, independent=not (contradicted or short))
     if doubts:
@@ -249,10 +248,10 @@ def plan_crew(prior: ArrayLike, confusions: ArrayLike, workers: Sequence[Hashabl
 def _doubts(certificate: Certificate | None, *, independent: bool) -> tuple[str, ...]:
     """What the plan rests on and the certificate's tests reject, or gold contradicts: not `independent`."""
     claim = None if certificate is None else certificate.anonymous
-    failed = {gate.name for gate in claim.gates if gate.passed is False} if claim is not None else set()
-    depend = claim is not None and (claim.verdict == "void" or claim.allows_difficulty)
-    if not independent or (depend and not failed & {ALIKE_TEST, SIZES_ALIKE}) or failed - {ALIKE_TEST, SIZES_ALIKE}:
-        failed |= {INDEPENDENT_VOTES}
+    failed = set() if claim is None else {one.assumption for one in claim.with_status(Status.FAILED)}
+    depend = claim is not None and claim.model == Model.ITEM_DIFFICULTY
+    if not independent or depend or Assumption.INDEPENDENT_WORKERS in failed:
+        failed |= {Assumption.INDEPENDENT_VOTES}
     return tuple(text for name, text in DOUBTS.items() if name in failed)
 
 
