@@ -38,7 +38,7 @@ WORTH_THREADS = 200_000  # items x weightings; fewer take less time than it take
 LONGEST_OF_REPLICATES = 16.0  # leaps; one length for all loops would move recorded margins by up to 3 %
 PRECISION = 5e-4  # EM ends when no parameter moves by more than this over the root of a cell's votes
 MOST_EM_STEPS = 600
-MOST_INVERTED = 1_200  # parameters; beyond, the information takes longer to invert than EM takes
+MOST_INVERTED = 250  # parameters; beyond, bounded EM takes a twentieth of the time, and spreads within 5 %
 # Beyond, EM ends by these: what is left is a twentieth of a standard error, and the spread of the replicates is that of
 # fits run to the end within a hundredth.
 PRECISION_OF_MANY = 0.01  # standard errors, root mean square
