@@ -13,6 +13,7 @@ from majorant.evidence.certificate.design import VotingDesign
 from majorant.evidence.certificate.plug_in import PlugIn
 from majorant.evidence.certificate.slices import Slice
 from majorant.evidence.evidence import Assumption, Status, Tested
+from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.plain import facts_of, finite, plain, to_plain
 from majorant.values import Estimate
 from majorant.wording import listed, shown
@@ -99,7 +100,7 @@ def _why_open(claim: Claim) -> str:
 
 def failed_text(tested: Tested) -> str:
     """What is wrong if an assumption failed."""
-    return _FAILED.get(tested.assumption, f"a test rejects that {tested.assumption}")
+    return _FAILED.get(tested.assumption, f"a test rejects that {ASSUMPTION_TEXT[tested.assumption]}")
 
 
 def more_items_text(claim: Claim) -> str:
@@ -129,12 +130,14 @@ def assumption_sentence(tested: Tested) -> str:
     votes on an item are independent given the truth: failed (p = 0.012)
     """
     p_value = "" if tested.p_value is None else f" (p = {tested.p_value:.2g})"
-    return f"{tested.assumption}: {_STATUS[tested.status]}{p_value}"
+    return f"{ASSUMPTION_TEXT[tested.assumption]}: {_STATUS[tested.status]}{p_value}"
 
 
 def untested_sentence(claims: Iterable[Claim]) -> str:
     """What claims assume and nothing tests, each assumption once."""
-    untested = dict.fromkeys(str(one.assumption) for claim in claims for one in claim.with_status(Status.UNTESTED))
+    untested = dict.fromkeys(
+        ASSUMPTION_TEXT[one.assumption] for claim in claims for one in claim.with_status(Status.UNTESTED)
+    )
     return f"{'; '.join(untested)}." if untested else ""
 
 
@@ -324,7 +327,7 @@ def tested_summary(tested: Tested) -> dict[str, Any]:
     """An assumption, its status, and both in a sentence."""
     return {
         "name": tested.assumption.name.lower(),
-        "assumption": str(tested.assumption),
+        "assumption": ASSUMPTION_TEXT[tested.assumption],
         "status": str(tested.status),
         "p_value": tested.p_value,
         "sentence": assumption_sentence(tested),
