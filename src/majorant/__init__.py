@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from majorant.results.judges import judges as judges
     from majorant.results.plan import plan as plan
     from majorant.results.plan import plan_model as plan_model
+    from majorant.results.rates import rate as rate
     from majorant.simulate import simulate as simulate
     from majorant.votes import Votes as Votes
 
@@ -67,6 +68,7 @@ _HOME = {
     "plan": "results.plan",
     "plan_model": "results.plan",
     "polish": "methods",
+    "rate": "results.rates",
     "read": "read",
     "report": "render.html",
     "save_state": "methods",

@@ -46,6 +46,7 @@ from majorant.methods.judge import fit_judge, full_judges
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
 from majorant.read.options import with_gold_file
+from majorant.resources import limit_native_threads
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence
@@ -246,6 +247,7 @@ class Result:
         return result_html(self)
 
 
+@limit_native_threads
 def check(
     votes: Any,
     *,
@@ -743,7 +745,7 @@ def _next_step(
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ)
     other = answer.other if answer.other in apart else next(iter(apart))
     n_items = apart[other].items
-    if setting.panel:
+    if setting.panel and answer.other != LEARNED:
         return Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items)
     if not apart[other].differ:
         return Next()
@@ -794,6 +796,7 @@ def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Vote
     return Reviewed(rules.votes, listed)
 
 
+@limit_native_threads
 def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
     """Turn votes into labels by a method, or by the rule of the answer.
 

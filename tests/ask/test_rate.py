@@ -40,7 +40,7 @@ def test_capital_is_fair_over_all_orders(up: bool) -> None:
     total = np.zeros(6)
     for order in map(np.array, permutations(range(6))):
         bets = bets_of(features, order, y[order])
-        bets, mean = (bets, y.mean()) if up else (rate._mirrored(bets), -y.mean())
+        bets, mean = (bets, y.mean()) if up else (rate.mirrored(bets), -y.mean())
         total += np.exp([log_c[0] for log_c in log_capitals(bets, [mean], ALPHA)])
     np.testing.assert_allclose(total / 720, 1.0, atol=1e-9)
 
@@ -112,7 +112,7 @@ def misses(n: int, share: float, accuracy: float, labels: int, runs: int, seed: 
         order = rng.permutation(n)[:labels]
         bets = bets_of(features, order, truth[order])
         up = evidence_above(bets, [truth.mean()], ALPHA)[0]
-        down = evidence_above(rate._mirrored(bets), [-truth.mean()], ALPHA)[0]
+        down = evidence_above(rate.mirrored(bets), [-truth.mean()], ALPHA)[0]
         refuted += up >= goal or down >= goal
     return refuted / runs
 

@@ -73,6 +73,13 @@ def test_a_label_given_thousands_of_times_is_no_overflow():
     assert np.isfinite(flag.times)
 
 
+def test_one_label_on_thousands_of_items_is_flagged_without_an_overflow():
+    votes, _ = simulate(HALF, np.concatenate([one_coin_crew([0.95] * 4), [[[1, 0]] * 2]]), 3_000, 5, rng=1)
+    with np.errstate(over="raise"):
+        found = assess_workers(votes, DawidSkene().fit(votes))
+    assert found.evidence[4][-1] == "0 on all 3,000 votes; by the crowd's habits less than 1 in a million"
+
+
 def test_one_label_is_no_flag_where_the_items_ask_for_it():
     """A worker who saw only items of one class has given one label for a good reason."""
     rng = np.random.default_rng(0)

@@ -37,6 +37,7 @@ LEAST_VARIANCE = 0.002
 MOST_STAKED = 0.99  # of an account
 GOAL_MARGIN = 1.25  # accounts aim above the goal, which they would otherwise only approach
 ROUNDING = 1e-9  # a candidate counts as impossible only beyond this, relative to the range of a residual
+MOST_BETS = 5_000  # labels that are bet on: their interval is a point wide
 GRID, ROUNDS = 25, 4  # of the search for a bound: to 3e-6 of its range
 
 
@@ -109,6 +110,7 @@ class Bets:
     """
 
     n: int  # units in all
+    drawn: int  # units labelled, of which the first few thousand are bet on
     residual_st: FloatArray  # y - f
     known_st: FloatArray  # sum of the labels so far, and of f over the rest, before each label
     low_t: FloatArray  # the least and the most that the residual could have been
@@ -123,7 +125,7 @@ class Bets:
 
     @property
     def labels(self) -> int:
-        """How many labels were drawn, known or not."""
+        """How many labels are bet on."""
         return len(self.low_t)
 
 
@@ -156,7 +158,7 @@ def offer_bets(
     Bets
     """
     unit, y = np.asarray(unit_t, dtype=np.int64), np.asarray(y_t, dtype=float)
-    n_labels = len(unit)
+    n_labels = 0 if len(unit) == n else min(len(unit), MOST_BETS)  # what is known needs no bets
     least_i, most_i = (np.broadcast_to(np.asarray(end, dtype=float), n) for end in (low_i, high_i))
     y_st = np.where(np.isnan(y), [least_i[unit], most_i[unit]], y)
     residual_st, known_st = np.zeros((2, n_labels)), np.zeros((2, n_labels))
@@ -172,15 +174,18 @@ def offer_bets(
         known_st[:, t] = total_s + left.sum()
         total_s += y_st[:, t]
         rest[unit[t]] = False
+    total_s += y_st[:, n_labels:].sum(axis=1)
+    rest[unit[n_labels:]] = False
     prediction_i = np.asarray(next(predictions), dtype=float)
     told = ~np.isnan(y)
     scale = float((most_i - least_i).max(initial=0.0)) ** 2
-    square_t = np.where(told, residual_st[0], 0.0) ** 2
-    seen_t = PRIOR_LABELS + np.concatenate([[0.0], np.cumsum(told)])
+    square_t = np.where(told[:n_labels], residual_st[0], 0.0) ** 2
+    seen_t = PRIOR_LABELS + np.concatenate([[0.0], np.cumsum(told[:n_labels])])
     variance_t = (PRIOR_LABELS * PRIOR_VARIANCE * scale + np.concatenate([[0.0], np.cumsum(square_t)])) / seen_t
     variance_t = np.maximum(variance_t, LEAST_VARIANCE * scale)
     return Bets(
         n=n,
+        drawn=len(unit),
         residual_st=residual_st,
         known_st=known_st,
         low_t=low_t,
@@ -223,11 +228,11 @@ def bounds(bets: Bets, alpha: float, *, whole: bool = False) -> tuple[float, flo
     """
     least, most = bets.total[0] / bets.n, bets.total[1] / bets.n
     low = _lower(bets, least, most, alpha, whole=whole)
-    high = -_lower(_mirrored(bets), -most, -least, alpha, whole=whole)
+    high = -_lower(mirrored(bets), -most, -least, alpha, whole=whole)
     return min(low, high), max(low, high)  # they cross only if one of them has failed
 
 
-def _mirrored(bets: Bets) -> Bets:
+def mirrored(bets: Bets) -> Bets:
     """The same bets on the negative of every value."""
     return replace(
         bets,
@@ -249,7 +254,7 @@ def _lower(bets: Bets, least: float, most: float, alpha: float, *, whole: bool) 
             break
         refuted, kept = float(candidate_c[first - 1]), float(candidate_c[first])
     if whole and refuted > least:  # the sum is above what is refuted
-        refuted = min((np.floor(refuted * bets.n + 1e-6) + 1) / bets.n, most)
+        refuted = min(float(np.floor(refuted * bets.n + 1e-6) + 1) / bets.n, most)
     return refuted
 
 

@@ -21,6 +21,7 @@ from majorant.cli.options import (
 )
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, EngineChoice, Job, Source, engine_options, input_options
+from majorant.defaults import MAJORITY
 from majorant.errors import ConfigError, DataError
 from majorant.ownership import refuse_unsafe
 
@@ -61,6 +62,7 @@ class _NameLists(Grouped):
 )
 @click.option("--race", metavar="[A B C ...]", help="Find the best of several rules, or of the usual four.")
 @click.option("--accuracy", is_flag=True, help="How often the labels of --rule are right; takes hundreds of labels.")
+@click.option("--rate", is_flag=True, help="Items drawn at random, to measure a pass rate or win rate: majorant rate.")
 @click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
 @click.option("--n", type=click.IntRange(min=1), help="How many items to ask about now.  [25]")
 @click.option("--more", type=click.IntRange(min=1), help="Ask about so many further items of the design.")
@@ -89,6 +91,8 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
     """Which items an expert should label, so that a few labels settle it without any model."""
     from majorant.read.tasks import TASK_ENDINGS, design_path
 
+    if options["rate"] and options["accuracy"]:
+        raise ConfigError("--accuracy and --rate are different questions: choose one.")
     if options["more"] is not None and options["design"] is None:
         raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
     usual = f"to_label{TASK_ENDINGS[options['tool']]}"
@@ -108,8 +112,14 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.ask.ask import BETWEEN, FIRST_BATCH, RACE, ask
 
-    options = {**options, "n": options["n"] or FIRST_BATCH}
+    wanted = options["n"]
+    options = {**options, "n": wanted or FIRST_BATCH}
     how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
+    if options["rate"]:
+        from majorant.ask.ask import RATE_BATCH, ask_accuracy
+
+        n = RATE_BATCH if wanted is None else wanted
+        return ask_accuracy(backend, MAJORITY, n=n, seed=options["seed"], experts=options["experts"])
     if options["accuracy"]:
         return _accuracy(backend, options)
     between: Sequence[str] = BETWEEN
@@ -157,6 +167,18 @@ def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) ->
     if design.items:
         written = design.write(out, format=options["tool"], columns=_columns(source, design.items, options))
     facts = _facts(design, written, source)
+    if options["rate"] and written:
+        from majorant.cli.next_command import repeat_call
+        from majorant.read.pairs import VERSUS
+        from majorant.render.rates import labelling_lines
+        from majorant.results.rate_inputs import needs_class
+
+        of_pairs = VERSUS in str(design.order[0])  # win rates need no class
+        named = ["--label", str(design.labels[0])] if needs_class(design.labels) and not of_pairs else []
+        command = repeat_call(click.get_current_context(), "rate", "--gold-file", str(out), *named)
+        lines = labelling_lines(len(design.items), facts["files"], command)
+        show({**facts, "question": "rate"}, "\n".join(lines), as_json=options["as_json"])
+        return
     show(facts, "\n".join(ask_lines(**facts)), as_json=options["as_json"])
 
 

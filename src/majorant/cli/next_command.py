@@ -30,13 +30,13 @@ def repeat_call(ctx: click.Context, command: str, *more: str, without: tuple[str
         Quoted for a shell.
     """
     target = getattr(importlib.import_module(f"majorant.cli.{command}"), command)
-    understood = {parameter.name for parameter in target.params}
+    understood = {parameter.name: parameter for parameter in target.params}
     words = ["majorant", command]
     for parameter in ctx.command.params:
         name = parameter.name or ""
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and name in understood and name not in without:
-            words += _spelled(parameter, ctx.params[name])
+            words += _spelled(understood[name], ctx.params[name])
     return shlex.join([*words, *more])
 
 

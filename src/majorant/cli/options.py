@@ -28,6 +28,8 @@ FLAGS = {
     "price_per_vote": "--price",
     "max_votes": "--max-votes",
     "max_upload": "--max-upload",
+    "label_column": "--label-column",
+    "limits": "--range",
 }
 NONE = "none"  # how a terminal says that there is no such column
 
@@ -76,6 +78,12 @@ EXAMPLES = {
     "agreement": ("majorant agreement votes.csv", "majorant agreement ratings.csv --wide --json"),
     "plan": ("majorant plan votes.csv --target .98 --price .05",),
     "ask": ("majorant ask votes.csv --n 50 --out to_label.csv",),
+    "rate": (
+        "majorant rate judges.csv --gold-file labels.csv --label pass",
+        "majorant rate judges.csv --item question,system --by system --gold-file labels.csv --label pass",
+        "majorant rate arena.csv --gold-file human.csv",
+        "majorant rate judges.csv --gold-file labels.csv --label pass --at-least .9",
+    ),
     "serve": ("majorant serve", "majorant serve votes.csv --port 8800 --no-browser"),
     "report": ("majorant report results/result.json --out page.html",),
 }

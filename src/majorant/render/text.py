@@ -329,13 +329,18 @@ def is_job_summary(path: str | os.PathLike[str]) -> bool:
 
 
 def write_markdown(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write the Markdown to a file; to a job's summary it is added, since other commands write there too."""
+    """Write the answer in Markdown to a file."""
+    return write_summary(markdown(summary), path)
+
+
+def write_summary(text: str, path: str | os.PathLike[str]) -> Path:
+    """Write Markdown to a file; to a job's summary it is added, since other commands write there too."""
     target = Path(path)
     if not is_job_summary(path):
-        return write_files({target: markdown(summary)})[0]
+        return write_files({target: text})[0]
     try:
         with target.open("a", encoding="utf-8") as file:
-            file.write(f"{markdown(summary)}\n")
+            file.write(f"{text}\n")
     except OSError as error:
         raise ConfigError(f"Cannot write {target}: {error.strerror}.") from error
     return target

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from majorant.read import Reading, as_votes
 from majorant.read.columns import says_position
 from majorant.read.opening import is_rereadable, open_rows, open_table
 from majorant.read.options import ReadOptions
+from majorant.read.pairs import is_tie
 from majorant.read.values import cell_values, is_empty, sort_labels
 from majorant.results.sub_panels import SubPanel, best_sub_panels
 from majorant.tabular import Tabular
@@ -35,9 +35,6 @@ LISTED = 5
 MOST_PAIRED = 100  # judges, up to which they are looked at pair by pair
 FEW_JUDGED = 10  # gold items; a judge with fewer is left out where others have more
 FEW_GOLD = too_few_gold(ENOUGH_GOLD)
-TIE_WORDS = frozenset(
-    ["tie", "tied", "draw", "equal", "same", "both", "neither", "none", "t", "c", "ab", "no preference"]
-)
 SWAPPED = frozenset(["swapped", "swap", "reversed", "reverse", "true", "yes", "1", "ba", "second"])
 AS_GIVEN = frozenset(["original", "normal", "given", "forward", "false", "no", "0", "ab", "first"])
 
@@ -328,7 +325,7 @@ def _one_verdict_each(votes: Any, position: str, reading: Any) -> tuple[Votes | 
         )
         n_first, n_second = kinds["first"], kinds["second"]
         positions.append(
-            Position(judge, kinds.total(), kinds["same"], n_first, n_second, _sign_test(n_first, n_first + n_second))
+            Position(judge, kinds.total(), kinds["same"], n_first, n_second, sign_test(n_first, n_first + n_second))
         )
     table = {"item": [i for i, _, _ in rows], "worker": [w for _, w, _ in rows], "label": [x for *_, x in rows]}
     if not any(label is not None for label in table["label"]):
@@ -348,7 +345,7 @@ def _kind(given: dict[bool, Any], first: Any, second: Any) -> str:
     return "first" if given[True] == first and given[False] == second else "second"
 
 
-def _sign_test(successes: int, trials: int) -> float | None:
+def sign_test(successes: int, trials: int) -> float | None:
     """Twice the chance of at most so few of the rarer outcome in so many fair tosses, at most 1."""
     from scipy.special import bdtr
 
@@ -398,15 +395,6 @@ def find_position(source: Any, reading: Mapping[str, Any]) -> str | None:
     for verdict in shown:
         orders.setdefault((verdict.item, verdict.worker), set()).add(verdict.in_order)
     return names[0] if any(len(both) == 2 for both in orders.values()) else None
-
-
-def is_tie(label: Any) -> bool:
-    """Whether a verdict prefers neither candidate.
-
-    >>> is_tie("Tie"), is_tie("A")
-    (True, False)
-    """
-    return re.sub(r"[\W_]+", " ", str(label)).strip().casefold() in TIE_WORDS
 
 
 def candidates(labels: Sequence[Any]) -> tuple[Any, Any]:

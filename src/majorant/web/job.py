@@ -121,6 +121,9 @@ def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     files = [_page_labels(job)] if job["labels"] else [_file(file) for file in job["gold"]]
     labelled = recognise(files) if files else None
     if labelled is None:
+        if len(files) > 1:
+            names = " and ".join(map(str, files))
+            raise ConfigError(f"{names} came without the design that would put them together: remove all but one.")
         return None
     stored = labelled.path.name
     return replace(labelled, path=Path(job["designs"].get(stored, stored)))
