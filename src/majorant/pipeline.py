@@ -859,13 +859,13 @@ def workers(
     Returns
     -------
     Workers
-        A row per worker; `to_pandas()` gives a frame.
+        A row per worker, the worst first; `to_pandas()` gives a frame.
 
     Examples
     --------
     >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
     >>> workers(table).to_dict()["worker"]
-    ['u', 'v', 'w']
+    ['w', 'u', 'v']
     """
     backend, seed = as_backend(votes, **reading), as_seed(rng)
     return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)[0]
