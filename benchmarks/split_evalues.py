@@ -17,7 +17,7 @@ from majorant.evidence.certificate.certificate import Claim
 from majorant.evidence.certificate.universal_inference import with_e_values
 from majorant.items import merge_equal_items
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.resampled import refit_dawid_skene
+from majorant.methods.refit import refit_dawid_skene
 from majorant.methods.shared import SharedConfusion
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes

@@ -173,7 +173,7 @@ def corrected_fit(backend: Backend, members: Mapping[str, Fit], correction: Corr
         skill=None,
         learned={"weights": correction.weight_m, "offsets": correction.offset_k},
         trace=(),
-        online=None,
+        resume=None,
     )
 
 

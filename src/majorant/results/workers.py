@@ -196,7 +196,7 @@ def vote_weights(votes: Votes, fit: Fit) -> tuple[FloatArray, str]:
         return np.ones(n_workers), "votes"
     if fit.confusion is None or (fit.confusion.ndim == 2 and fit.skill is not None):
         skill_j = np.asarray(fit.skill, dtype=float)
-        above = fit.method in ESTIMATORS and ESTIMATORS[fit.method].weight_above_chance
+        above = fit.method in ESTIMATORS and ESTIMATORS[fit.method].traits.weight_above_chance
         return (n_classes * skill_j - 1 if above else skill_j), "votes"
     log_jkl = np.log(np.maximum(fit.confusion.reshape(-1, n_classes, n_classes), MOST_CERTAIN))
     pair_kl = np.outer(fit.prior, fit.prior) * (1 - np.eye(n_classes))  # the class named l, the other k
