@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from majorant.evidence.labels import gold_accuracy
 from majorant.methods import Fit
 from majorant.methods.known_workers import AnchorMap, GivenMap
-from majorant.results.difference import gold_accuracy
 from majorant.tally import counts, tied
 from majorant.theory import majority_margin
 from majorant.votes import IntArray, Votes

@@ -3,7 +3,7 @@
 import pytest
 
 import majorant as mj
-from majorant.methods import METHOD_ALIASES, ESTIMATORS, method_named
+from majorant.methods import ESTIMATORS, METHOD_ALIASES, method_named
 
 VOTES = [("a", "u", "x"), ("a", "v", "x"), ("a", "w", "y"), ("b", "u", "y"), ("b", "v", "y"), ("b", "w", "y")]
 

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from majorant.cli.options import as_flags, common_options
 from majorant.cli.source import input_options
 from majorant.errors import MajorantError
+from majorant.render.notes import note_text
 
 HERE = Path(__file__).parent / "fixtures"
 BALLOTS = {1: "pos pos neg", 2: "neg neg neg", 3: "neg pos neg", 4: "pos pos pos"}
@@ -32,7 +33,9 @@ LONG = [(i, w, label) for i, row in BALLOTS.items() for w, label in zip(WORKERS,
 def probe(source, **options):
     """Read the votes as any command does."""
     votes = source.read()
-    click.echo(json.dumps({"shape": votes.shape, "notes": [as_flags(note.text) for note in votes.account.notes]}))
+    click.echo(
+        json.dumps({"shape": votes.shape, "notes": [note_text(note, flags=True) for note in votes.account.notes]})
+    )
 
 
 def run(*told: str) -> dict | str:
@@ -137,7 +140,7 @@ ROWS = [
     ("judges", "score", long("sample", "judge", "score", label={"pos": 0.9, "neg": 0.2}.get), AT_ONCE, (4, 3, 2)),
     ("judges", "winner", long("question", "judge", "winner", more=("answer",)), AT_ONCE, (4, 3, 2)),
     ("judges", "clean wide table", wide(), AT_ONCE, (4, 3, 2)),
-    ("judges", "wide table with texts", wide(more=("prompt", "response")), ("--workers ana,bo,cy",), (4, 3, 2)),
+    ("judges", "wide table with texts", wide(more=("prompt", "response")), AT_ONCE, (4, 3, 2)),
     ("judges", "Inspect .json", fixture("inspect.json"), AT_ONCE, (4, 3, 2)),
     ("judges", "Inspect .eval", fixture("inspect.eval"), AT_ONCE, (4, 3, 2)),
     ("judges", "Inspect samples table", samples_table, AT_ONCE, (4, 3, 2)),
@@ -149,7 +152,7 @@ ROWS = [
     ("raters", "R's write.csv", r_wide, ("--empty NA",), (4, 3, 2)),
     ("raters", "Excel", fixture("wide.xlsx"), AT_ONCE, (4, 3, 2)),
     ("raters", "OpenDocument", fixture("long.ods"), AT_ONCE, (4, 3, 2)),
-    ("raters", "wide with a covariate", wide(ages=True), ("--workers ana,bo,cy",), (4, 3, 2)),
+    ("raters", "wide with a covariate", wide(ages=True), AT_ONCE, (4, 3, 2)),
     ("labelling", "Label Studio JSON", fixture("label_studio.json"), AT_ONCE, (4, 3, 2)),
     ("labelling", "Label Studio JSON-MIN", fixture("label_studio_min.json"), AT_ONCE, (4, 3, 2)),
     ("labelling", "Label Studio CSV", fixture("label_studio.csv"), AT_ONCE, (4, 3, 2)),
@@ -210,4 +213,4 @@ def test_what_holds_no_votes_or_lies_elsewhere_says_what_to_do(make, words, tmp_
 def test_names_of_workers_in_a_wide_table_are_not_left_out_in_silence(tmp_path):
     path = str(wide(more=("prompt",))(tmp_path))
     assert "--workers" in run(path, "--wide", "--worker", "ana,bo,cy")
-    assert "--workers ana,bo,cy" in run(path, "--wide")
+    assert "--workers ana,bo,cy" in " ".join(run(path, "--wide")["notes"])

@@ -16,6 +16,7 @@ from typing import ClassVar, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant.defaults import WEIGHTED_VOTE
 from majorant.errors import ConfigError
 from majorant.items import NAMES_AT_ONCE, draw_by_name, take_items
 from majorant.kernels import Block, Engine, Rows, add_up, in_memory, rows_in
@@ -29,8 +30,7 @@ from majorant.values import FloatArray
 from majorant.votes import Account, IntArray, Votes, names_of
 
 LABEL_FILE = "labels.csv"
-COMBINATION = "combination"  # the mean of several methods: fitted by the answer, not here
-LabelTable = Callable[[Votes, Fit], Columns]  # from some items and their part of a fit: the table of their labels
+LabelTable = Callable[..., Columns]  # from some items and their part of each fit: the table of their labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,9 +203,9 @@ class Backend(ABC):
 
     def refuse(self, method: str) -> None:
         """Refuse a method that cannot be fitted here, with those that can."""
-        if method == COMBINATION or method in self.methods:
+        if method == WEIGHTED_VOTE or method in self.methods:
             return
-        choice = f"Choose one of: {', '.join(self.methods)}, {COMBINATION}."
+        choice = f"Choose one of: {', '.join(self.methods)}, {WEIGHTED_VOTE}."
         if method not in ESTIMATORS:
             raise ConfigError(f"There is no method {method!r}. {choice}")
         raise ConfigError(
@@ -231,13 +231,13 @@ class Backend(ABC):
         """What `fn` says of the items of each block, for all items, as the rows of a fit are kept here."""
         return self.engine.rows(fn)
 
-    def labelled(self, fit: Fit, table: LabelTable) -> Columns | Iterator[Columns]:
+    def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns | Iterator[Columns]:
         """The table of the labels of all items, or some items at a time in their order."""
-        return self.map(partial(_labelled, fit, table), doing="writing")
+        return self.map(of_fits(table, *fits), doing="writing")
 
-    def label_files(self, folder: Path, fit: Fit, table: LabelTable) -> LabelFiles:
+    def label_files(self, folder: Path, fits: Sequence[Fit], table: LabelTable) -> LabelFiles:
         """The labels of all items as a file in the folder."""
-        return LabelFiles([], {folder / LABEL_FILE: self.labelled(fit, table)})
+        return LabelFiles([], {folder / LABEL_FILE: self.labelled(fits, table)})
 
 
 def _patterns(rows: Callable[[Votes], IntArray], part: Part) -> Patterns:
@@ -246,10 +246,6 @@ def _patterns(rows: Callable[[Votes], IntArray], part: Part) -> Patterns:
 
 def _votes_by_worker(part: Part) -> NDArray[np.int64]:
     return votes_by_worker(part.votes)
-
-
-def _labelled(fit: Fit, table: LabelTable, part: Part) -> Columns:
-    return table(part.votes, part.of(fit))
 
 
 def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
@@ -286,6 +282,15 @@ def of_fit(fn: Callable[[Votes, Fit], T], fit: Fit) -> Callable[[Part], T]:
 
 def _of_fit(fn: Callable[[Votes, Fit], T], fit: Fit, part: Part) -> T:
     return fn(part.votes, part.of(fit))
+
+
+def of_fits(fn: Callable[..., T], *fits: Fit) -> Callable[[Part], T]:
+    """What a function of votes and several fits of them says of a part, for `Backend.sum` and `map`."""
+    return partial(_of_fits, fn, tuple(rows_alone(fit) for fit in fits))
+
+
+def _of_fits(fn: Callable[..., T], fits: tuple[Fit, ...], part: Part) -> T:
+    return fn(part.votes, *(part.of(fit) for fit in fits))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -329,6 +334,6 @@ class MemoryBackend(Backend):
         """The fit of an estimator."""
         return estimator_named(method)().fit(self.votes)
 
-    def labelled(self, fit: Fit, table: LabelTable) -> Columns:
+    def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Columns:
         """One table."""
-        return table(self.votes, fit)
+        return table(self.votes, *fits)

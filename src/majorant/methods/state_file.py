@@ -19,7 +19,7 @@ STATE_FORMAT, STATE_VERSION = b"majorant-state", 1
 STATE_FACTS = ("method", "settings", "fitted", "items", "workers", "labels")
 
 
-def save_state(state: State, path: str | Path) -> None:
+def save_state(state: State, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a state to a file, whole or not at all.
 
     Parameters
@@ -28,6 +28,8 @@ def save_state(state: State, path: str | Path) -> None:
         From `fit.state()`. Names may be text, numbers, truth values, None, and tuples of these.
     path
         The file.
+    overwrite
+        Whether to replace a file that majorant did not write, or that was changed since.
 
     Examples
     --------
@@ -39,7 +41,7 @@ def save_state(state: State, path: str | Path) -> None:
     'dawid-skene'
     """
     content = state_bytes(state)
-    with whole_file(path) as part:
+    with whole_file(path, overwrite=overwrite) as part:
         part.write_bytes(content)
 
 
