@@ -49,7 +49,7 @@ from majorant.evidence.evidence import Status, Tested
 from majorant.items import merge_equal_items, take_items
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.fit import Fit
-from majorant.methods.resampled import refit_dawid_skene
+from majorant.methods.refit import refit_dawid_skene
 from majorant.methods.shared import SharedConfusion
 from majorant.read import Reading
 from majorant.resources import limit_native_threads
