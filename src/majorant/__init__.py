@@ -28,15 +28,18 @@ if TYPE_CHECKING:
     from majorant.pipeline import Result as Result
     from majorant.pipeline import aggregate as aggregate
     from majorant.pipeline import check as check
+    from majorant.pipeline import workers as workers
     from majorant.read import from_matrix as from_matrix
     from majorant.read import read as read
     from majorant.render.html import figure as figure
     from majorant.render.html import report as report
     from majorant.results.agreement import agreement as agreement
     from majorant.results.agreement.scores import scores as scores
+    from majorant.results.comparison import compare as compare
     from majorant.results.judges import judges as judges
     from majorant.results.plan import plan as plan
     from majorant.results.plan import plan_model as plan_model
+    from majorant.results.rates import rate as rate
     from majorant.simulate import simulate as simulate
     from majorant.votes import Votes as Votes
 
@@ -57,6 +60,7 @@ _HOME = {
     "certify": "evidence.certificate.claims",
     "certify_counts": "evidence.certificate.anonymous",
     "check": "pipeline",
+    "compare": "results.comparison",
     "figure": "render.html",
     "from_matrix": "read",
     "judges": "results.judges",
@@ -64,6 +68,7 @@ _HOME = {
     "plan": "results.plan",
     "plan_model": "results.plan",
     "polish": "methods",
+    "rate": "results.rates",
     "read": "read",
     "report": "render.html",
     "save_state": "methods",
@@ -71,6 +76,7 @@ _HOME = {
     "simulate": "simulate",
     "theory": None,
     "update": "methods",
+    "workers": "pipeline",
 }
 __all__ = [*_HOME, "__version__"]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from crowds import coins, informed_votes, random_votes, votes_of
-from majorant.blocks import in_memory
 from majorant.errors import NotIdentified
 from majorant.items import take_items
+from majorant.kernels import in_memory
 from majorant.methods import ESTIMATORS
 from majorant.votes import Votes
 from sizes import many
@@ -38,7 +38,7 @@ def fit(name, votes, *, tight=False, **arguments):
     settings = SETTINGS.get(name, lambda n_classes: {})(len(votes.labels))
     if tight and hasattr(ESTIMATORS[name], "tol"):
         settings["tol"] = 1e-10
-    return ESTIMATORS[name](**settings).fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}), **arguments)
+    return ESTIMATORS[name](**settings).fit(votes, **arguments)
 
 
 def fit_or_refuse(name, votes):
@@ -117,7 +117,7 @@ def test_the_order_of_votes_does_not_matter(name):
     np.testing.assert_allclose(fit(name, shuffled).posterior, fit(name, votes).posterior, **ROUNDED)
 
 
-@each_method(lambda method: not method.stochastic)  # draws depend on positions
+@each_method()
 def test_names_do_not_matter(name):
     votes, rng = crowd(name), np.random.default_rng(2)
     item_of, worker_of, label_of = (rng.permutation(n) for n in votes.shape)
@@ -140,11 +140,10 @@ def test_the_objective_never_falls(name):
 @each_method(lambda method: method.distributed)
 def test_block_size_and_threads_do_not_matter(name):
     votes = crowd(name, n_items=20, n_votes=100)
-    tight = not ESTIMATORS[name].stochastic
-    expected = fit(name, votes, tight=tight).posterior
+    expected = fit(name, votes, tight=True).posterior
     for block_items, threads in ((1, 1), (7, 2), (20, 3)):
         engine = in_memory(votes, block_items=block_items, threads=threads)
-        np.testing.assert_allclose(fit(name, votes, tight=tight, engine=engine).posterior, expected, **ROUNDED)
+        np.testing.assert_allclose(fit(name, votes, tight=True, engine=engine).posterior, expected, **ROUNDED)
 
 
 @each_method(lambda method: method.distributed)
@@ -195,7 +194,7 @@ def test_an_item_without_votes_gets_no_label(name):
         assert answer.labels(ties=ties, rng=0)[1] is None
 
 
-@each_method(lambda method: not method.stochastic)  # draws depend on positions
+@each_method()
 def test_an_item_that_counts_twice_equals_two_items(name):
     votes = crowd(name, n_items=30, n_votes=150)
     weights = np.random.default_rng(3).integers(1, 4, size=30)
@@ -220,6 +219,6 @@ def test_an_earlier_fit_is_where_a_new_one_starts(name):
 @each_method(lambda method: hasattr(method, "clamp_gold"))
 def test_known_classes_stay_known(name):
     votes = crowd(name, **({} if needs(name) else {"gold": True}))  # informed votes have gold anyway
-    answer = ESTIMATORS[name](clamp_gold=True).fit(votes, **({"rng": 0} if ESTIMATORS[name].stochastic else {}))
+    answer = ESTIMATORS[name](clamp_gold=True).fit(votes)
     known = np.flatnonzero(votes.gold_i >= 0)
     np.testing.assert_allclose(answer.posterior[known, votes.gold_i[known]], 1, **EXACT)

@@ -13,9 +13,9 @@ from crowds import informed_votes
 from majorant.methods import ESTIMATORS
 from majorant.methods.fit import Estimator, Fit
 from majorant.methods.majority import Majority
+from majorant.methods.weighted_vote import unsuited
 from majorant.output import votes_table, write_table
 from majorant.results.calibrate import scores
-from majorant.results.combine import unsuited
 from majorant.results.workers import vote_weights
 from test_reference import generator as reference
 

@@ -265,7 +265,7 @@ def hurry() -> None:
     """Share one DuckDB among the cases of this process, since starting it takes longer than reading; use one thread."""
     from majorant import database
 
-    for name in ("io.json_text", "io.parquet", "output"):
+    for name in ("read.json_text", "read.parquet", "output"):
         importlib.import_module(f"majorant.{name}")
     start = database.connect
 

@@ -77,7 +77,7 @@ def test_it_recovers_its_own_model(n_classes):
 
 def test_merging_equal_items_changes_nothing():
     votes, _, _, _ = own_model(np.random.default_rng(9), 5_000, 5, 5, 2)
-    from majorant.blocks import in_memory
+    from majorant.kernels import in_memory
 
     merged, plain = GLAD(tol=1e-9).fit(votes), GLAD(tol=1e-9).fit(votes, engine=in_memory(votes))
     np.testing.assert_allclose(merged.posterior, plain.posterior, atol=1e-6)

@@ -5,7 +5,7 @@ import pytest
 
 import oracles.dawid_skene as oracle
 from crowds import random_votes, votes_of
-from majorant.blocks import in_memory
+from majorant.kernels import in_memory
 from majorant.methods.shared import SharedConfusion, count_patterns
 from majorant.tally import counts, distinct_counts
 from majorant.votes import Votes

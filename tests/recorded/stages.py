@@ -89,7 +89,7 @@ def of_fit(method: str, votes: Votes) -> dict[str, Any] | None:
     n_classes = len(votes.labels)
     settings = {"confusion": 0.5 * np.eye(n_classes) + 0.5 / n_classes} if estimator.needs == "confusion" else {}
     try:
-        fit = estimator(**settings).fit(votes, **({"rng": 0} if estimator.stochastic else {}))
+        fit = estimator(**settings).fit(votes)
     except (ConfigError, NotIdentified):
         return None
     n_items = len(votes.items)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from majorant.cli.options import Grouped, common_options, level_option, placed, show
+from majorant.cli.options import Grouped, common_options, level_option, overwrite_option, placed, show
 from majorant.cli.source import Source, input_options
 
 
 @click.command(cls=Grouped)
 @input_options
 @click.option("--out", help="Also write item, mean, median, majority and votes: a CSV or Parquet file, or a folder.")
+@overwrite_option
 @level_option
 @common_options
 def scores(source: Source, out: str | None, level: float, seed: int, as_json: bool, quiet: bool) -> None:

@@ -22,6 +22,7 @@ from majorant.cli.options import NONE, choice_option
 from majorant.cli.progress import at_work, row_counter, stages
 from majorant.errors import ConfigError
 from majorant.filetypes import format_words
+from majorant.ownership import note_input
 from majorant.resources import THREADS_VARIABLE
 
 if TYPE_CHECKING:
@@ -132,16 +133,17 @@ class FromFiles:
     def backend(self, job: Job) -> Iterator[Backend]:
         """The sorted votes; a folder of our own lies beside the output, and goes if all went well."""
         from majorant.backend.files import FileBackend
-        from majorant.backend.prepare import clear, locked, prepare
-        from majorant.backend.store import STORE_MANIFEST, mask_stored
+        from majorant.backend.prepare import prepare
+        from majorant.backend.store import MANIFEST, mask_stored
+        from majorant.backend.workfolder import WORK_FOLDER, locked
         from majorant.resources import parse_memory
 
         memory, source = parse_memory(self.memory), job.source
         if source.file[0].startswith(DATASET):
             raise ConfigError(f"{source.file[0]} fits into memory: leave out --memory.")
-        folder = Path(self.work) if self.work else _beside(job)
+        folder = Path(self.work) / WORK_FOLDER if self.work else _beside(job)
         done = False
-        with locked(folder), stages(quiet=source.quiet) as (report, progress):
+        with locked(folder) as work, stages(quiet=source.quiet) as (report, progress):
             try:
                 options = replace(source.options, by=job.by)
                 stored = prepare(source.files, folder, options, memory=memory, resume=self.resume, report=report)
@@ -150,10 +152,9 @@ class FromFiles:
                 yield FileBackend(stored, memory, report, progress)
                 done = True
             finally:
-                if self.work is None and (done or not (folder / STORE_MANIFEST).exists()):
-                    clear(folder)
-                    _remove(folder)
-                elif not done and (folder / STORE_MANIFEST).exists():
+                if not (folder / MANIFEST).exists() or (done and self.work is None):
+                    work.remove()
+                elif not done:
                     click.echo(f"The sorted votes stay in {folder}: go on with --resume, or remove it.", err=True)
 
 
@@ -162,12 +163,6 @@ def _beside(job: Job) -> Path:
     paths = "\n".join(str(Path(file).absolute()) for file in job.source.file)
     place = Path.cwd() if job.out in (None, "-") else Path(str(job.out)).parent
     return place / f".majorant-{hashlib.sha256(paths.encode()).hexdigest()[:12]}"
-
-
-def _remove(folder: Path) -> None:
-    (folder / "lock").unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # somebody else's file is in it
-        folder.rmdir()
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +308,10 @@ def _with_source(values: dict[str, Any]) -> dict[str, Any]:
     reading = {name: values.pop(name) for name in Reading.__annotations__ if name in values and name != "by"}
     for name in ("gold", "status", "seconds", "text"):
         reading[name] = "" if reading[name] == NONE else reading[name]
-    return {"source": Source(values.pop("file"), ReadOptions.of(reading), values["quiet"]), **values}
+    source = Source(values.pop("file"), ReadOptions.of(reading), values["quiet"])
+    for file in (*source.file, *([source.options.gold_file] if source.options.gold_file is not None else [])):
+        note_input(file)
+    return {"source": source, **values}
 
 
 def _given(command: Command, options: Sequence[Command], taken: Callable[[dict[str, Any]], dict[str, Any]]) -> Command:

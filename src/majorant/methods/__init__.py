@@ -22,7 +22,6 @@ from majorant.methods.majority import Majority
 from majorant.methods.one_coin import OneCoin
 from majorant.methods.online import State, load_state, polish, save_state, update
 from majorant.methods.shared import SharedConfusion
-from majorant.methods.spectral_em import SpectralEm
 from majorant.methods.two_class import KOS, Spectral, Triplet
 from majorant.methods.weighted_votes import IWMV, Wawa, ZeroBasedSkill
 
@@ -47,7 +46,6 @@ METHODS: tuple[type[Estimator], ...] = (
     Triplet,
     KOS,
     Spectral,
-    SpectralEm,
     Wawa,
     ZeroBasedSkill,
 )

@@ -13,9 +13,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine, as_weights
 from majorant.errors import ConfigError
-from majorant.kernels import Block, shares, weighted_sum
+from majorant.kernels import Block, Engine, as_weights, shares, weighted_sum
 from majorant.methods.em import Prepared, Progress, prepare
 from majorant.methods.fit import Estimator, Fit, fit_of
 from majorant.methods.tables import (
@@ -28,7 +27,7 @@ from majorant.methods.tables import (
     sum_of_logs,
 )
 from majorant.theory.checks import as_prior
-from majorant.values import FloatArray, as_generator
+from majorant.values import FloatArray
 from majorant.votes import Votes
 
 
@@ -80,33 +79,6 @@ class EmSettings:
 @dataclass(frozen=True, kw_only=True)
 class EmModel(EmSettings, Iterative):
     """A model that climbs from the votes alone, or from an earlier fit."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DrawnEmModel(EmSettings, Estimator):
-    """A model that climbs from starts that `rng` draws, or from an earlier fit."""
-
-    stochastic: ClassVar[bool] = True
-
-    def fit(
-        self,
-        votes: Votes,
-        *,
-        rng: int | np.random.Generator,
-        weights: ArrayLike | None = None,
-        start: Fit | None = None,
-        engine: Engine | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
-        """The answer for these votes; `start` continues from an earlier fit instead of drawing."""
-        prepared = self.prepare(votes, engine, weights)
-        return self.fit_prepared(votes, prepared, start, progress, as_generator(rng))
-
-    @abstractmethod
-    def fit_prepared(
-        self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None, rng: np.random.Generator
-    ) -> Fit:
-        """The method's own part."""
 
 
 class ConfusionParams(NamedTuple):

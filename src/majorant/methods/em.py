@@ -14,10 +14,9 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkabl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.blocks import ITEMS_PER_BLOCK, Engine, every_nth, in_memory
 from majorant.errors import ConfigError
 from majorant.items import Merged, merge_equal_items
-from majorant.kernels import Block
+from majorant.kernels import ITEMS_PER_BLOCK, Block, Engine, in_memory
 from majorant.methods.fit import Fit, fit_of
 from majorant.methods.tables import ExpectedCounts, Tables, Totals, count_totals, expect, posterior, share_counts
 from majorant.values import TINY, FloatArray
@@ -31,7 +30,6 @@ MERGE_FROM_ITEMS = 4_096  # below this a pass costs less than looking for equal 
 LONGEST_LEAP = 1e4  # beyond this a leap is mostly rounding
 SETTLED = 0.01  # acceleration waits until no parameter moves by more, so that it cannot jump to another optimum
 SCOUT_STEPS = 10  # of several starts, the most promising after so many steps is followed further
-FIRST_STEPS, FINALISTS = 3, 2  # where some of the items choose the start, so many are followed beyond so few steps
 PATIENCE = 100  # a start that lies behind is given up if so many times the present pace would not catch up
 HIGHER = 1e-6  # a rise by less, relative to the objective, is none
 
@@ -119,7 +117,6 @@ class Prepared(NamedTuple):
     engine: Engine
     totals: Totals
     pattern_i: NDArray[np.int32] | None
-    weighted: bool = False  # by the caller
 
     def posterior(self, tables: Tables) -> FloatArray:
         """The probability of each latent class for each of the user's items."""
@@ -150,10 +147,10 @@ def prepare(
     merged = merge_equal_items(votes) if merge and len(votes.items) >= MERGE_FROM_ITEMS else None
     if merged is None:
         engine = in_memory(votes, weights=weights, clamp_gold=clamp_gold, usual_items=usual_items)
-        return Prepared(engine, count_totals(engine), None, weights is not None)
+        return Prepared(engine, count_totals(engine), None)
     weight_p = _pattern_weights(merged, weights)
     engine = in_memory(merged.votes, weights=weight_p, clamp_gold=clamp_gold, usual_items=usual_items)
-    return Prepared(engine, count_totals(engine), merged.pattern_i, weights is not None)
+    return Prepared(engine, count_totals(engine), merged.pattern_i)
 
 
 def run_em(
@@ -194,51 +191,6 @@ def run_starts(
             break
         other = _go_on(model, prepared, other, other.params, SCOUT_STEPS, progress)
     return other if other.trace[-1] > best.trace[-1] + HIGHER * abs(best.trace[-1]) else best
-
-
-def most_promising(model: TableModel[P], prepared: Prepared, starts: Iterable[P]) -> P:
-    """Where the start leads to that is highest after a few steps; most are given up after fewer."""
-    scouted = [_after(model, prepared, start, FIRST_STEPS) for start in starts]
-    scouted = sorted(scouted, key=lambda climbed: -climbed.trace[-1])[:FINALISTS]
-    scouted = [_after(model, prepared, climbed.params, SCOUT_STEPS - FIRST_STEPS) for climbed in scouted]
-    best = max(scouted, key=lambda climbed: climbed.trace[-1])
-    return _walk(model, prepared, best.params, model.max_iter)
-
-
-def _after(model: TableModel[P], prepared: Prepared, params: P, steps: int) -> Solution[P]:
-    """Where plain steps lead; of the objective, which takes as long as the rest of a step, the last value alone."""
-    return _go_on(model, prepared, None, _walk(model, prepared, params, steps - 1), 1, None)
-
-
-def _walk(model: TableModel[P], prepared: Prepared, params: P, steps: int) -> P:
-    """Where plain steps lead, or where they stand still."""
-    for _ in range(steps):
-        updated = model.m_step(expect(prepared.engine, model.tables(params), prepared.totals), params)
-        moved, params = largest_change(params, updated).item(), updated
-        if moved <= model.tol:
-            break
-    return params
-
-
-def thinned(prepared: Prepared, most_votes: int) -> Prepared | None:
-    """Every so manyth item, in memory, with about `most_votes` votes together; None where all items have no more.
-
-    The items are the same wherever they lie, and whether equal ones were merged.
-    """
-    every = int(prepared.totals.votes_c.sum() / most_votes)
-    if every < 2:
-        return None
-    few = every_nth(prepared.engine, every) if prepared.pattern_i is None else _thinned_patterns(prepared, every)
-    return Prepared(few, count_totals(few), None)
-
-
-def _thinned_patterns(prepared: Prepared, every: int) -> Engine:
-    """The same of merged items: a pattern counts as often as the items that are left of it do."""
-    assert prepared.pattern_i is not None
-    n_patterns = prepared.engine.shape[0]
-    items_p = np.bincount(prepared.pattern_i, minlength=n_patterns)
-    left_p = np.bincount(prepared.pattern_i[::every], minlength=n_patterns)
-    return every_nth(prepared.engine, 1, share=left_p / np.maximum(items_p, 1))
 
 
 def climb(

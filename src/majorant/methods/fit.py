@@ -33,7 +33,6 @@ class Estimator(Protocol):
 
     name: ClassVar[str]
     order_free: ClassVar[bool] = True  # the order of the votes does not matter
-    stochastic: ClassVar[bool] = False  # fit needs rng
     monotone: ClassVar[bool] = False  # trace is an objective that never falls
     classes: ClassVar[int | None] = None  # 2: two classes only; None: any number
     distributed: ClassVar[bool] = False  # runs on blocks that live elsewhere: fit takes engine
@@ -58,11 +57,6 @@ class Estimator(Protocol):
         fit = vars(cls).get("fit")
         if isinstance(fit, FunctionType):
             cls.fit = _reading(fit)  # type: ignore[method-assign]
-
-
-def given_rng(estimator: Estimator | type[Estimator], rng: int | np.random.Generator) -> dict[str, Any]:
-    """The argument `rng` of `fit` for a method that draws; nothing for others."""
-    return {"rng": rng} if estimator.stochastic else {}
 
 
 def _reading(fit: FunctionType) -> Any:

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine, add_up
-from majorant.kernels import Block, softmax_rows, weighted_sum
+from majorant.kernels import Block, Engine, add_up, softmax_rows, weighted_sum
 from majorant.methods.base import EmModel, learned_of
 from majorant.methods.em import Prepared, Progress, climb, prepare
 from majorant.methods.fit import Fit, fit_of

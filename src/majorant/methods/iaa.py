@@ -8,9 +8,8 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
 from majorant.errors import ConfigError, NotIdentified
-from majorant.kernels import Block, gather, shares, weighted_sum
+from majorant.kernels import Block, Engine, gather, shares, weighted_sum
 from majorant.methods.base import map_fit
 from majorant.methods.em import Prepared, prepare
 from majorant.methods.fit import Estimator, Fit

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
 from majorant.errors import ConfigError
-from majorant.kernels import Block, gather, scatter, shares, softmax_rows, weighted_sum
+from majorant.kernels import Block, Engine, gather, scatter, shares, softmax_rows, weighted_sum
 from majorant.methods.base import class_prior, item_rows, map_fit
 from majorant.methods.em import Prepared, prepare
 from majorant.methods.fit import Estimator, Fit, fit_of

@@ -8,10 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from majorant.kernels import shares
-from majorant.methods.base import DrawnEmModel, learned_of, start_counts
-from majorant.methods.em import Prepared, Progress, Solution, run_em, run_starts, table_fit
+from majorant.methods.base import EmModel, learned_of, start_counts
+from majorant.methods.em import Prepared, Progress, run_em, table_fit
 from majorant.methods.fit import Fit
-from majorant.methods.tables import ExpectedCounts, Tables, confusion_tables, divergence, expect, expected_log
+from majorant.methods.tables import ExpectedCounts, Tables, confusion_tables, divergence, expected_log
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
@@ -24,17 +24,17 @@ class HabitParams(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MACE(DrawnEmModel):
+class MACE(EmModel):
     """Worker j copies the truth with probability `skill[j]`, else draws a label from `learned["habit"][j]`.
 
     All classes are equally probable beforehand.  By default variational Bayes with the priors Beta(`copies`, `copies`)
     and Dirichlet(`habit`), whose objective is the evidence lower bound.  With `smoothing` it is EM instead, with that
-    many imaginary votes in "copies", "does not" and each habit (the authors take .01 / classes).  The first start
-    is the vote shares, which depend on nobody's name; `restarts` more are drawn, and the highest objective wins.
+    many imaginary votes in "copies", "does not" and each habit (the authors take .01 / classes).  It starts from the
+    vote shares; random restarts change next to nothing (docs/methods/mace.md).
 
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
-    >>> MACE().fit(votes, rng=0).labels()
+    >>> MACE().fit(votes).labels()
     ['yes', 'no']
     """
 
@@ -44,7 +44,6 @@ class MACE(DrawnEmModel):
     smoothing: float | None = None
     copies: float = 0.5
     habit: float = 10.0
-    restarts: int = 9
 
     def tables(self, params: HabitParams) -> Tables:
         """Log-probabilities of each vote under each class (variational: of their geometric means)."""
@@ -80,11 +79,11 @@ class MACE(DrawnEmModel):
             return params
         return HabitParams(np.exp(expected_log(params.copies_j2)), np.exp(expected_log(params.habit_jl)))
 
-    def fit_prepared(
-        self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None, rng: np.random.Generator
-    ) -> Fit:
-        """Competence, habits and posterior; from an earlier fit there are no restarts."""
-        solution = self._solve(votes, prepared, rng, start, progress)
+    def fit_prepared(self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None) -> Fit:
+        """Competence, habits and posterior."""
+        earlier = learned_of(start, self.name, votes, "copies_params", "habit_params")
+        begin = self.m_step(start_counts(start, votes, prepared), None) if earlier is None else HabitParams(*earlier)
+        solution = run_em(self, prepared, begin, progress)
         copies_j2, habit_jl = (shares(param) for param in solution.params)
         return table_fit(
             self,
@@ -96,27 +95,6 @@ class MACE(DrawnEmModel):
             prior=np.full(habit_jl.shape[1], 1 / habit_jl.shape[1]),
             learned={"habit": habit_jl, "copies_params": solution.params[0], "habit_params": solution.params[1]},
         )
-
-    def _solve(
-        self,
-        votes: Votes,
-        prepared: Prepared,
-        rng: np.random.Generator,
-        start: Fit | None,
-        progress: Progress | None,
-    ) -> Solution[HabitParams]:
-        """The best of all starts."""
-        earlier = learned_of(start, self.name, votes, "copies_params", "habit_params")
-        if earlier is not None:
-            return run_em(self, prepared, HabitParams(*earlier), progress)
-        starts = [start_counts(start, votes, prepared)]
-        _, n_workers, n_classes = votes.shape
-        for _ in range(self.restarts if start is None else 0):
-            copies_j, habit_jl = rng.uniform(size=n_workers), rng.dirichlet(np.ones(n_classes), size=n_workers)
-            confusion_jkl = habit_confusion(np.stack([copies_j, 1 - copies_j], axis=1), habit_jl)
-            tables = confusion_tables(confusion_jkl, np.full(n_classes, 1 / n_classes))
-            starts.append(expect(prepared.engine, tables, prepared.totals))
-        return run_starts(self, prepared, [self.m_step(counts, None) for counts in starts], progress)
 
 
 def habit_confusion(copies_j2: FloatArray, habit_jl: FloatArray) -> FloatArray:

@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
 from majorant.errors import ConfigError
-from majorant.kernels import gather, shares, weighted_sum
+from majorant.kernels import Engine, gather, shares, weighted_sum
 from majorant.methods.fit import Estimator, Fit, fit_of
 from majorant.tally import counts
 from majorant.values import FloatArray

@@ -29,10 +29,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from majorant.atomic import whole_file
-from majorant.blocks import Engine, in_memory
 from majorant.errors import ConfigError, DataError
 from majorant.items import take_items
-from majorant.kernels import Block, scatter, weighted_sum
+from majorant.kernels import Block, Engine, in_memory, scatter, weighted_sum
 from majorant.methods.base import EmSettings, start_counts
 from majorant.methods.em import Prepared, Progress, Solution, TableModel, prepare, run_em, run_starts, table_fit
 from majorant.methods.fit import Estimator, Fit
@@ -505,8 +504,10 @@ def _repeats(
     return stale_n, again_n
 
 
-def save_state(state: State, path: str | Path) -> None:
+def save_state(state: State, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a state, whole or not at all; names may be text, numbers, truth values, None, and tuples of these.
+
+    A file that majorant did not write, or that was changed since, is replaced only with `overwrite`.
 
     >>> import majorant as mj, tempfile
     >>> fit = mj.aggregate([("a", "u", "yes"), ("a", "v", "yes"), ("b", "u", "no"), ("b", "v", "no")], "dawid-skene")
@@ -516,7 +517,7 @@ def save_state(state: State, path: str | Path) -> None:
     'dawid-skene'
     """
     content = state_bytes(state)
-    with whole_file(path) as part:
+    with whole_file(path, overwrite=overwrite) as part:
         part.write_bytes(content)
 
 

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from majorant.blocks import vote_columns
 from majorant.errors import ConfigError
+from majorant.kernels import vote_columns
 from majorant.methods.em import largest_change, squarem
 from majorant.methods.fit import Fit, Refits
 from majorant.resources import in_order, thread_count

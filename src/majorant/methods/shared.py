@@ -8,8 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine, MemoryEngine
-from majorant.kernels import Block, gather
+from majorant.kernels import Block, Engine, MemoryEngine, gather
 from majorant.methods.base import ConfusionModel, EmModel, params_of
 from majorant.methods.em import Prepared, Progress, prepare, run_em, table_fit
 from majorant.methods.fit import Fit

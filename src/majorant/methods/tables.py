@@ -13,14 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from majorant.blocks import Engine
-from majorant.kernels import Block, gather, scatter, shares, softmax_rows, weighted_sum
+from majorant.kernels import Block, Engine, gather, scatter, shares, softmax_rows, weighted_sum
 from majorant.theory.checks import safe_log
 from majorant.values import TINY, FloatArray
 from majorant.votes import IntArray
 
-MOST_VOTES_COUNTED = 64  # on an item; beyond, it is not asked which subtypes can matter
-ADDS_NOTHING = -50.0  # nats: what is so much less likely than its neighbour adds nothing, not even to the last digit
 SAFE_EXPONENT = 650.0  # nats: exp of as much, and of minus as much, has all its digits, and so have sums of them
 LOG_CHUNK = 32  # a product of this many numbers seldom overflows: their logarithms would have to be 22 in the mean
 
@@ -30,10 +27,6 @@ class Tables(NamedTuple):
 
     log_vote_cg: FloatArray
     log_prior_g: FloatArray
-
-    def columns(self, latent_g: IntArray) -> Tables:
-        """Those of some of the latent classes."""
-        return Tables(self.log_vote_cg[:, latent_g], self.log_prior_g[latent_g])
 
     @property
     def as_odds(self) -> bool:
@@ -65,7 +58,6 @@ class Totals(NamedTuple):
     items: float
     n_workers: int
     n_labels: int
-    most_votes: int  # on an item; MOST_VOTES_COUNTED stands for any number from that on
 
 
 class ExpectedCounts(NamedTuple):
@@ -80,25 +72,16 @@ def count_totals(engine: Engine) -> Totals:
     """The totals of an engine's votes."""
     _, n_workers, n_labels = engine.shape
 
-    def step(block: Block) -> tuple[FloatArray, FloatArray, IntArray]:
+    def step(block: Block) -> tuple[FloatArray, FloatArray]:
         ones_i = np.ones(block.stop - block.start)
-        votes_i = np.minimum(np.diff(block.matrix.indptr), MOST_VOTES_COUNTED)
-        items_h = np.bincount(votes_i, minlength=MOST_VOTES_COUNTED + 1)
-        return scatter(block, ones_i), weighted_sum(block, ones_i), items_h
+        return scatter(block, ones_i), weighted_sum(block, ones_i)
 
-    votes_c, items, items_h = engine.map_sum(step)
-    return Totals(votes_c, float(items), n_workers, n_labels, int(np.flatnonzero(items_h).max(initial=0)))
+    votes_c, items = engine.map_sum(step)
+    return Totals(votes_c, float(items), n_workers, n_labels)
 
 
 def expect(engine: Engine, tables: Tables, totals: Totals) -> ExpectedCounts:
     """One E step over all blocks: the expected counts under `tables`, and the evidence for them."""
-    live_g = live_columns(tables, totals)
-    if live_g is not None:
-        few = expect(engine, tables.columns(live_g), totals)
-        n_latent = tables.log_vote_cg.shape[1]
-        votes_jgl, items_g = np.zeros((totals.n_workers, n_latent, totals.n_labels)), np.zeros(n_latent)
-        votes_jgl[:, live_g], items_g[live_g] = few.votes_jgl, few.items_g
-        return ExpectedCounts(votes_jgl, items_g, few.evidence)
     if not tables.as_odds:
         sums = engine.map_sum(lambda block: _step(block, tables))
         return ExpectedCounts(by_worker(sums.votes_cg, totals.n_labels), sums.items_g, sums.evidence)
@@ -106,32 +89,6 @@ def expect(engine: Engine, tables: Tables, totals: Totals) -> ExpectedCounts:
     sums = engine.map_sum(lambda block: _odds_step(block, odds))
     base = totals.votes_c @ tables.log_vote_cg[:, 1] + totals.items * tables.log_prior_g[1]
     return _with_first_class(sums, totals, sums.evidence + base)
-
-
-def live_columns(tables: Tables, totals: Totals) -> IntArray | None:
-    """The columns of the subtypes that can matter to some item, as many of each class; None where that is all.
-
-    A subtype is dead where, on any votes that an item may have, it is less likely by exp(NEGLIGIBLE) than the largest
-    subtype of its class.
-
-    >>> log_vote_cg, log_prior_g = np.log([[.8, .5, .2, .5], [.2, .5, .8, .5]]), np.array([-1.0, -90.0, -1.0, -90.0])
-    >>> live_columns(Tables(log_vote_cg, log_prior_g), Totals(np.ones(2), 2.0, 1, 2, most_votes=3)).tolist()
-    [0, 2]
-    """
-    n_latent, n_classes = len(tables.log_prior_g), totals.n_labels
-    if n_latent <= n_classes or totals.most_votes >= MOST_VOTES_COUNTED or not np.isfinite(tables.log_vote_cg).all():
-        return None
-    prior_km = tables.log_prior_g.reshape(n_classes, -1)
-    top_k = prior_km.argmax(axis=1)
-    vote_ckm = tables.log_vote_cg.reshape(-1, n_classes, n_latent // n_classes)
-    top_ck = vote_ckm[:, np.arange(n_classes), top_k]
-    lift_km = np.maximum((vote_ckm - top_ck[:, :, None]).max(axis=0, initial=0.0), 0.0)
-    live_km = prior_km - prior_km.max(axis=1, keepdims=True) + totals.most_votes * lift_km > ADDS_NOTHING
-    width = int(live_km.sum(axis=1).max())
-    if width == n_latent // n_classes:
-        return None
-    kept_km = np.sort(np.argsort(~live_km, axis=1, kind="stable")[:, :width], axis=1)
-    return np.asarray((kept_km + np.arange(n_classes)[:, None] * prior_km.shape[1]).ravel())
 
 
 def share_counts(engine: Engine, totals: Totals) -> ExpectedCounts:

@@ -19,7 +19,7 @@ from majorant.methods.base import class_shares, item_rows, item_weights
 from majorant.methods.em import prepare
 from majorant.methods.fit import Estimator, Fit, fit_of
 from majorant.methods.tables import coin_confusions, confusion_tables, posterior
-from majorant.values import FloatArray, as_generator
+from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 
 if TYPE_CHECKING:
@@ -175,28 +175,27 @@ class KOS(Estimator):
     """Item and worker send each other messages, each made of all that they heard from others, for two classes.
 
     An item tells a worker how the other workers' votes sum up; a worker tells an item how far his other votes agree.
-    Messages start near 1 (normal, by `rng`) and are brought to mean square 1 each round.  A sum of 0 is a tie, as for
+    Messages start at 1 and are brought to mean square 1 each round.  A sum of 0 is a tie, as for
     an item whose workers voted on nothing else.  `skill` is the mean message of a worker; messages weigh busy workers
     more, so that a few busy ones near chance may decide.
 
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3, [1, 1, 0, 0, 0, 0, 1, 1, 1], items="abc",
     ...                          workers="xyz", labels=("no", "yes"))
-    >>> KOS().fit(votes, rng=0).labels()
+    >>> KOS().fit(votes).labels()
     ['yes', 'no', 'yes']
     """
 
     name: ClassVar[str] = "kos"
-    stochastic: ClassVar[bool] = True
     classes: ClassVar[int | None] = 2
 
     max_iter: int = 100
     tol: float = 1e-6
 
-    def fit(self, votes: Votes, *, rng: int | np.random.Generator, weights: ArrayLike | None = None) -> Fit:
+    def fit(self, votes: Votes, *, weights: ArrayLike | None = None) -> Fit:
         """Scores as probabilities: each class's share of the messages that an item's workers send it."""
         require_two_classes(self.name, votes)
         weight_n = item_weights(weights, len(votes.items))[votes.item_n]
-        message_n = self._start(votes, rng)
+        message_n = np.ones(votes.n_votes)
         converged, n_iter = False, 0
         while not converged and n_iter < self.max_iter:
             updated_n = _normalised(_round(votes, message_n, weight_n))
@@ -215,13 +214,6 @@ class KOS(Estimator):
             converged=converged,
             n_iter=n_iter,
         )
-
-    def _start(self, votes: Votes, rng: int | np.random.Generator) -> FloatArray:
-        """One draw for each vote, the same whatever the order in which an item's votes are stored."""
-        draw_n = as_generator(rng).normal(1.0, 1.0, size=votes.n_votes)
-        start_n = np.empty(votes.n_votes)
-        start_n[np.lexsort((votes.label_n, votes.worker_n, votes.item_n))] = draw_n
-        return start_n
 
 
 def _round(votes: Votes, message_n: FloatArray, weight_n: FloatArray) -> FloatArray:

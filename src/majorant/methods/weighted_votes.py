@@ -13,9 +13,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from majorant.blocks import Engine
 from majorant.errors import ConfigError
-from majorant.kernels import gather, scatter, shares
+from majorant.kernels import Engine, gather, scatter, shares
 from majorant.methods.base import Iterative, item_rows, linear_posterior, weight_table
 from majorant.methods.em import Prepared, Progress, Solution, prepare
 from majorant.methods.fit import Estimator, Fit, chances, fit_of

@@ -23,6 +23,7 @@ from majorant.database import STORES, connect_to_store, literal
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import FILE_TYPES, PACKINGS, FileType, format_words, type_of_ending, type_of_word
 from majorant.limits import refuse_beyond
+from majorant.ownership import note_input
 from majorant.read.containers import archive_members, declared_size, open_packed, refuse_unpacked
 from majorant.read.options import ReadOptions
 
@@ -46,6 +47,24 @@ BOMS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile(os.PathLike[str]):
+    """A file that messages call by another name: an upload, stored under a name of ours.
+
+    >>> f"{NamedFile(Path('/tmp/votes-1.csv'), 'my votes.csv')} is empty"
+    'my votes.csv is empty'
+    """
+
+    path: Path
+    name: str
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def files_in(name: str, folder: Path) -> list[Path]:
@@ -121,6 +140,9 @@ def find_files(
         if not found:
             raise ConfigError("the list of files is empty.")
         return found
+    if isinstance(source, NamedFile):
+        note_input(source)
+        return [(source.name, source.path)]
     name = os.fspath(source)
     if name == "-":
         if sys.stdin is None:
@@ -137,12 +159,16 @@ def find_files(
             )
         return fetch(name, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="majorant-"))))
     path = expanded(name)
+    note_input(path)
     if path.exists() and not path.is_file() and not path.is_dir():
         if stat.S_ISCHR(path.stat().st_mode) and not _is_terminal(path):
             raise ConfigError(f"{name} is a device. Name a file or a pipe.")
         with _guarded(name, path) as pipe:  # a named pipe or <(...) can be read only once
             return [(name, _spool(name, pipe, stack))]
-    return [(name if file == path else str(file), file) for file in files_of(name, path)]
+    files = files_of(name, path)
+    for file in files:
+        note_input(file)
+    return [(name if file == path else str(file), file) for file in files]
 
 
 def files_of(name: str, path: Path) -> list[Path]:

@@ -25,6 +25,7 @@ from majorant.read.formats.inspect_log import tell_logs_apart
 from majorant.read.frames import open_frame
 from majorant.read.layout import FILE, Layout, find_layout, table_tool
 from majorant.read.options import Reading, ReadOptions
+from majorant.read.pairs import lay_out_pairs
 from majorant.read.reshape import add_constants, split_labels, unwrap_answers, wide_parts
 from majorant.read.table import (
     Column,
@@ -127,6 +128,7 @@ def _open_file(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
 
 
 def _table(source: Any, every: Sequence[RowSource], how: ReadOptions, *, coded: bool) -> Table:
+    every = [lay_out_pairs(rows, how) for rows in every]
     first = every[0]
     other = next((rows for rows in every if rows.kind != first.kind), None)
     if other is not None:

@@ -212,23 +212,14 @@ def as_list(known: Known) -> list[Any]:
     return [] if known is None else (known if isinstance(known, list) else known.to_pylist())
 
 
-def select_list(names: Sequence[str], hashed: int) -> str:
-    """The select list of some columns, the first `hashed` of which are text that comes with its hashes."""
-    return ", ".join([*names, *map(hashes, names[:hashed])])
-
-
-def hashes(name: str) -> str:
-    """The two hashes by which text is told apart, in SQL: all 64 bits of one, 32 of another."""
-    return f"hash({name}), (hash({name} || '#') >> 32)::UINTEGER"
+def select_list(names: Sequence[str], hashed: int) -> str:  # noqa: ARG001
+    """The select list of some columns."""
+    return ", ".join(names)
 
 
 def hashed_columns(arrays: Sequence[Any], n_columns: int) -> list[Column]:
     """The columns of a batch that was asked for with `select_list`."""
-    columns: list[Column] = list(arrays[:n_columns])
-    for position, start in enumerate(range(n_columns, len(arrays), 2)):
-        key_n, check_n = numpy_view(arrays[start], np.uint64), numpy_view(arrays[start + 1], np.uint32)
-        columns[position] = Hashed(columns[position], key_n, check_n)
-    return columns
+    return list(arrays[:n_columns])
 
 
 def plain(array: ArrowArray) -> ArrowArray:

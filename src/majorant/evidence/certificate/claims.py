@@ -36,6 +36,7 @@ from majorant.methods.fit import Fit
 from majorant.methods.resampled import refit_dawid_skene
 from majorant.methods.shared import SharedConfusion
 from majorant.read import Reading
+from majorant.resources import limit_native_threads
 from majorant.tally import Patterns, two_class_histograms
 from majorant.values import as_generator, as_level
 from majorant.votes import IntArray, Votes
@@ -68,6 +69,7 @@ class ClaimInputs:
     gold: GoldCells | None  # of all items, where gold is known of one that has a vote
 
 
+@limit_native_threads
 def certify(
     votes: Any, *, level: float = LEVEL, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]
 ) -> Certificate:
