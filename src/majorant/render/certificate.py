@@ -169,8 +169,6 @@ def dependence_sentence(dependence: Dependence | None) -> str:
     if dependence.tested.status == Status.PASSED:
         return f"No shared errors are seen ({p_value})."
     parts = [f"They err together, or avoid each other's errors ({p_value})", worth_text(dependence)]
-    if dependence.redundant:
-        parts.append(f"mostly repeating a better one: {', '.join(map(shown, dependence.redundant))}")
     return f"{'; '.join(part for part in parts if part)}."
 
 
@@ -180,7 +178,7 @@ def worth_text(dependence: Dependence) -> str:
     if n_eff.value is None:
         return ""
     if n_eff.low is None or n_eff.high is None:
-        return f"the votes on an item are worth roughly {n_eff.value:.1f} independent ones ({n_eff.reason})"
+        return f"the votes on an item are worth at most about {n_eff.value:.1f} independent ones"
     return f"the votes on an item are worth {n_eff.value:.1f} independent ones ({n_eff.low:.1f} to {n_eff.high:.1f})"
 
 
@@ -261,8 +259,6 @@ def _dependence_facts(certificate: Certificate) -> list[tuple[str, str]]:
     if dependence.pairs:
         facts.append(("pairs", _clear_pairs(dependence, 1 - certificate.level)))
     facts.append(("worth", worth_text(dependence) or f"not known: {dependence.n_eff.reason}"))
-    if dependence.redundant:
-        facts.append(("redundant", f"{', '.join(map(shown, dependence.redundant))}: mostly repeating a better worker"))
     return facts
 
 
