@@ -888,11 +888,6 @@ ROWS_READ = (
 def scope(summary: Mapping[str, Any]) -> str:
     """Of which votes all this is said, and what its accuracies and claims rest on."""
     text = "{votes.votes} votes by {votes.workers} workers on {votes.items} items, {votes.classes} classes."
-    if summary["accuracy"]["source"] == "model" and summary["accuracy"]["majority"]["value"] is not None:
-        text += (
-            " The model's figures are agreement with what this crowd would say with unlimited votes; without gold "
-            "labels nothing shows how often that is right."
-        )
     return f"{text} {sampled('{sample.items}')}." if "sample" in summary else text
 
 
