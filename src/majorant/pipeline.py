@@ -23,7 +23,7 @@ from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError, NotIdentified
-from majorant.evidence.certificate.certificate import Certificate
+from majorant.evidence.certificate.certificate import Certificate, Verdict
 from majorant.evidence.certificate.claims import (
     Certification,
     ClaimInputs,
@@ -46,6 +46,7 @@ from majorant.methods.judge import fit_judge, full_judges
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
 from majorant.read.options import with_gold_file
+from majorant.resources import limit_native_threads
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence
@@ -246,6 +247,7 @@ class Result:
         return result_html(self)
 
 
+@limit_native_threads
 def check(
     votes: Any,
     *,
@@ -492,7 +494,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     """Fit the rules, gather the evidence, decide, and settle the ties."""
     level, seed, labelled = settings.level, settings.seed, settings.labelled
     settings.stage("comparing")
-    inputs = claim_inputs(backend, rng=as_generator(seed), counts=counts)
+    inputs = claim_inputs(backend, rng=seed, counts=counts)
     expert = None if labelled is None else labelled.outcome
     rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
@@ -686,7 +688,7 @@ def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evide
 
 
 def _certify(inputs: ClaimInputs, level: float, seed: int) -> Certification:
-    return certification_from(inputs, level=level, rng=as_generator(seed))
+    return certification_from(inputs, level=level, rng=seed)
 
 
 def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
@@ -702,22 +704,14 @@ def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
 
 
 def certificate_evidence(certificate: Certificate, copies: Tested | None = None) -> tuple[Evidence, ...]:
-    """What the certificate says about majority vote and the best rule of all."""
+    """What the certificate says about majority vote and the best rule of all, where it says that nothing beats it."""
     claim = certificate.anonymous if certificate.named is None else certificate.named
-    if claim.verdict not in ("proved", "supported") or claim.conditions:
+    if claim.verdict != Verdict.OPTIMAL:
         return ()
-    gates = tuple(
-        Tested(
-            Assumption.INDEPENDENT_VOTES,
-            Status.UNTESTABLE if gate.passed is None else Status.PASSED if gate.passed else Status.FAILED,
-            gate.p_value,
-        )
-        for gate in claim.gates
-        if gate.name.startswith("independent")
-    )
-    gain, tested = Estimate(0.0, 0.0, 0.0), gates if copies is None else (*gates, copies)
-    return (
-        Evidence(source=Source.CERTIFICATE, other="best rule", gain=gain, level=certificate.level, assumptions=tested),
+    found = [one for one in certificate.evidence() if one.other == f"best {claim.family} rule"]
+    more = () if copies is None else (copies,)
+    return tuple(
+        replace(one, assumptions=(*one.assumptions, *more)) for one in found if one.source is Source.CERTIFICATE
     )
 
 
@@ -794,6 +788,7 @@ def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Vote
     return Reviewed(rules.votes, listed)
 
 
+@limit_native_threads
 def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
     """Turn votes into labels by a method, or by the rule of the answer.
 
@@ -864,13 +859,13 @@ def workers(
     Returns
     -------
     Workers
-        A row per worker; `to_pandas()` gives a frame.
+        A row per worker, the worst first; `to_pandas()` gives a frame.
 
     Examples
     --------
     >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
     >>> workers(table).to_dict()["worker"]
-    ['u', 'v', 'w']
+    ['w', 'u', 'v']
     """
     backend, seed = as_backend(votes, **reading), as_seed(rng)
     return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)[0]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -19,11 +20,11 @@ import numpy as np
 
 from majorant.ask.rate import Bets, Features, bounds, labels_for, offer_bets
 from majorant.defaults import LEVEL, MAJORITY, WEIGHTED_VOTE
-from majorant.errors import ConfigError, DataError
+from majorant.errors import ConfigError, DataError, DataNote
 from majorant.methods.fit import chances
-from majorant.read import as_votes
+from majorant.read import as_votes, read_with
 from majorant.read.options import ReadOptions
-from majorant.read.pairs import Judged, read_pairs
+from majorant.read.pairs import Judged, Pairs, read_pairs
 from majorant.results.judges import sign_test
 from majorant.results.rate_inputs import (
     Codes,
@@ -38,7 +39,7 @@ from majorant.results.rate_inputs import (
 from majorant.results.rules import fit_rule
 from majorant.tally import counts
 from majorant.values import FloatArray, as_generator, as_level, lock
-from majorant.votes import Account, Votes
+from majorant.votes import Account, NoteKind, Votes
 
 AIMS = (0.05, 0.03)  # half-widths that people ask for, as shares of the range
 MEAN = "mean of the judges"
@@ -227,31 +228,48 @@ def rate(
     >>> found.overall.said_by("majority") > found.high
     True
     """
+    reading |= {} if label_column is None else {"label": label_column}
+    how = ReadOptions.of(reading)
+    column = gold if isinstance(gold, str) and not os.path.exists(gold) else None  # noqa: PTH110
+    settings: dict[str, Any] = {"label": label, "limits": limits, "level": level, "rng": rng}
+    if isinstance(votes, Votes):
+        table = as_votes(votes, **reading)
+        if column is not None:
+            raise DataError(f"gold: there is no file {gold!r}. To use a column, name it when the votes are read.")
+        if by is not None and table.slice_i is None:
+            raise ConfigError(f"these votes were read without slices: say by={by!r} when you read them.")
+        return measure_rate(table, gold, how=how, **settings)
+    how = replace(how, by=by, gold=column if column is not None else how.gold)
+    pairs = read_pairs(votes, how)
+    table = read_with(votes, how) if pairs is None else pairs.votes
+    for note in table.account.notes:
+        if note.kind.changes_meaning and note.kind is not NoteKind.NUMBER_LABELS:  # scores are welcome here
+            warnings.warn(DataNote(note), stacklevel=2)
+    return measure_rate(table, None if column is not None else gold, how=how, pairs=pairs, **settings)
+
+
+def measure_rate(
+    votes: Votes,
+    gold: Any,
+    *,
+    how: ReadOptions,
+    pairs: Pairs | None = None,
+    label: Any = None,
+    limits: Sequence[float] | None = None,
+    level: float = LEVEL,
+    rng: int | np.random.Generator = 0,
+) -> Rates:
+    """The same for votes that are read already; `how` says how labels in files are written."""
     as_level(level)
     generator = as_generator(rng)
     if limits is not None and len(limits) != 2:
         raise ConfigError("limits= takes two numbers, the lowest and the highest score.")
-    reading |= {} if label_column is None else {"label": label_column}
-    how = ReadOptions.of(reading)
-    pairs = None if isinstance(votes, Votes) else read_pairs(votes, **reading)
-    column = gold if isinstance(gold, str) and not os.path.exists(gold) else None  # noqa: PTH110
-    if pairs is not None:
-        table = pairs.votes
-    elif isinstance(votes, Votes):
-        table = as_votes(votes, **reading)
-    else:
-        given = {"by": by, "gold": column}
-        table = as_votes(votes, **{**reading, **{name: value for name, value in given.items() if value is not None}})
-    if column is not None and isinstance(votes, Votes):
-        raise DataError(f"gold: there is no file {gold!r}. To use a column, name it when the votes are read.")
-    if by is not None and table.slice_i is None:
-        raise ConfigError(f"these votes were read without slices: say by={by!r} when you read them.")
-    if not table.n_votes:
+    if not votes.n_votes:
         raise DataError("No item has a vote.")
-    target = find_target(table, pairs, label, limits)
-    labelled = read_labelled(None if column is not None else gold, table, how, generator)
+    target = find_target(votes, pairs, label, None if limits is None else (limits[0], limits[1]))
+    labelled = read_labelled(gold, votes, how, generator)
     positions = () if pairs is None else tuple(_position(judged) for judged in pairs.judged)
-    return _measure(table, target, labelled, level, positions)
+    return _measure(votes, target, labelled, level, positions)
 
 
 def _measure(votes: Votes, target: Target, labelled: Labelled, level: float, positions: tuple[Position, ...]) -> Rates:
