@@ -10,6 +10,7 @@ import numpy as np
 from majorant import __version__, wording
 from majorant.defaults import MAJORITY
 from majorant.render.answer import accuracy_warning, answer_text
+from majorant.render.ask import answers_notes, outcome_sentence, sample_note
 from majorant.render.certificate import certificate_summary, dependence_summary
 from majorant.render.notes import account_facts, note_text
 from majorant.render.plain import facts_of, plain, to_plain
@@ -235,8 +236,8 @@ def expert_summary(outcome: Outcome) -> dict[str, Any]:
     """What labels drawn by design say, with its sentence and what to know about the labels."""
     return {
         **facts_of(outcome, "kind verdict decided labels skipped more leader below tolerance value rules alive right"),
-        "sentence": wording.outcome_sentence(outcome),
-        "notes": [*wording.answers_notes(outcome), wording.A_SAMPLE if outcome.uniform else wording.NOT_A_SAMPLE],
+        "sentence": outcome_sentence(outcome),
+        "notes": [*answers_notes(outcome), sample_note(outcome)],
     }
 
 
