@@ -6,7 +6,7 @@ import pytest
 from crowds import informed_votes, random_votes
 from majorant.errors import ConfigError
 from majorant.methods import ESTIMATORS
-from majorant.methods.weighted_votes import IWMV, Wawa, ZeroBasedSkill
+from majorant.methods.agreement_weights import IWMV, Wawa, ZeroBasedSkill
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
