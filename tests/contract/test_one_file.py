@@ -88,7 +88,7 @@ def test_aggregate_finds_it(votes):
 
 
 def test_the_contract_holds_for_it(votes):
-    contract.test_the_answer_has_its_shape("toy")
+    contract.test_fits_have_the_right_shapes("toy")
     contract.test_the_order_of_votes_does_not_matter("toy")
     contract.test_names_do_not_matter("toy")
     contract.test_an_item_that_counts_twice_equals_two_items("toy")
@@ -96,7 +96,7 @@ def test_the_contract_holds_for_it(votes):
 
 
 def test_the_contract_holds_for_a_model_fitted_by_em(votes):
-    contract.test_the_answer_has_its_shape("toy-em")
+    contract.test_fits_have_the_right_shapes("toy-em")
     contract.test_names_do_not_matter("toy-em")
     contract.test_the_objective_never_falls("toy-em")
     contract.test_block_size_and_threads_do_not_matter("toy-em")

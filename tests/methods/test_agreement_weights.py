@@ -48,7 +48,7 @@ def test_iwmv_is_a_fixed_point_of_its_loop(seed):
     np.testing.assert_allclose(answer.confusion[0, 1], (1 - mean) / 2)
 
 
-def test_iwmv_turns_the_votes_of_an_adversary():
+def test_iwmv_inverts_the_votes_of_an_adversary():
     crew = one_coin_crew([0.9, 0.9, 0.9, 0.1])
     votes, truth = simulate([0.5, 0.5], crew, n_items=2_000, n_votes=4, rng=0)
     answer = IWMV().fit(votes)

@@ -28,12 +28,20 @@ def rename(votes, rng):
 
 
 def crowds():
-    yield "copied panel", lambda: simulate(
-        [0.6, 0.4], one_coin_crew([0.9, 0.8, 0.7, 0.65, 0.6]), n_items=300, n_votes=5, dependence=0.6, rng=0
-    ).votes
-    yield "thin crowd", lambda: simulate(
-        [0.5, 0.3, 0.2], one_coin_crew(np.linspace(0.5, 0.9, 60), 3), n_items=200, n_votes=4, rng=1
-    ).votes
+    yield (
+        "copied panel",
+        lambda: (
+            simulate(
+                [0.6, 0.4], one_coin_crew([0.9, 0.8, 0.7, 0.65, 0.6]), n_items=300, n_votes=5, dependence=0.6, rng=0
+            ).votes
+        ),
+    )
+    yield (
+        "thin crowd",
+        lambda: (
+            simulate([0.5, 0.3, 0.2], one_coin_crew(np.linspace(0.5, 0.9, 60), 3), n_items=200, n_votes=4, rng=1).votes
+        ),
+    )
     for name in ("SP_amt", "MS", "CF"):
         yield name, lambda name=name: load(name)
 

@@ -2,7 +2,8 @@
 
 Constructor arguments, methods and fitted attributes are those of crowd-kit 1.4, and frames have its shapes: `task`,
 `worker` and `label` go in, a Series of labels indexed by task comes out.  Ties go to the first label in sorted order,
-as there.  The mathematics is ours; docs/coming-from-crowd-kit.md says where numbers differ, and why.  Needs pandas.
+as there. The mathematics is ours, and no result depends on a seed (`random_state` and `n_restarts` are accepted and
+ignored); docs/coming-from-crowd-kit.md says where numbers differ, and why. Needs pandas.
 """
 
 from __future__ import annotations
