@@ -44,9 +44,9 @@ def fit_panel(votes, copies):
     return DawidSkene(max_iter=5_000).fit(votes, weights=copies)
 
 
-def case_of(votes, fit, copies=None, replicates=None):
+def case_of(votes, fit, copies=None):
     """What claims are made from, refitted as the product does."""
-    return Case(votes=votes, fit=fit, refit=partial(refit_dawid_skene, votes), copies=copies, replicates=replicates)
+    return Case(votes=votes, fit=fit, refit=partial(refit_dawid_skene, votes), copies=copies)
 
 
 def boundary_pool(rng, n_workers, low=0.65, high=0.85):

@@ -23,7 +23,7 @@ from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError, NotIdentified
-from majorant.evidence.certificate.certificate import Certificate
+from majorant.evidence.certificate.certificate import Certificate, Verdict
 from majorant.evidence.certificate.claims import (
     Certification,
     ClaimInputs,
@@ -494,7 +494,7 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     """Fit the rules, gather the evidence, decide, and settle the ties."""
     level, seed, labelled = settings.level, settings.seed, settings.labelled
     settings.stage("comparing")
-    inputs = claim_inputs(backend, rng=as_generator(seed), counts=counts)
+    inputs = claim_inputs(backend, rng=seed, counts=counts)
     expert = None if labelled is None else labelled.outcome
     rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
@@ -688,7 +688,7 @@ def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evide
 
 
 def _certify(inputs: ClaimInputs, level: float, seed: int) -> Certification:
-    return certification_from(inputs, level=level, rng=as_generator(seed))
+    return certification_from(inputs, level=level, rng=seed)
 
 
 def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
@@ -704,22 +704,14 @@ def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
 
 
 def certificate_evidence(certificate: Certificate, copies: Tested | None = None) -> tuple[Evidence, ...]:
-    """What the certificate says about majority vote and the best rule of all."""
+    """What the certificate says about majority vote and the best rule of all, where it says that nothing beats it."""
     claim = certificate.anonymous if certificate.named is None else certificate.named
-    if claim.verdict not in ("proved", "supported") or claim.conditions:
+    if claim.verdict != Verdict.OPTIMAL:
         return ()
-    gates = tuple(
-        Tested(
-            Assumption.INDEPENDENT_VOTES,
-            Status.UNTESTABLE if gate.passed is None else Status.PASSED if gate.passed else Status.FAILED,
-            gate.p_value,
-        )
-        for gate in claim.gates
-        if gate.name.startswith("independent")
-    )
-    gain, tested = Estimate(0.0, 0.0, 0.0), gates if copies is None else (*gates, copies)
-    return (
-        Evidence(source=Source.CERTIFICATE, other="best rule", gain=gain, level=certificate.level, assumptions=tested),
+    found = [one for one in certificate.evidence() if one.other == f"best {claim.family} rule"]
+    more = () if copies is None else (copies,)
+    return tuple(
+        replace(one, assumptions=(*one.assumptions, *more)) for one in found if one.source is Source.CERTIFICATE
     )
 
 
@@ -867,13 +859,13 @@ def workers(
     Returns
     -------
     Workers
-        A row per worker; `to_pandas()` gives a frame.
+        A row per worker, the worst first; `to_pandas()` gives a frame.
 
     Examples
     --------
     >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
     >>> workers(table).to_dict()["worker"]
-    ['u', 'v', 'w']
+    ['w', 'u', 'v']
     """
     backend, seed = as_backend(votes, **reading), as_seed(rng)
     return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)[0]

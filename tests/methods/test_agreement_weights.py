@@ -92,7 +92,7 @@ def test_a_tie_is_not_won_by_the_first_label(method):
     assert answer.skill[2] == pytest.approx(0.5)  # no votes: chance
 
 
-def test_weighted_votes_find_the_good_workers():
+def test_agreement_identifies_the_good_workers():
     crew = one_coin_crew([0.95, 0.9, 0.6, 0.55, 0.5], n_classes=4)
     votes, truth = simulate([0.25] * 4, crew, n_items=3_000, n_votes=5, rng=2)
     majority = ESTIMATORS["majority"]().fit(votes)

@@ -110,7 +110,7 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
 
 
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import BETWEEN, FIRST_BATCH, RACE, ask
+    from majorant.ask.ask import BETWEEN, FIRST_BATCH, ask, usual_race
 
     wanted = options["n"]
     options = {**options, "n": wanted or FIRST_BATCH}
@@ -124,7 +124,7 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
         return _accuracy(backend, options)
     between: Sequence[str] = BETWEEN
     if options["race"] is not None:
-        between = [name for name in options["race"].split(",") if name] or RACE
+        between = [name for name in options["race"].split(",") if name] or usual_race(backend)
     elif options["between"]:
         between = options["between"].split(",")
     return ask(backend, between=between, rng=options["seed"], **how)

@@ -35,7 +35,7 @@ def repeat_call(ctx: click.Context, command: str, *more: str, without: tuple[str
     for parameter in ctx.command.params:
         name = parameter.name or ""
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name in understood and name not in without:
+        if given and name in understood and name in ctx.params and name not in without:
             words += _spelled(understood[name], ctx.params[name])
     return shlex.join([*words, *more])
 

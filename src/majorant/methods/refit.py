@@ -35,7 +35,7 @@ WEIGHTINGS_AT_ONCE = 200  # weightings per thread
 LONGEST_LEAP = 16.0
 PRECISION = 5e-4  # EM ends when no parameter moves by more than this over the square root of a cell's votes
 MOST_EM_STEPS = 600
-MOST_INVERTED = 1_200  # parameters; beyond, inverting the information takes longer than EM
+MOST_INVERTED = 250  # parameters; beyond, bounded EM takes a twentieth of the time, and spreads agree within 5%
 # With more parameters, EM ends sooner: what is left is a twentieth of a standard error, and the spread of the fits is
 # within one percent of that of converged ones.
 PRECISION_OF_MANY = 0.01  # standard errors, root mean square

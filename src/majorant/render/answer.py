@@ -9,21 +9,12 @@ from majorant.decide import Action, Answer, Step
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
+from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.numbers import about_points, count, one_decimal, percent_of, points_range
 
 if TYPE_CHECKING:
     from majorant.ask.learn import LearnedRule
     from majorant.pipeline import Result
-
-ASSUMPTIONS = {
-    Assumption.RANDOM_LABELS: "the labelled items are a random sample",
-    Assumption.INDEPENDENT_VOTES: "workers err independently",
-    Assumption.INDEPENDENT_WORKERS: "judges err independently",
-    Assumption.EXCHANGEABLE_WORKERS: "workers are exchangeable",
-    Assumption.INDEPENDENT_ITEMS: "items are independent",
-    Assumption.NO_COPIES: "no judge copies another",
-    Assumption.LIKE_PUBLIC_SETS: "your data resemble the public data sets",
-}
 
 
 class AnswerText(NamedTuple):
@@ -189,7 +180,7 @@ def _doubts(basis: Evidence) -> str:
     """What could not be shown, or failed."""
     parts = []
     for tested in basis.with_status(Status.FAILED, Status.UNTESTABLE):
-        name = ASSUMPTIONS.get(tested.assumption, str(tested.assumption))
+        name = ASSUMPTION_TEXT[tested.assumption]
         parts.append(
             f" A test rejects that {name}."
             if tested.status is Status.FAILED

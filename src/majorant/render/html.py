@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from majorant import wording
 from majorant.output import write_files
+from majorant.render.certificate import certificate_summary
 from majorant.render.figures import FIGURES, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
-from majorant.render.summary import certificate_summary, result_summary
+from majorant.render.summary import result_summary
 from majorant.wording import NUMBER_FORMS, map_reason, printable
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ NAME_KEYS = (
 )
 CLIPPED_NAME, CLIPPED_TEXT = 120, 3000
 ADDRESS = re.compile(r"\{([\w.]+)(?::([\w ]+))?\}")
-GATE_SIGNS = {True: "✓", False: "✗", None: "?"}
+STATUS_SIGNS = {"passed": "✓", "failed": "✗", "untestable": "?", "untested": "·"}
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -150,8 +151,9 @@ def live_map(summary: dict[str, Any]) -> str | None:
         if len(labels) == 2:
             settings["regions"] = {name: plane["region"] for name, plane in zip(PLANES, planes, strict=True)}
         claim = summary["certificate"]["anonymous"]
-        if claim["verdict"] == "void":
-            settings["grey"] = map_reason([gate["name"] for gate in claim["gates"] if gate["passed"] is False])
+        if claim["reason"] == "assumption failed":
+            failed = [one["assumption"] for one in claim["assumptions"] if one["status"] == "failed"]
+            settings["grey"] = map_reason(failed)
     return json.dumps(settings, allow_nan=False)
 
 
@@ -169,7 +171,7 @@ def _environment() -> Environment:
     )
     environment.filters["name"] = lambda value, most=40: clipped(value, most)
     environment.filters["file"] = lambda path: clipped(re.split(r"[/\\]", path)[-1] or path, 60)
-    environment.globals |= {"gate_signs": GATE_SIGNS, "wording": wording}
+    environment.globals |= {"status_signs": STATUS_SIGNS, "wording": wording}
     return environment
 
 
