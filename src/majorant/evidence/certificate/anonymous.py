@@ -189,8 +189,8 @@ def claim_from_counts(
 ) -> Claim:
     """The anonymous claim of examined counts.
 
-    `assumptions` replaces those of the tests if more is known, such as whether workers are exchangeable. A claim with an
-    assumption that failed is a point estimate, and without `intervals` so is one that cannot be tested.
+    `assumptions` replaces those of the tests if more is known, such as whether workers are exchangeable. A claim with
+    an assumption that failed is a point estimate, and without `intervals` so is one that cannot be tested.
     """
     known = tests.assumptions if assumptions is None else assumptions
     blank = Claim(family=Family.ANONYMOUS, level=level, n_items=tests.n_items)
