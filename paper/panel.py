@@ -89,8 +89,8 @@ def _ebcc(votes: Votes, weight_p: FloatArray) -> Fit:
     Ours imagines as many items as there are, by the vote shares: three steps of it give a start.  The usual tolerance
     would stop too near to that start.
     """
-    first = EBCC(restarts=0, max_iter=3).fit(votes, weights=weight_p, rng=0)
-    return EBCC(items=1.0, restarts=0, max_iter=500, tol=1e-5).fit(votes, weights=weight_p, rng=0, start=first)
+    first = EBCC(subtypes=1, max_iter=3).fit(votes, weights=weight_p)
+    return EBCC(subtypes=1, items=1.0, max_iter=500, tol=1e-5).fit(votes, weights=weight_p, start=first)
 
 
 METHODS: dict[str, Callable[[Votes, FloatArray], Fit]] = {

@@ -9,7 +9,7 @@ from majorant.evidence.certificate.bootstrap import Case
 from majorant.evidence.certificate.dependence import GoldItems, label_matrix
 from majorant.items import take_items
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.resampled import refit_dawid_skene
+from majorant.methods.refit import refit_dawid_skene
 from majorant.votes import Votes
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.blocks import vote_columns
+from majorant.kernels import vote_columns
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
 

@@ -23,6 +23,10 @@ LIMITS = {
     "NESTING": 500,  # lists and objects inside each other in a value of JSON
     "SPARK_DRIVER_VOTES": 2_000_000,  # rows of a Spark frame that its driver works on alone; of more, the cluster
     "UNPACKED_RATIO": 300,  # bytes that one byte of a packed file becomes
+    "ARCHIVE_MEMBERS": 200_000,  # files in an archive
+    "MEMBER_BYTES": 100_000_000,  # of one file in an archive
+    "SHEET_MEMORY": 4_000_000_000,  # bytes that the process may take that reads a spreadsheet
+    "STREAM_BYTES": 20_000_000_000,  # of standard input or a pipe
 }
 FIXED = {"COLUMN_TEXT": 2_147_483_647}  # bytes of text in one column of some rows: Arrow's, which no setting moves
 PREFIX = "MAJORANT_"

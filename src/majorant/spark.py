@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from majorant.backend import Part
 from majorant.backend.spark.backend import SparkBackend, SparkVotes, label_frame
 from majorant.backend.spark.reading import Columns, encode
 from majorant.backend.spark.session import spark_session
@@ -27,9 +26,9 @@ from majorant.evidence.certificate.claims import certification, whole_or_sample
 from majorant.methods import ESTIMATORS, Estimator, Fit
 from majorant.methods.fit import Ties
 from majorant.results.labels import label_table
-from majorant.results.workers import assess_workers, worker_table
+from majorant.results.workers import assess_workers
 from majorant.tally import Patterns, two_class_histograms
-from majorant.votes import IntArray
+from majorant.votes import IntArray, Votes
 
 __all__ = [
     "Columns",
@@ -105,14 +104,13 @@ def aggregate(
     """The fit of a method that runs on blocks, by name or with its settings; its labels are a frame, a row an item."""
     backend = SparkBackend(known := as_votes(votes, columns, settings))
     backend.refuse(method if isinstance(method, str) else method.name)
-    fit = backend.fit_with(ESTIMATORS[method]() if isinstance(method, str) else method, rng, progress)
-    return SparkFit(fit=fit, labels=label_frame(known, fit, partial(_labels, ties, rng)), workers=known.workers)
+    fit = backend.fit_with(ESTIMATORS[method]() if isinstance(method, str) else method, progress)
+    return SparkFit(fit=fit, labels=label_frame(known, [fit], partial(_labels, ties, rng)), workers=known.workers)
 
 
-def _labels(ties: Ties, rng: int, part: Part, fit: Fit) -> dict[str, Any]:
-    """The labels of a block; what a block draws depends on nothing but the seed and its place."""
-    assert part.block is not None
-    return label_table(part.votes, fit, ties=ties, rng=np.random.default_rng([rng, part.block.index]))
+def _labels(ties: Ties, rng: int, votes: Votes, fit: Fit) -> dict[str, Any]:
+    """The labels of a block."""
+    return label_table(votes, fit, ties=ties, rng=rng)
 
 
 def workers(
@@ -129,7 +127,7 @@ def workers(
     known = as_votes(votes, columns, settings)
     fit, backend = aggregate(known, method, rng=0).fit, SparkBackend(known)
     judged = assess_workers(backend, fit, *whole_or_sample(backend, rng=np.random.default_rng(0)), level=level)
-    table = worker_table(known.workers, fit, judged)
+    table = judged.table()
     arrays = {name: pa.array(values, from_pandas=True) for name, values in table.items()}
     return known.session.createDataFrame(pa.table(arrays))
 

@@ -407,77 +407,9 @@ def closest_sentence(rule: str) -> str:
 
 # --- workers
 
-HARMLESS = "too few votes"  # the flag that says nothing against a worker
-MILLION = 1e6
-
-
-def workers_sentence(workers: Mapping[str, Any]) -> str:
-    """Who stands out, what would change without them, and whether they err together."""
-    flagged = {flag: number for flag, number in workers["flagged"].items() if flag != HARMLESS}
-    text = f"{count(workers['workers'], 'worker')}; flagged: {_flags(flagged)}."
-    if (removal := workers["removal"]) is not None:
-        changed = count(removal["labels_changed"], "label")
-        text += f" Without the {removal['workers']:,} flagged, {changed} would change."
-    return f"{text} {(workers['dependence'] or {'sentence': ''})['sentence']}".rstrip()
-
-
-def workers_judged(workers: Mapping[str, Any], n_shown: int) -> tuple[str, str]:
-    """Who stands out by which method, and what is shown of the others."""
-    judged = f"{count(workers['workers'], 'worker')} by {workers['method']}; flagged: {_flags(workers['flagged'])}."
-    return judged, f"Those with the most votes, {n_shown} of {workers['workers']:,}:"
-
-
-def _flags(flagged: Mapping[str, int]) -> str:
-    return ", ".join(f"{flag} {number:,}" for flag, number in flagged.items()) or "none"
-
-
-def few_votes_evidence(votes: int, least: int) -> str:
-    """Why a worker is not judged."""
-    return f"{votes} of the {least} that a judgement takes"
-
-
-def accuracy_evidence(accuracy: float, votes: int, chance: float, others: float) -> str:
-    """Why a worker is taken for a guesser, or for worse.
-
-    >>> accuracy_evidence(.52, 1200, .5, .83)
-    'right on 52 % of 1,200 votes; guessing 50 %, the others 83 %'
-    """
-    right = f"right on {percent(accuracy, 0)} of {votes:,} votes"
-    return f"{right}; guessing {percent(chance, 0)}, the others {percent(others, 0)}"
-
-
-def one_label_evidence(label: Any, votes: int, odds: float) -> str:
-    """Why a worker is taken to give one label always.
-
-    >>> one_label_evidence("no", 20, 4e3), one_label_evidence("no", 90, 1e9)[-24:]
-    ("no on all 20 votes; by the crowd's habits 1 in 4,000", 'less than 1 in a million')
-    """
-    rare = f"1 in {odds:,.0f}" if odds < MILLION else "less than 1 in a million"
-    return f"{label} on all {votes:,} votes; by the crowd's habits {rare}"
-
-
-def speed_evidence(share: float, votes: int, others: float, seconds: float) -> str:
-    """Why a worker is taken to click through."""
-    fast = f"{percent(share, 0)} of {votes:,} votes in under a third of the usual time on the item"
-    return f"{fast}, {percent(others, 0)} of the others'; median {seconds:.3g} s"
-
-
-def redundant_evidence(other: Any, agreed: int, items: int, expected: float) -> str:
-    """Why a worker is taken to repeat another."""
-    return (
-        f"same label as {other} on {agreed:,} of {items:,} common items, where {percent(expected, 0)} would be expected"
-    )
-
 
 def _names(names: Iterable[Any], between: str = ", ") -> str:
     return between.join(map(shown, names))
-
-
-def review_sentence(review: Mapping[str, Any], confidence: Mapping[str, Any]) -> str:
-    """What a look at the most doubtful items would gain, by whom that is expected, and which comes first."""
-    by, items = _by_confidence(confidence), count(review["items"], "most doubtful item")
-    gain = f"{by[0].upper()}{by[1:]}, {_looker(review)} on the {items} would gain {in_points(review['gain'])}"
-    return f"{gain}; the first is {shown(review['rows'][0]['item'])} ({review['rows'][0]['reason']})."
 
 
 def _by_confidence(confidence: Mapping[str, Any]) -> str:
@@ -485,40 +417,13 @@ def _by_confidence(confidence: Mapping[str, Any]) -> str:
     return "by confidences that gold labels calibrated" if confidence["source"] == "gold" else "by the model alone"
 
 
-def _looker(review: Mapping[str, Any]) -> str:
-    return "an expert" if review["resource"] == "expert" else "one more vote"
-
-
 # --- what is taken for granted, and the tests of it
 
 INDEPENDENT = "votes on an item are independent given its class"
-PLAN_ASSUMPTIONS = (
-    f"{INDEPENDENT} (hard items and shared errors make votes gain less than shown)",
-    "all votes, also further ones, come from one confusion matrix; a tied vote is drawn",
-)
-VOTES_DEPEND = "votes were independent"  # what a plan doubts
-WORKERS_DIFFER = "workers were alike"
-SIZES_DIFFER = "the number of votes did not go with the item"
-# --- claims
-
 TOO_FEW_VOTES = (
     "No item has three votes, so the data cannot tell how good the voters are: collect a third vote on some of the "
     "items."
 )
-
-
-def right_sentence(shares: Mapping[str, str], n_gold: int | None) -> str:
-    """How often each rule is right, by gold or, said to be that, by the model.
-
-    >>> right_sentence({"majority": "80.0 %", "ebcc": "82.0 %"}, 50)
-    'By gold (50 items; a tie is a fair draw) majority vote is right on 80.0 %, ebcc on 82.0 % of the items.'
-    """
-    by = "By the model (agreement with what this crowd would say with unlimited votes)"
-    if n_gold is not None:
-        by = f"By gold ({count(n_gold, 'item')}; a tie is a fair draw)"
-    first, *others = shares
-    rest = "".join(f", {rule_words(name)} on {shares[name]}" for name in others)
-    return f"{by} {rule_words(first)} is right on {shares[first]}{rest} of the items."
 
 
 # --- the numbers behind claims, as `majorant certify` shows them
@@ -563,44 +468,10 @@ def labels_loss_facts(loss: Mapping[str, Any]) -> tuple[str, list[tuple[str, str
 
 # --- the questions behind the claim, and the map
 
-ALL_BEST = "The best rule of all, if the model holds"
-NOT_BEST = "Not the best rule that ignores who voted"
-BY_GOLD_BEST = "By gold, as good as any rule that ignores who voted"
-BY_GOLD_QUESTION = "Do gold labels alone settle it?"
-IDENTIFIED_QUESTION = "Can the votes tell how good the voters are?"
-NOT_IDENTIFIED = "Inconclusive: a third vote on some items, or gold labels, would tell"
-INDEPENDENT_QUESTION = "Are votes on an item independent, given its true label?"
-NOT_TESTABLE = "assumed, cannot be tested"
-GIVEN_DIFFICULTY = "yes, given item difficulty"
-DEPENDENT = "The model fails: errors are shared, or items mislead"
-INSIDE_QUESTION = "Do class balance and noise lie where majority vote is optimal?"
-OUTSIDE_PERHAPS = "Outside at the estimate, but not certain"
-EITHER_GOOD = "proved or supported"
-NAMED_QUESTION = "Is it also as good as any rule that knows who voted?"
 BALANCE_TITLE, ACCURACIES_TITLE = "Class balance against noise", "Accuracy on either class"
 NOISE_AXIS, ACCURACY_ON = "noise: ", "accuracy on "  # how the names of axes begin
 EVEN_NOISE = "drawn as if every wrong label were equally likely, which the verdict does not assume"
 PANEL_PLACE = "at the mean of the workers' confusion matrices; the verdict takes each worker's own"
-
-
-def margin_at_estimate(margin: float) -> str:
-    """How far the estimate lies from where rules differ."""
-    return f"margin {margin:+.2f} nats at the estimate"
-
-
-def certain_question(level: float) -> str:
-    """Whether a verdict is certain."""
-    return f"Is that certain, at {level_percent(level)}?"
-
-
-def takes_more(more_items: int | None) -> str:
-    """What would decide."""
-    return f"Undecided: it takes {f'about {more_items:,} ' if more_items else ''}fresh items"
-
-
-def knowing_gains(*, surely: bool) -> str:
-    """What comes of knowing who voted."""
-    return f"The best rule that ignores who voted; knowing who voted {'gains' if surely else 'may gain'} more"
 
 
 def balance_axes(label: Any, *, classes: int) -> tuple[str, str]:
@@ -645,199 +516,6 @@ def map_reason(failed: Sequence[str]) -> str:
 ACTION_SIGNS = {"keep": "✓", "switch": "⇄", "ask": "?"}  # told by their shape, not by their colour
 
 
-def headline(answer: Any) -> str:
-    """The decision, as a manager reads it."""
-    if answer.action == "switch":
-        return f"Switch to {answer.other}."
-    if answer.action == "keep":
-        return "Keep majority vote."
-    until = f"use {answer.other}, as you asked" if answer.asked_for else "keep majority vote"
-    return f"Ask an expert about {count(answer.ask.first, 'item')}; until then {until}."
-
-
-def rule_words(rule: str) -> str:
-    """A rule, as sentences name it."""
-    return "majority vote" if rule == "majority" else rule
-
-
-def gain_line(answer: Any) -> str:
-    """What the other rule gains over majority vote, in percentage points, and what ties have to do with it."""
-    present = rule_words(answer.present)
-    if answer.alone:
-        return f"None: majority vote was compared with no other rule. {tie_sentence(answer)}".rstrip()
-    if not answer.differ:
-        return f"None: {answer.other} and {present} give every item the same label."
-    gain = answer.gain
-    differ = f"{answer.other} and {present} differ on {answer.differ:,} of {count(answer.items, 'item')}"
-    if answer.basis in ("bound", "draw", "votes"):
-        text = f"At most {at_most(answer.stake)} percentage points either way: {differ}."
-    elif gain.value is None:
-        text = f"Between {signed(gain.low)} and {signed(gain.high)} percentage points: {differ}."
-    elif gain.low is None or gain.low == gain.high:
-        text = f"{signed(gain.value)} percentage points: {differ}."
-    else:
-        text = f"{signed(gain.value)} percentage points [{signed(gain.low)}, {signed(gain.high)}]: {differ}."
-    if answer.basis == "model":
-        text = f"If the model holds, {text[0].lower()}{text[1:]}"
-    return f"{text} {tie_sentence(answer)}".rstrip()
-
-
-def labels_line(answer: Any) -> str:
-    """What the choice does to the labels, counted in labels, with what the count rests on."""
-    if answer.alone:
-        return "No label changes: majority vote was compared with no other rule."
-    if not answer.differ:
-        same = f"{answer.other} and {rule_words(answer.present)} say the same of {count(answer.items, 'item')}"
-        return f"No label changes: {same}."
-    start, gain = f"{answer.differ:,} of {answer.items:,} labels differ", answer.gain
-    by_expert = answer.basis == "expert labels" and gain.low is not None
-    if answer.basis in ("bound", "draw", "votes") or (gain.value is None and not by_expert):
-        return f"{start}; which of them are right is not known yet."
-    scale = answer.items / 100
-    source = {"gold": "by the gold labels", "expert labels": "by the expert's labels"}.get(
-        answer.basis, "if the model holds"
-    )
-    if gain.low is None or gain.low == gain.high:
-        about, between = "" if answer.basis in ("gold", "expert labels") else "about ", ""
-    else:  # whole labels, rounded outwards
-        low, high = (round(end * scale, 6) for end in (gain.low, gain.high))
-        about, between = "about ", more_to_fewer(int(low // 1), int(-(-high // 1)))
-    if gain.value is None:
-        return f"{start}; {source} so far, {answer.other} gets {between} of them right."
-    between = f" ({between})" if between else ""
-    right = more_or_fewer(round(gain.value * scale))
-    return f"{start}; {source}, {answer.other} gets {about}{right} of them right{between}."
-
-
-def more_or_fewer(labels: int) -> str:
-    """A difference in labels.
-
-    >>> more_or_fewer(150), more_or_fewer(-3)
-    ('150 more', '3 fewer')
-    """
-    return f"{abs(labels):,} {'fewer' if labels < 0 else 'more'}"
-
-
-def more_to_fewer(low: int, high: int) -> str:
-    """An interval of differences in labels.
-
-    >>> more_to_fewer(20, 260), more_to_fewer(-20, 260), more_to_fewer(-9, -2)
-    ('20 to 260 more', '20 fewer to 260 more', '9 to 2 fewer')
-    """
-    if low < 0 <= high:
-        return f"{more_or_fewer(low)} to {more_or_fewer(high)}"
-    return f"{abs(low):,} to {more_or_fewer(high)}"
-
-
-def tie_sentence(answer: Any) -> str:
-    """The share of the items that majority vote leaves tied, and what a fair draw on them costs."""
-    if not answer.tied:
-        return ""
-    share = f"{count(answer.tied, 'item')} ({percent(answer.tied / answer.items)}) are tied"
-    share = share.replace(" are tied", " is tied") if answer.tied == 1 else share
-    if answer.basis == "expert labels":
-        return f"{share}; the design broke them once, at random."
-    if answer.tie_gain is None or answer.basis not in ("gold", "model"):
-        return f"{share}; majority vote counts as a fair draw there."
-    source = "" if answer.basis == "gold" else " by the model"
-    cost = f"{signed(answer.tie_gain)} points{source} come from deciding them rather than drawing"
-    return f"{share}; {cost}."
-
-
-MAJORITY_ALONE = (
-    "None: these votes teach no other rule. It takes two classes and an item with three votes to see whose votes are "
-    "better."
-)
-MAJORITY_ASKED_FOR = "None: majority vote is the rule that you asked for."
-
-
-def evidence(answer: Any) -> str:
-    """What the answer rests on, with its condition in the same sentence."""
-    if answer.basis == "gold":
-        return _by_gold(answer)
-    if answer.alone:
-        return MAJORITY_ASKED_FOR if answer.asked_for else MAJORITY_ALONE
-    if answer.basis == "bound" and not answer.differ:
-        return "Exact, without labels or model: the two rules give every item the same label."
-    if answer.basis == "expert labels":
-        return _by_expert(answer)
-    if answer.basis == "bound":
-        return (
-            f"Exact, without labels or model: whichever of the two you use, accuracy changes by at most "
-            f"{at_most(answer.stake)} points (tolerance {answer.tolerance:.1f})."
-        )
-    if answer.basis == "draw":
-        return (
-            f"Exact, without labels or model: the two differ only on tied items, and each of these, once drawn, has "
-            f"the label of {answer.other}. No expert label can tell them apart."
-        )
-    if answer.basis == "model":
-        return _by_model(answer)
-    return _votes_cannot_tell(answer)
-
-
-def _by_expert(answer: Any) -> str:
-    start = "None yet, by expert labels" if answer.action == "ask" else "Exact, by expert labels"
-    return f"{start}: {race_sentence(answer.expert)} {withdrawn_sentence(answer)}".rstrip()
-
-
-def _by_gold(answer: Any) -> str:
-    gold = answer.gold
-    tie = ", a tie by its share" if answer.tied else ""
-    moved = f"{gold.wins:.0f} become right and {gold.losses:.0f} wrong{tie}"
-    right = f"of the {gold.used:,} where the two rules differ, {moved}"
-    if gold.whole:
-        text = f"Exact, by gold: every item has a gold label; {right}."
-    else:
-        text = (
-            f"Exact, by gold, if the {count(gold.labels, 'gold item')} are a random sample of the items: {right} "
-            f"({level_percent(answer.level)}, however often you look; no model of the votes)."
-        )
-    return f"{text} {withdrawn_sentence(answer)}".rstrip()
-
-
-def withdrawn_sentence(answer: Any) -> str:
-    """What a model expected and labels exclude."""
-    expected = answer.withdrawn
-    if expected is None:
-        return ""
-    low, high, value = answer.gain.low, answer.gain.high, expected.value
-    allow = f"at most {signed(high)}" if value > high else f"at least {signed(low)}"
-    labels = "the gold labels" if answer.basis == "gold" else "the expert's labels"
-    labels_say = f"{labels} say {signed(high)}" if low == high else f"{labels} allow {allow}"
-    return f"The model expected {signed(value)} points; {labels_say}."
-
-
-def _by_model(answer: Any) -> str:
-    model = answer.model
-    condition = "If votes on an item are independent given its class and each worker keeps one confusion matrix"
-    tested = "what of this can be tested was, and passed"
-    if model.untested:
-        tested = (
-            f"not tested: {one_of(model.untested)}; it holds up to a correlation of {model.breakdown:.2g} between votes"
-        )
-    if answer.action == "keep":
-        claim = "no rule gains more than the tolerance over majority vote"
-        if model.best:
-            claim = "no rule is expected to beat majority vote"
-    else:
-        claim = f"knowing who voted gains about {signed(answer.gain.value)} points"
-    return f"{condition}, {claim} ({level_percent(answer.level)}, {tested})."
-
-
-def _votes_cannot_tell(answer: Any) -> str:
-    model = answer.model
-    if model.failed:
-        reason = f"the votes contradict the model ({one_of(model.failed)})"
-    elif model.untested:
-        reason = f"these votes cannot test what a model needs ({one_of(model.untested)})"
-    elif model.panel:
-        reason = "judges of a panel may err together, which votes do not show"
-    else:
-        reason = "the model leaves it open"
-    return f"None yet: votes alone cannot tell which of the two is right where they differ; {reason}."
-
-
 def in_command(name: str) -> str:
     """A file as a command names it, in any shell.
 
@@ -847,50 +525,19 @@ def in_command(name: str) -> str:
     return f'"{name}"' if any(map(str.isspace, name)) else name
 
 
-def next_command(answer: Any, source: str) -> str:
-    """The command to run now, empty where there is nothing to ask."""
-    ask, file = answer.ask, in_command(source or "votes.csv")
-    if ask is None:
-        return ""
-    if ask.design is not None:
-        return more_command(source, ask.labels, ask.design)
-    return f"majorant ask {file} --n {ask.first}"
-
-
 def more_command(source: str, labels: int, design: str) -> str:
     """The command that asks for further labels of a design."""
     return f"majorant ask {in_command(source or 'votes.csv')} --more {labels} --design {in_command(design)}"
-
-
-def next_move(answer: Any, command: str) -> str:
-    """What to do now; it ends with the command."""
-    ask = answer.ask
-    if ask is None:
-        if answer.basis == "draw":
-            return "Nothing: go on with majority vote, its ties drawn. Another seed may draw them otherwise."
-        if answer.alone and answer.tied:
-            return f"Go on with majority vote; another vote, or an expert, decides {count(answer.tied, 'tied item')}."
-        return "Use the labels." if answer.action == "switch" else "Nothing: go on with majority vote."
-    if ask.design is not None:
-        return f"Label what is left, or ask about more items: {command}"
-    if answer.action != "ask":
-        now = "Use the labels" if answer.action == "switch" else "Go on with majority vote"
-        return f"{now}; about {count(ask.labels, 'expert label')} would confirm it without a model: {command}"
-    start = f"Start with {ask.first:,} of the {count(ask.items, 'item')} on which they differ"
-    if ask.first == ask.items:
-        start = f"Label the {count(ask.items, 'item')} on which they differ"
-    rest = f"; about {ask.labels:,} should settle it" if ask.labels > ask.first else ", which should settle it"
-    return f"{start}{rest}: {command}"
 
 
 # --- asking an expert
 
 
 def at_stake(rules: Sequence[str], differ: int, n_items: int, stake: float, tolerance: float) -> str:
-    """What can lie between rules at most: they are equally right where they say the same, a tie being a fair draw.
+    """What can lie between rules at most: they are equally right where they say the same.
 
-    >>> at_stake(["majority", "auto"], 72, 800, .085, .01)
-    'majority and auto differ on 72 of 800 items (9.0 %), so at most 8.5 points are at stake.'
+    >>> at_stake(["majority", "auto"], 72, 800, .09, .01)
+    'majority and auto differ on 72 of 800 items (9.0 %), so at most 9.0 points are at stake.'
     >>> at_stake(["majority", "auto"], 5, 500, .01, .01)
     'majority and auto differ on 5 of 500 items (1.0 %): whichever you use, accuracy changes by at most 1.0 points.'
     """
@@ -936,9 +583,8 @@ def _two_rules(outcome: Any) -> str:
         f"{outcome.labels:,} of the {outcome.n_differ:,} items where the two differ are labelled{_skipped(outcome)}: "
         f"{other} is right on {outcome.right[other]:,}, {present} on {outcome.right[present]:,}"
     )
-    where = "this file" if outcome.kind == "rules" else f"the {outcome.n_items:,} items that taught it nothing"
     ends = low if low == high else f"{low} to {high}"
-    gains = f"{other} gains {ends} points over {present} on {where} ({_level(outcome)})"
+    gains = f"{other} gains {ends} points over {present} on this file ({_level(outcome)})"
     if not outcome.labels and outcome.decided:
         stake = outcome.facts["stake"]
         return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, stake, outcome.tolerance)
@@ -967,27 +613,6 @@ def _several_rules(outcome: Any) -> str:
         f"({listed(right)}). It may be up to {at_most(100 * outcome.below)} points below the best.{dropped} "
         f"Use {best} now, or go on. {_more(outcome)}"
     )
-
-
-def close_calls_sentence(outcome: Any) -> str:
-    """What expert labels of close calls say of majority vote against rules that look only at counts."""
-    facts, near = outcome.facts, at_most(100 * outcome.tolerance)
-    family = "a rule that looks at how close the vote was and which class led"
-    low, high = at_most(100 * outcome.value.low), at_most(100 * outcome.value.high)
-    if outcome.verdict == "good enough":
-        text = f"Good enough: {family.replace('a rule', 'no rule')} gains more than {near} points"
-    elif outcome.verdict == "beaten":
-        text = f"Beaten: {family} gains {low} to {high} points over majority vote"
-    else:
-        text = f"Open: {family} gains {low} to {high} points over majority vote"
-    counted = f"{count(outcome.labels, 'label')}{_skipped(outcome)}; {_level(outcome)}"
-    if facts["monotone"]:
-        text = f"If a clearer vote is never less likely to be right: {text[0].lower()}{text[1:]}"
-    ties = ""
-    if tied := facts["tied"]:
-        depends = f"up to {at_most(100 * facts['tie_stake'])} points depend on how they are broken"
-        ties = f" {count(tied, 'tied item')} ({percent(tied / outcome.n_items)}) are not part of this: {depends}."
-    return f"{text} ({counted}).{ties}" + ("" if outcome.decided else f" {_more(outcome)}")
 
 
 def accuracy_sentence(outcome: Any) -> str:
@@ -1047,8 +672,7 @@ ACCURACY_COSTS = (
 
 def outcome_sentence(outcome: Any) -> str:
     """What expert labels by design settle."""
-    sentences = {"close-calls": close_calls_sentence, "accuracy": accuracy_sentence}
-    return sentences.get(outcome.kind, race_sentence)(outcome)
+    return accuracy_sentence(outcome) if outcome.kind == "accuracy" else race_sentence(outcome)
 
 
 def ask_lines(
@@ -1066,32 +690,20 @@ def ask_lines(
     votes: str,
 ) -> list[str]:
     """What is asked and why, how many labels it will take, and what to do with the files."""
-    if question in ("rules", "correct"):
+    if question == "rules":
         first = at_stake(rules, differ, items, stake or 0.0, tolerance)
-    elif question == "learn":
-        first = (
-            f"Does the crowd lean to a class? Labels of {count(asked, 'item')}, drawn from all {items:,}, teach a "
-            f"correction of {rules[0]}; labels of others then show whether it is better."
-        )
-    elif question == "accuracy":
+    else:
         first = f"How often are the labels of {rules[0]} right on these {count(items, 'item')}? {ACCURACY_COSTS}"
-    else:
-        near = at_most(100 * tolerance)
-        first = f"Does majority vote give away more than {near} points in {count(differ, 'item')} that are not tied?"
     if not asked:
-        return [first, "No labels are needed." if question in ("rules", "correct") else "There is nothing to label."]
-    lines = [first] if question == "learn" else [first, labels_planned(expected, asked)]
-    lines.append(
-        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them."
-    )
-    if question == "learn":
-        check = f"majorant ask {votes} --correct --design {in_command(files[-1])} --out to_judge.csv"
-        in_tool = f"Label them from the top in your tool and export them as {files[0]}."
-    else:
-        check = judge_command(files, votes)
-        in_tool = "Label them from the top in your tool and export them, here to EXPORT."
-    helped = labelling_help(labels) if files[0].endswith(".csv") else in_tool
-    return [*lines, helped, label_next(files[0], check)]
+        return [first, "No labels are needed." if question == "rules" else "There is nothing to label."]
+    in_tool = "Label them from the top in your tool and export them, here to EXPORT."
+    return [
+        first,
+        labels_planned(expected, asked),
+        f"Wrote    {one_of(files)}: {count(asked, 'item')} in random order, and the design that will judge them.",
+        labelling_help(labels) if files[0].endswith(".csv") else in_tool,
+        label_next(files[0], judge_command(files, votes)),
+    ]
 
 
 def more_lines(added: int, files: Sequence[str], votes: str) -> list[str]:
@@ -1124,34 +736,6 @@ def label_line(number: int, n_items: int, shown: dict[str, str], keys: dict[str,
 # --- judges
 
 
-def gate_sentence(
-    judged: Sequence[tuple[str, float | None, float | None, float | None]], *, bar: float, level: float, n_gold: int
-) -> str:
-    """Whether judges are good enough to gate on; each comes with its accuracy by gold and the ends of its interval.
-
-    >>> gate_sentence([("a", .95, .91, .98)], bar=.9, level=.95, n_gold=200)[:70]
-    'Good enough to gate on at 90 %: a, right on 95.0 % of the gold items, '
-    >>> gate_sentence([], bar=.9, level=.95, n_gold=0)
-    'Not known: votes alone promise nothing about judges who may err together. Label a few items: majorant ask.'
-    """
-    wanted, sure = percent(bar, 0), f"{level_percent(level)} confidence"
-    if not judged:
-        alone = "votes alone promise nothing about judges who may err together"
-        return f"Not known: {alone}. Label a few items: majorant ask."
-    good = [one for one in judged if one[2] is not None and one[2] >= bar]
-    if good:
-        name, value, low, _ = max(good, key=lambda one: one[2] or 0.0)
-        seen, bound = percent(value or 0.0), f"at least {percent(low or 0.0)} of all that it labels"
-        return f"Good enough to gate on at {wanted}: {name}, right on {seen} of the gold items, {bound} ({sure})."
-    if all(one[3] is not None and one[3] < bar for one in judged):
-        name, value, _, high = max(judged, key=lambda one: one[1] or 0.0)
-        seen, bound = percent(value or 0.0), f"at most {percent(high or 0.0)} of all that it labels"
-        best = f"the best, {name}, is right on {seen} of the gold items, {bound}"
-        return f"Not good enough to gate on at {wanted}: {best} ({sure})."
-    few = f"{count(n_gold, 'gold label')} {'is' if n_gold == 1 else 'are'} too few"
-    return f"Not known yet: {few} to tell whether any judge is right {wanted} of the time."
-
-
 def judges_sentence(source: str) -> str:
     """What else there is to ask of a log of judges."""
     return (
@@ -1159,117 +743,7 @@ def judges_sentence(source: str) -> str:
     )
 
 
-def _most_confused(confusion: Sequence[Sequence[int]], labels: Sequence[Any]) -> list[str]:
-    """The two mistakes that a judge makes most.
-
-    >>> _most_confused([[5, 2], [1, 9]], ["fail", "pass"])
-    ['    calls fail pass 2 times of 7, pass fail 1 time of 10']
-    """
-    off = [(n, k, l) for k, row in enumerate(confusion) for l, n in enumerate(row) if k != l and n]
-    mistakes = [
-        f"{labels[k]} {labels[l]} {count(n, 'time')} of {sum(confusion[k])}"
-        for n, k, l in sorted(off, key=lambda one: -one[0])[:2]
-    ]
-    return [f"    calls {', '.join(mistakes)}"] if mistakes else []
-
-
-def judge_lines(facts: dict[str, Any]) -> list[str]:
-    """Each judge, the panel, pairs that agree most, and the order of candidates, a line each."""
-    lines = [facts["gate"]]
-    for one in [*facts["judges"], *([facts["panel"]] if facts["panel"] else [])]:
-        if one["accuracy"] is None:
-            lines.append(f"  {one['name']}: labels no gold item")
-            continue
-        kappa = "" if one["kappa"] is None else f", kappa {one['kappa']:.2f}"
-        wrong = f"; wrong on {listed(map(str, one['wrong']))}" if one["wrong"] else ""
-        between = f"{percent(one['low'])} to {percent(one['high'])}"
-        lines.append(f"  {one['name']}: {one['right']} of {one['judged']} right ({between}){kappa}{wrong}")
-        lines += _most_confused(one["confusion"], facts["labels"])
-    if facts["worth"]["value"] is not None:
-        worth = facts["worth"]
-        ends = f"{worth['low']:.1f} to {worth['high']:.1f}"
-        n_judges = count(len(facts["judges"]), "judge")
-        lines.append(f"  The {n_judges} are worth {worth['value']:.1f} independent ones ({ends}), by their gold errors")
-    for pair in facts["repeats"][:3]:
-        either = pair["either_wrong"]
-        errors = f", wrong together on {pair['both_wrong']} of {either} on which either is" if either else ""
-        agreed = f"{percent(pair['agreed'])} of {count(pair['common'], 'item')}"
-        lines.append(f"  {pair['first']} and {pair['second']} agree on {agreed}{errors}")
-    for one in facts["positions"]:
-        biased = one["p_value"] is not None and one["p_value"] < 0.05
-        leans = "the first" if one["first_twice"] > one["second_twice"] else "the second"
-        verdict = f"prefers {leans} shown (p = {one['p_value']:.2g})" if biased else "no preference for a place found"
-        lines.append(
-            f"  {one['judge']}: the same in both orders on {one['consistent']} of {one['pairs']}, the first twice on "
-            f"{one['first_twice']}, the second twice on {one['second_twice']}: {verdict}"
-        )
-    return lines
-
-
 # --- a plan
-
-PLAN_ADVICE = {
-    "enough": "The votes you have are enough.",
-    "better rule": "No more votes are needed: the best rule reaches it with the votes you have.",
-    "more votes": "It takes more votes; a better rule saves none of them.",
-    "both": "The best rule saves votes.",
-    "know who votes": "No more votes are needed: the best rule that knows who voted reaches it with those you have.",
-    "doubtful": "The data put that in doubt, so expect less.",
-    "out of reach": "No number of votes up to this limit reaches it: better workers or instructions would.",
-}
-
-
-def plan_sentence(plan: Any) -> str:
-    """How many votes per item an accuracy takes, by majority and by the best rule, begun by what it rests on."""
-
-    def votes(needed: int | None) -> str:
-        return f"more than {len(plan.points)} votes" if needed is None else count(needed, "vote")
-
-    now = "" if plan.votes_now is None else f" You have {plan.votes_now:.3g}."
-    condition, takes = (one_of(plan.doubts), "would take") if plan.doubts else ("votes are independent", "takes")
-    return (
-        f"If {condition}, being right on {100 * plan.target:g} % of the items {takes} {votes(plan.majority_votes)} per "
-        f"item by majority, {votes(plan.best_votes)} by the best rule that ignores who voted.{now} "
-        f"{PLAN_ADVICE[plan.advice]}"
-    )
-
-
-def plan_doubt(plan: Mapping[str, Any]) -> list[str]:
-    """A warning where gold, or the votes themselves, show that the model promises too much; a line or two."""
-    if VOTES_DEPEND not in plan["doubts"]:
-        return []
-    observed, expected = plan["observed_now"], plan["expected_now"]
-    if expected is None or observed["high"] is None or observed["high"] >= expected:
-        return ["Votes depend on each other (hard items, shared errors): they gain less than the numbers below."]
-    return [
-        f"By gold, majority is right on {with_ends(observed, percent)} of the items. The numbers below expect",
-        f"{percent(expected)}: votes depend on each other (hard items, shared errors).",
-    ]
-
-
-def plan_decides(plan: Mapping[str, Any]) -> list[str]:
-    """How many further items would settle whether majority vote is optimal, with gold and without."""
-    condition = f", if {one_of(plan['doubts'])}" if plan["doubts"] else ""
-    wants = [
-        (plan["gold_items"], "gold item", "", condition),
-        (plan["more_gold"], "fresh gold item", ", judged by themselves,", ""),
-        (plan["more_items"], "fresh item", " without gold, judged by themselves,", ""),
-    ]
-    return [
-        f"About {count(number, what)}{more} would decide whether majority vote is optimal{condition}."
-        for number, what, more, condition in wants
-        if number is not None
-    ]
-
-
-def plan_keeps(plan: Mapping[str, Any]) -> str:
-    """Which workers to keep, and how often they are right."""
-    reached = percent(plan["panel"][len(plan["keep"]) - 1]["best"])
-    together = "together " if len(plan["keep"]) > 1 else ""
-    condition = f" if {one_of(plan['doubts'])}" if plan["doubts"] else ""
-    right = f"{together}right on {reached}{condition}, by the best rule that knows who voted"
-    return f"Keep {_names(plan['keep'])}: {right}."
-
 
 # --- the theory of a model
 
@@ -1291,7 +765,6 @@ def ties_sentence(ties: str) -> str:
 # --- figures: their titles, and what they show, in words for those who cannot see them
 
 FATE_TITLE = "What majority vote makes of the items"
-PATH_TITLE = "The questions, and the way that these votes took"
 OPTIMAL_TITLE = "Where majority vote is the optimal rule"
 RULES_DIFFER = "the optimal rule differs on some votes"
 GIVEN_MODEL = "the given model, with its margin"
@@ -1370,12 +843,6 @@ def map_words(names: tuple[str, str], point: tuple[float, float], *, level: floa
     )
 
 
-def path_words(path: Mapping[str, Any]) -> str:
-    """The questions that were answered, and where they led."""
-    answered = [f"{step['question']} {step['answer']}." for step in path["steps"] if step["answer"] is not None]
-    return " ".join([*answered, f"So: {path['outcome']}."])
-
-
 # --- the page of a report
 #
 # {address} or {address:form} stands for the number at that address of the summary, in one of NUMBER_FORMS; the page
@@ -1389,16 +856,11 @@ MAP_SLIDERS = "Move the sliders, or drag the ring, to see what would hold elsewh
 MAP_FIGURES = "Its figures are of one confusion matrix for all workers, fitted to the counts of votes alone"
 NO_PLACE_ON_MAP = "These votes have no place on the map: it needs two or more classes and some items with three votes."
 NO_SCRIPT = "The sliders need a script, which does not run here."
-SETTLE_TITLE = "Settle it with about {answer.ask.labels} labels"
 NO_PLAN = "There is no plan for these votes."
 NOTHING_TO_REVIEW = "No item would gain from a second look."
 LABEL_BY_LABEL = (
     "An item may have several labels, so each label is a question of its own: is it given, yes or no? Each verdict is "
     "about one label."
-)
-SETTLE = (
-    "An expert labels some of these, in a random order; the comparison is then exact, whatever the votes, workers and "
-    "items are like."
 )
 VOTES_AND_TIES = (
     "{votes.items} items hold {votes.votes} votes; majority vote leaves {majority.tied} of them tied. A tie is never "
@@ -1421,35 +883,6 @@ ROWS_READ = (
     "{input.rows} read: {input.votes} votes, {input.abstained} without a label, {input.merged} exact copies merged, "
     "{input.dropped} repeats dropped"
 )
-PATH_ABOUT = (
-    "The claim about rules that ignore who voted comes from the same questions each time. The way that these votes "
-    "took is in colour"
-)
-PATH_AFTER = "The answer above looks at evidence that assumes less first."
-
-
-def gain_title(answer: Mapping[str, Any]) -> str:
-    """Above the gain."""
-    return f"Gain of {answer['other']} over {rule_words(answer['present'])}"
-
-
-def gain_figure(answer: Mapping[str, Any]) -> tuple[str, str]:
-    """The gain as one large number, and below it what goes with it."""
-    gain, basis = answer["gain"], answer["basis"]
-    if gain["value"] is not None and basis not in ("bound", "draw", "votes"):
-        between = "" if gain["low"] in (None, gain["high"]) else "{answer.gain.low:gain} to {answer.gain.high:gain}"
-        return "{answer.gain.value:gain}", between + (" if the model holds" if basis == "model" else "")
-    if basis == "expert labels" and gain["low"] is not None:
-        between = "{answer.gain.low:gain} to {answer.gain.high:gain}"
-        return between, "by {answer.expert.labels} labels; more of them narrow it"
-    if answer["differ"]:
-        return f"≤ {at_most(answer['stake'])}", "either way; which way is not known"
-    return "0", "exactly: the labels are the same"
-
-
-def accuracy_title(accuracy: Mapping[str, Any]) -> str:
-    """Above the accuracy of majority vote."""
-    return "Majority vote is right on" + (", by the model" if accuracy["source"] == "model" else "")
 
 
 def scope(summary: Mapping[str, Any]) -> str:
@@ -1468,18 +901,12 @@ def sampled(items: str) -> str:
     return f"Claims, rule and plan were learned from {items} items drawn at random"
 
 
-def settle(between: Sequence[str]) -> str:
-    """What labels of an expert would show, and how."""
-    return f"Only the items on which {one_of(between)} differ can decide between them. {SETTLE}"
-
-
 def change_sentence(method: str) -> str:
     """What the other rule does to the labels."""
     if method == "majority":
         return "These votes bear no rule but majority vote, which leaves {majority.tied} items tied."
     return (
-        f"With {method} in place of majority vote, {{decision.labels_changed}} labels change and "
-        "{decision.ties_settled} ties are decided. Blue stays as it was; orange moves."
+        f"With {method} in place of majority vote, {{flow.changed}} labels change. Blue stays as it was; orange moves."
     )
 
 
@@ -1519,22 +946,12 @@ def confidence_about(confidence: Mapping[str, Any]) -> str:
     return f"Each label comes with a probability{whose}. {trust}"
 
 
-def review_about(review: Mapping[str, Any], confidence: Mapping[str, Any]) -> str:
-    """What a look at the most doubtful items would gain."""
-    gain = "on the {review.items} most doubtful items would gain {review.gain:points} of accuracy"
-    return f"Where one more look gains most: {_by_confidence(confidence)}, {_looker(review)} {gain}. The first of them:"
-
-
-def workers_about(workers: Mapping[str, Any]) -> str:
-    """Who judged the workers."""
-    return f"{{workers.workers}} workers, judged by {workers['method']}."
-
-
 def worth_about(n_eff: Mapping[str, Any]) -> str:
     """How many independent votes those of an item are worth."""
-    rough, reason = "roughly " if n_eff["low"] is None else "", f" ({n_eff['reason']})" if n_eff["reason"] else ""
-    value = f"{rough}{{workers.dependence.n_eff:estimate ratio}}"
-    return f"Together, the votes on an item are worth {value} independent ones{reason}."
+    rough = "at most about " if n_eff["low"] is None else ""
+    return (
+        f"Together, the votes on an item are worth {rough}{{workers.dependence.n_eff:estimate ratio}} independent ones."
+    )
 
 
 def dependence_caption(truth: str) -> str:
@@ -1544,11 +961,6 @@ def dependence_caption(truth: str) -> str:
         f"Correlation of two workers’ votes once the true label is known{source}: orange, they err together; blue, "
         "they avoid each other’s errors."
     )
-
-
-def busiest_shown(n_shown: int) -> str:
-    """That not all workers are shown."""
-    return f"The {n_shown} busiest of {{workers.workers}} workers; workers.csv holds them all."
 
 
 def decides_about(kind: str) -> str:
@@ -1603,15 +1015,6 @@ def map_in_report(n_classes: int) -> str:
     return f"The live map shows two or three classes. Of {n_classes} the whole report holds a picture."
 
 
-def without_command(next_sentence: str, command: str) -> str:
-    """What to do next, where a button stands for the command.
-
-    >>> without_command("Label the 7 items: majorant ask votes.csv --n 7", "majorant ask votes.csv --n 7")
-    'Label the 7 items.'
-    """
-    return next_sentence.removesuffix(f": {command}") + "." if command else next_sentence
-
-
 def progress_note(done: int | None, total: int | None, what: str) -> str:
     """How far a stage is.
 
@@ -1654,8 +1057,6 @@ def question_words(kind: str, rules: Sequence[str]) -> str:
     """
     if kind == "accuracy":
         return f"How often are the labels of {rules[-1]} right?"
-    if kind == "close-calls":
-        return "What does majority vote give away to the best rule that looks only at counts?"
     return f"Which is right more often, {' or '.join(rules)}?"
 
 

@@ -152,7 +152,7 @@ def certified_sets(seed, n_items=20_000):
 @pytest.mark.parametrize("workers", ["few", "many"])
 def test_sets_of_a_crowd_are_certified_each_at_the_level(workers, monkeypatch):
     if workers == "many":  # the bounded number of steps that very many workers get
-        monkeypatch.setattr("majorant.methods.resampled.MOST_INVERTED", 0)
+        monkeypatch.setattr("majorant.methods.refit.MOST_INVERTED", 0)
     found = [certified_sets(seed) for seed in range(8)]
     certified, margin = (np.concatenate(part) for part in zip(*found, strict=True))
     wrong, right = certified[margin < 0].mean(), certified[margin > 0].mean()

@@ -5,7 +5,7 @@ import pytest
 
 import oracles.glad as oracle
 from crowds import random_votes
-from majorant.methods.glad import GLAD, climb_ease
+from majorant.methods.glad import GLAD, raise_ease
 from majorant.votes import Votes
 
 
@@ -47,10 +47,10 @@ def test_eases_never_step_down():
     def value(b):
         return gain * np.exp(b) - cost * np.exp(2 * b) - (b - 1) ** 2 / 2
 
-    better = climb_ease(ease, gain, cost, 1.0)
+    better = raise_ease(ease, gain, cost, 1.0)
     assert (value(better) >= value(ease)).all()
     for _ in range(30):
-        better = climb_ease(better, gain, cost, 1.0)
+        better = raise_ease(better, gain, cost, 1.0)
     slope = gain * np.exp(better) - 2 * cost * np.exp(2 * better) - (better - 1)
     assert np.abs(slope).max() < 1e-3
 
@@ -77,7 +77,7 @@ def test_it_recovers_its_own_model(n_classes):
 
 def test_merging_equal_items_changes_nothing():
     votes, _, _, _ = own_model(np.random.default_rng(9), 5_000, 5, 5, 2)
-    from majorant.blocks import in_memory
+    from majorant.kernels import in_memory
 
     merged, plain = GLAD(tol=1e-9).fit(votes), GLAD(tol=1e-9).fit(votes, engine=in_memory(votes))
     np.testing.assert_allclose(merged.posterior, plain.posterior, atol=1e-6)

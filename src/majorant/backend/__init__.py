@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from majorant.backend.base import (
-    COMBINATION,
     AnyVotes,
     Backend,
     Countable,
@@ -14,12 +13,12 @@ from majorant.backend.base import (
     Part,
     fit_of_items,
     of_fit,
+    of_fits,
     rows_alone,
 )
 from majorant.read import Reading, as_votes
 
 __all__ = [
-    "COMBINATION",
     "AnyVotes",
     "Backend",
     "Countable",
@@ -29,6 +28,7 @@ __all__ = [
     "as_backend",
     "fit_of_items",
     "of_fit",
+    "of_fits",
     "rows_alone",
 ]
 

@@ -19,13 +19,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.atomic import make_folder, whole_file
 from majorant.backend.base import Backend, LabelTable, Part
-from majorant.backend.spill import Report, silent
-from majorant.backend.store import GROUP_FILE, StoredVotes, no_room
-from majorant.blocks import add_up
+from majorant.backend.prepare import no_room
+from majorant.backend.stage import Report, silent
+from majorant.backend.store import VOTES, StoredVotes
+from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
-from majorant.kernels import Block
-from majorant.methods import ESTIMATORS
+from majorant.kernels import Block, add_up
 from majorant.methods.em import Climb, Progress
 from majorant.methods.fit import Fit
 from majorant.output import Columns
@@ -96,19 +96,24 @@ class FileBackend(Backend):
         """The votes of some items."""
         return self.votes.take_items(item_p)
 
-    def progress(self, method: str, seed: int) -> Progress:
+    def progress(self, method: str, seed: int) -> Progress:  # noqa: ARG002
         """The steps of a loop are kept in the folder: the same fit to the same votes, cut off before, goes on there."""
-        drawn = seed if ESTIMATORS[method].stochastic else ""
-        key = f"{self.votes.fingerprint} {method} {drawn}"
-        return Checkpoint(self.votes.folder / "steps" / method, key, progress=self.steps)
+        key = f"{self.votes.fingerprint} {method}"
+        folder = self.votes.folder
 
-    def labelled(self, fit: Fit, table: LabelTable) -> Iterator[Columns]:
+        def claim(name: str) -> Path:
+            return WorkFolder(folder).claim(f"steps/{method}/{name}")
+
+        return Checkpoint(folder / "steps" / method, key, claim=claim, progress=self.steps)
+
+    def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Iterator[Columns]:
         """The table of labels, some items at a time, in their order: what it draws is what one table would draw."""
         stored = self.votes
-        for group, votes in enumerate(stored.groups()):
+        for group in range(stored.n_groups):
+            votes = stored.group(group, group + 1)
             start, stop = int(stored.item_g[group]), int(stored.item_g[group + 1])
             named = replace(votes, items=tuple(stored.items[start:stop]))
-            yield table(named, Part(votes, start).of(fit))
+            yield table(named, *(Part(votes, start).of(fit) for fit in fits))
             self.report("writing", stop, len(stored.items))
 
 
@@ -123,10 +128,11 @@ class Checkpoint:
         folder: Path,
         key: str,
         *,
+        claim: Callable[[str], Path] | None = None,
         every_seconds: float | None = None,
         progress: Callable[[int, float], None] | None = None,
     ) -> None:
-        self.folder, self.key, self.progress = make_folder(folder), key, progress
+        self.folder, self.key, self.claim, self.progress = folder, key, claim, progress
         self.every_seconds = EVERY_SECONDS if every_seconds is None else every_seconds
         self.loop = 0
         self.saved = time.monotonic()
@@ -145,7 +151,9 @@ class Checkpoint:
         """Write the state down if that was long ago, or if the loop has ended."""
         now = time.monotonic()
         if climb.converged or now - self.saved >= self.every_seconds:
-            save_climb(self._path(), self.key, climb)
+            path = self._path() if self.claim is None else self.claim(self._path().name)
+            make_folder(path.parent)
+            save_climb(path, self.key, climb)
             self.saved = time.monotonic()
 
     def _path(self) -> Path:
@@ -162,7 +170,7 @@ def save_climb(path: Path, key: str, climb: Climb) -> None:
     arrays = {f"{name}.{n}": array for name, point in points.items() for n, array in enumerate(point)}
     content = io.BytesIO()
     np.savez(content, told=np.array(json.dumps(facts)), trace=np.array(climb.trace, dtype=float), **arrays)
-    with whole_file(path) as part, part.open("wb") as file:
+    with whole_file(path, guard=False) as part, part.open("wb") as file:
         file.write(hashlib.sha256(content.getbuffer()).digest())
         file.write(content.getbuffer())
 
@@ -237,7 +245,7 @@ class StoredEngine:
                     shape = part.shape[1:]
         except OSError as error:
             path.unlink(missing_ok=True)
-            raise no_room(path.parent, error) from error
+            raise no_room(path.parent, error.strerror or str(error)) from error
         mapped: FloatArray = np.memmap(path, np.float64, mode="r", shape=(self.shape[0], *shape))
         with contextlib.suppress(OSError):  # where an open file cannot be removed, it goes with the folder
             path.unlink()
@@ -296,7 +304,7 @@ def stored_engine(
 
 def _unused(folder: Path) -> Path:
     taken = [int(path.name.removeprefix("rows-")) for path in folder.glob("rows-*")]
-    return folder / f"rows-{max(taken, default=0) + 1}"
+    return WorkFolder(folder).claim(f"rows-{max(taken, default=0) + 1}")
 
 
 def worker_query(table: str = "votes") -> str:
@@ -333,11 +341,11 @@ def query(stored: StoredVotes, sql: str, *, memory: int) -> list[NDArray[Any]]:
 
     settings: dict[str, Any] = {
         "memory_limit": f"{memory // 2}B",
-        "temp_directory": str(stored.folder / "spill"),
+        "temp_directory": str(WorkFolder(stored.folder).claim("spill/")),
     }
     try:
         with connect(**settings) as connection:
-            path = path_literal(stored.folder / GROUP_FILE)
+            path = path_literal(stored.folder / VOTES)
             connection.execute(f"CREATE VIEW votes AS SELECT item, worker, label FROM read_parquet({path})")
             return [np.ma.getdata(column) for column in connection.sql(sql).fetchnumpy().values()]
     except (duckdb.OutOfMemoryException, duckdb.IOException) as error:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from majorant.cli.options import Grouped, choice_option, common_options, level_option, placed, show, tolerance_option
+from majorant.cli.options import (
+    Grouped,
+    choice_option,
+    common_options,
+    level_option,
+    overwrite_option,
+    placed,
+    show,
+    tolerance_option,
+)
 from majorant.cli.progress import at_work
 from majorant.cli.source import DATASET, EngineChoice, Job, Source, engine_options, input_options
-from majorant.errors import ConfigError
+from majorant.defaults import MAJORITY
+from majorant.errors import ConfigError, DataError
+from majorant.ownership import refuse_unsafe
 
 if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
@@ -24,10 +36,10 @@ class _NameLists(Grouped):
     """A command whose --between and --race take names without commas: --between majority auto."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        from majorant.defaults import WEIGHTED_VOTE
         from majorant.methods import ESTIMATORS
-        from majorant.results.combine import COMBINATION
 
-        known, joined, filling = {"auto", COMBINATION, *ESTIMATORS}, list[str](), False
+        known, joined, filling = {"auto", WEIGHTED_VOTE, *ESTIMATORS}, list[str](), False
         for word in args:
             first = filling and joined[-1] == "" and not word.startswith("-") and not Path(word).exists()
             filling = filling and (first or set(word.split(",")) <= known)
@@ -49,31 +61,15 @@ class _NameLists(Grouped):
     help="Which rules to compare, the one in use first; auto: what check would switch to.  [majority auto]",
 )
 @click.option("--race", metavar="[A B C ...]", help="Find the best of several rules, or of the usual four.")
-@choice_option(
-    "--question", "rules", "close-calls", help="close-calls: majority vote against rules that see only counts."
-)
-@click.option(
-    "--monotone",
-    is_flag=True,
-    help="With close-calls: assume that a clearer vote is never less likely to be right; takes fewer labels.",
-)
 @click.option("--accuracy", is_flag=True, help="How often the labels of --rule are right; takes hundreds of labels.")
-@click.option(
-    "--correct",
-    is_flag=True,
-    help="For a crowd that leans to a class: labels teach a correction of --rule; with --design, others judge it.",
-)
-@click.option("--rule", default="auto", show_default=True, help="With --accuracy or --correct: whose labels.")
-@click.option(
-    "--n",
-    type=click.IntRange(min=1),
-    help="How many items to ask about now.  [25; with --correct 60, then 40]",
-)
+@click.option("--rate", is_flag=True, help="Items drawn at random, to measure a pass rate or win rate: majorant rate.")
+@click.option("--rule", default="auto", show_default=True, help="With --accuracy: whose labels.")
+@click.option("--n", type=click.IntRange(min=1), help="How many items to ask about now.  [25]")
 @click.option("--more", type=click.IntRange(min=1), help="Ask about so many further items of the design.")
 @click.option(
     "--design",
     metavar="FILE",
-    help="With --more: the design to go on with; --accuracy: the race before it; --correct: the one to learn from.",
+    help="With --more: the design to go on with; with --accuracy: the race before it.",
 )
 @click.option(
     "--items", metavar="FILE", help="A table with the column item and what to show of each, such as its text."
@@ -87,22 +83,23 @@ class _NameLists(Grouped):
 )
 @choice_option("--tool", "csv", "label-studio", "argilla", "prodigy", help="What the file of items is for.")
 @click.option("--out", help="Where the items go, a file or a folder; the design goes beside it.  [to_label.csv]")
+@overwrite_option
 @engine_options
 @level_option
 @common_options
 def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
     """Which items an expert should label, so that a few labels settle it without any model."""
-    from majorant.read.tasks import TASK_ENDINGS
+    from majorant.read.tasks import TASK_ENDINGS, design_path
 
+    if options["rate"] and options["accuracy"]:
+        raise ConfigError("--accuracy and --rate are different questions: choose one.")
     if options["more"] is not None and options["design"] is None:
         raise ConfigError("--more goes on with a design: name it with --design to_label.design.json.")
-    alone = [flag for flag in ("accuracy", "correct") if options[flag]]
-    if alone and (len(alone) > 1 or options["question"] != "rules"):
-        raise ConfigError("--accuracy, --correct and --question are different questions: choose one.")
-    if options["monotone"] and options["question"] != "close-calls":
-        raise ConfigError("--monotone is an assumption about close calls: use it with --question close-calls.")
     usual = f"to_label{TASK_ENDINGS[options['tool']]}"
     out = Path(placed(options["out"] or usual, usual))
+    if options["more"] is None:
+        _refuse_labelled(out)
+        refuse_unsafe([out, design_path(out)])
     with engine.backend(Job(source=source, out=str(out))) as backend:
         if options["more"] is not None:
             _more(backend, source, options)
@@ -113,18 +110,21 @@ def ask(source: Source, engine: EngineChoice, **options: Any) -> None:
 
 
 def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import BETWEEN, RACE, ask
-    from majorant.results.answer import FIRST_BATCH
+    from majorant.ask.ask import BETWEEN, FIRST_BATCH, ask, usual_race
 
-    if options["correct"]:
-        return _correction(backend, options)
-    options = {**options, "n": options["n"] or FIRST_BATCH}
-    how = {name: options[name] for name in ("n", "tolerance", "level", "experts", "question", "monotone")}
+    wanted = options["n"]
+    options = {**options, "n": wanted or FIRST_BATCH}
+    how = {name: options[name] for name in ("n", "tolerance", "level", "experts")}
+    if options["rate"]:
+        from majorant.ask.ask import RATE_BATCH, ask_accuracy
+
+        n = RATE_BATCH if wanted is None else wanted
+        return ask_accuracy(backend, MAJORITY, n=n, seed=options["seed"], experts=options["experts"])
     if options["accuracy"]:
         return _accuracy(backend, options)
     between: Sequence[str] = BETWEEN
     if options["race"] is not None:
-        between = [name for name in options["race"].split(",") if name] or RACE
+        between = [name for name in options["race"].split(",") if name] or usual_race(backend)
     elif options["between"]:
         between = options["between"].split(",")
     return ask(backend, between=between, rng=options["seed"], **how)
@@ -132,32 +132,16 @@ def _drawn(backend: Backend, options: dict[str, Any]) -> Design:
 
 def _accuracy(backend: Backend, options: dict[str, Any]) -> Design:
     from majorant.ask.ask import ask_accuracy
-    from majorant.results.choice import AUTO
-    from majorant.results.combine import COMBINATION
+    from majorant.defaults import WEIGHTED_VOTE
+    from majorant.results.rules import AUTO
 
     after, rule = None, options["rule"]
     if options["design"] is not None:
         recognised = _labelled(backend, options["design"])
         after, rule = (recognised.design, recognised.answers), recognised.outcome.leader if rule == AUTO else rule
-    rule = COMBINATION if rule == AUTO else rule
+    rule = WEIGHTED_VOTE if rule == AUTO else rule
     how = {"level": options["level"], "experts": options["experts"], "seed": options["seed"]}
     return ask_accuracy(backend, rule, n=options["n"], after=after, **how)
-
-
-def _correction(backend: Backend, options: dict[str, Any]) -> Design:
-    from majorant.ask.ask import JUDGING, ask_accuracy, ask_correction
-    from majorant.ask.correction import LABELS
-    from majorant.results.choice import AUTO
-    from majorant.results.combine import COMBINATION
-
-    how = {"level": options["level"], "experts": options["experts"]}
-    if options["design"] is None:
-        rule = COMBINATION if options["rule"] == AUTO else options["rule"]
-        return ask_accuracy(backend, rule, n=options["n"] or LABELS, seed=options["seed"], **how)
-    recognised = _labelled(backend, options["design"])
-    how |= {"n": options["n"] or JUDGING, "tolerance": options["tolerance"], "seed": recognised.design.seed}
-    learned_from = (recognised.design, recognised.answers)
-    return ask_correction(backend, str(recognised.outcome.leader), learned_from, **how)
 
 
 def _labelled(backend: Backend, design: str) -> Recognised:
@@ -181,11 +165,20 @@ def _show(source: Source, design: Design, out: Path, options: dict[str, Any]) ->
 
     written = []
     if design.items:
-        _refuse_labelled(out)
         written = design.write(out, format=options["tool"], columns=_columns(source, design.items, options))
     facts = _facts(design, written, source)
-    if options["correct"] and options["design"] is None:
-        facts["question"] = "learn"
+    if options["rate"] and written:
+        from majorant.cli.next_command import repeat_call
+        from majorant.read.pairs import VERSUS
+        from majorant.render.rates import labelling_lines
+        from majorant.results.rate_inputs import needs_class
+
+        of_pairs = VERSUS in str(design.order[0])  # win rates need no class
+        named = ["--label", str(design.labels[0])] if needs_class(design.labels) and not of_pairs else []
+        command = repeat_call(click.get_current_context(), "rate", "--gold-file", str(out), *named)
+        lines = labelling_lines(len(design.items), facts["files"], command)
+        show({**facts, "question": "rate"}, "\n".join(lines), as_json=options["as_json"])
+        return
     show(facts, "\n".join(ask_lines(**facts)), as_json=options["as_json"])
 
 
@@ -193,8 +186,11 @@ def _refuse_labelled(out: Path) -> None:
     """Refuse to write over labels that somebody gave."""
     from majorant.read.tasks import read_answers
 
-    if out.is_file() and any(answer.label is not None for answer in read_answers(out).answers):
-        raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
+    if not out.is_file():
+        return
+    with contextlib.suppress(DataError):  # whatever it is, majorant ask did not write it
+        if any(answer.label is not None for answer in read_answers(out).answers):
+            raise ConfigError(f"{out} holds labels. Go on with --more and --design, or name another file with --out.")
 
 
 def _more(backend: Backend, source: Source, options: dict[str, Any]) -> None:

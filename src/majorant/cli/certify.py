@@ -8,7 +8,7 @@ import click
 
 from majorant.cli.options import Grouped, claim_option, common_options, level_option, share_option, show
 from majorant.cli.progress import at_work
-from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options, say_notes
+from majorant.cli.source import EngineChoice, Job, Source, input_options, memory_options
 from majorant.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ def certify(
         )
     if plug_in is not None:
         votes = source.read()
-        say_notes(votes.account, quiet=quiet)
         raise SystemExit(_plug_in(votes, plug_in, share, seed, as_json=as_json))
     with engine.backend(Job(source=source)) as backend:
         from majorant.evidence.certificate.claims import certification
@@ -69,18 +68,17 @@ def certify(
         with at_work("certifying", quiet=quiet or backend.whole is None):
             certificate = certification(backend, level=level, rng=seed).certificate
         code = _exit_code(certificate, claim)
-    say_notes(backend.votes.account, quiet=quiet or as_json)
     _show(backend, certificate, as_json=as_json, labels=labels)
     raise SystemExit(code)
 
 
 def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
     from majorant.render.certificate import certificate_summary, certificate_text, dependence_summary
-    from majorant.render.plain import to_plain
+    from majorant.render.notes import account_facts
     from majorant.render.text import labels_loss_lines
 
     summary = {
-        "input": to_plain(backend.votes.account),
+        "input": account_facts(backend.votes.account),
         **certificate_summary(certificate),
         "dependence": dependence_summary(certificate.dependence),
     }

@@ -79,7 +79,7 @@ def _write(path: Path, row: dict[str, Any], value: str) -> None:
     from majorant.output import write_files
     from majorant.read.tasks import relabelled_file
 
-    write_files({path: relabelled_file(path, {int(row["draw"]): value})})
+    write_files({path: relabelled_file(path, {int(row["draw"]): value})}, update=[path])
 
 
 def _key() -> str:

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from majorant.errors import ConfigError, DataError
 from majorant.read.columns import ALIASES
 from majorant.read.faults import naming_faults
+from majorant.read.files import NamedFile
 from majorant.read.formats import recognise
 from majorant.read.formats.base import Context, votes_in
 from majorant.read.values import loads, whole_number
@@ -176,21 +178,21 @@ TASK_FORMATS: dict[str, Callable[[Path, Tasks], dict[Path, str]]] = {
 
 
 @naming_faults
-def read_answers(path: Path, *, expert: str = "") -> ExpertLabels:
+def read_answers(path: Path | NamedFile, *, expert: str = "") -> ExpertLabels:
     """The labels in a file that `task_file` wrote and an expert or a tool filled in.
 
     A table may hold several experts: further columns whose names begin with label, or a column expert, worker or
     annotator.  `expert` names who labelled a file that does not say.
     """
     text = _text(path)
-    if path.suffix.lower() in (".json", ".jsonl") or text.lstrip()[:1] in ("[", "{"):
+    if Path(path).suffix.lower() in (".json", ".jsonl") or text.lstrip()[:1] in ("[", "{"):
         return _from_tool(_records(path, text), path, expert)
     return _from_table(text, path, expert)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path | NamedFile) -> str:
     try:
-        content = path.read_bytes()
+        content = Path(path).read_bytes()
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
     for encoding in ENCODINGS:
@@ -203,7 +205,7 @@ def _text(path: Path) -> str:
     raise DataError(f"{path} is not text. Save it as CSV in UTF-8.")
 
 
-def _from_table(text: str, path: Path, expert: str) -> ExpertLabels:
+def _from_table(text: str, path: Path | NamedFile, expert: str) -> ExpertLabels:
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
     names = {name.strip().casefold(): name for name in rows.fieldnames or () if name}
     item = next((names[alias] for alias in (ITEM, *sorted(ALIASES["item"][0])) if alias in names), None)
@@ -228,7 +230,7 @@ def _from_table(text: str, path: Path, expert: str) -> ExpertLabels:
     return ExpertLabels(tuple(answers))
 
 
-def _records(path: Path, text: str) -> list[Mapping[str, Any]]:
+def _records(path: Path | NamedFile, text: str) -> list[Mapping[str, Any]]:
     try:
         records = (
             loads(text) if text.lstrip()[:1] == "[" else [loads(line) for line in text.splitlines() if line.strip()]
@@ -240,7 +242,7 @@ def _records(path: Path, text: str) -> list[Mapping[str, Any]]:
     return records
 
 
-def _from_tool(records: list[Mapping[str, Any]], path: Path, expert: str) -> ExpertLabels:
+def _from_tool(records: list[Mapping[str, Any]], path: Path | NamedFile, expert: str) -> ExpertLabels:
     tool = recognise([*records[0]], records[0], str(path)) if records else None
     labelled = any({"annotations", "accept", "answer", "responses"} & {*record} for record in records)
     if records and tool is None and (labelled or not any(map(_design, records))):
@@ -276,7 +278,7 @@ def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> 
     return ExpertAnswer(item, value, str(worker or expert), cannot_tell=value is None)
 
 
-def design_path(path: str | Path) -> Path:
+def design_path(path: str | os.PathLike[str]) -> Path:
     """Where the design of a file of items to label lies: beside it."""
     target = Path(path)
     return target.with_name(target.name.removesuffix(target.suffix) + DESIGN_ENDING)
@@ -284,10 +286,10 @@ def design_path(path: str | Path) -> Path:
 
 def is_file(source: Any) -> bool:
     """Whether a source is a file that can be looked at twice."""
-    return isinstance(source, str | Path) and Path(source).is_file()
+    return isinstance(source, str | os.PathLike) and Path(source).is_file()
 
 
-def may_be_drawn(path: str | Path) -> bool:
+def may_be_drawn(path: str | os.PathLike[str]) -> bool:
     """Whether the beginning of a file shows a draw or the id of a design."""
     with Path(path).open("rb") as file:
         head = file.read(1 << 16).replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
@@ -301,14 +303,18 @@ def digest_of(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def is_uniform(content: Mapping[str, Any]) -> bool:
-    """Whether a design draws uniformly from all items, by its content: then labelled items are a random sample."""
-    known = content["content"].get("known") if content.get("question") == "accuracy" else None
-    return known is not None and not known["n_items"]
+def sample_size(content: Mapping[str, Any]) -> int:
+    """How many items at the head of a design's order are a random sample of all items, by its content."""
+    question, kind = content["content"], content.get("question")
+    if kind == "accuracy" and not question["known"]["n_items"]:
+        return len(content["order"])
+    if kind == "session":
+        return len(content["order"]) if question["taught"] is None else int(question["taught"]["positions"])
+    return 0
 
 
 def sample_design(source: Any) -> Mapping[str, Any] | None:
-    """The content of the design beside a file of labels if it draws uniformly; None where the file is plain gold.
+    """The content of the design beside a file of labels if it begins with a random sample; None for plain gold.
 
     Labels of any other design are refused: whoever takes them for a random sample is misled.
     """
@@ -319,7 +325,7 @@ def sample_design(source: Any) -> Mapping[str, Any] | None:
         content = json.loads(design.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         content = None
-    if isinstance(content, Mapping) and is_uniform(content):
+    if isinstance(content, Mapping) and sample_size(content):
         if content.get("digest") == digest_of({key: value for key, value in content.items() if key != "digest"}):
             return content
         raise DataError(f"{design} was changed after it was drawn, so {source} is no random sample. Restore it.")

@@ -13,6 +13,7 @@ from majorant.evidence.certificate.design import VotingDesign
 from majorant.evidence.certificate.plug_in import PlugIn
 from majorant.evidence.certificate.slices import Slice
 from majorant.evidence.evidence import Assumption, Status, Tested
+from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.plain import facts_of, finite, plain, to_plain
 from majorant.values import Estimate
 from majorant.wording import listed, shown
@@ -99,7 +100,7 @@ def _why_open(claim: Claim) -> str:
 
 def failed_text(tested: Tested) -> str:
     """What is wrong if an assumption failed."""
-    return _FAILED.get(tested.assumption, f"a test rejects that {tested.assumption}")
+    return _FAILED.get(tested.assumption, f"a test rejects that {ASSUMPTION_TEXT[tested.assumption]}")
 
 
 def more_items_text(claim: Claim) -> str:
@@ -129,12 +130,14 @@ def assumption_sentence(tested: Tested) -> str:
     votes on an item are independent given the truth: failed (p = 0.012)
     """
     p_value = "" if tested.p_value is None else f" (p = {tested.p_value:.2g})"
-    return f"{tested.assumption}: {_STATUS[tested.status]}{p_value}"
+    return f"{ASSUMPTION_TEXT[tested.assumption]}: {_STATUS[tested.status]}{p_value}"
 
 
 def untested_sentence(claims: Iterable[Claim]) -> str:
     """What claims assume and nothing tests, each assumption once."""
-    untested = dict.fromkeys(str(one.assumption) for claim in claims for one in claim.with_status(Status.UNTESTED))
+    untested = dict.fromkeys(
+        ASSUMPTION_TEXT[one.assumption] for claim in claims for one in claim.with_status(Status.UNTESTED)
+    )
     return f"{'; '.join(untested)}." if untested else ""
 
 
@@ -166,8 +169,6 @@ def dependence_sentence(dependence: Dependence | None) -> str:
     if dependence.tested.status == Status.PASSED:
         return f"No shared errors are seen ({p_value})."
     parts = [f"They err together, or avoid each other's errors ({p_value})", worth_text(dependence)]
-    if dependence.redundant:
-        parts.append(f"mostly repeating a better one: {', '.join(map(shown, dependence.redundant))}")
     return f"{'; '.join(part for part in parts if part)}."
 
 
@@ -177,7 +178,7 @@ def worth_text(dependence: Dependence) -> str:
     if n_eff.value is None:
         return ""
     if n_eff.low is None or n_eff.high is None:
-        return f"the votes on an item are worth roughly {n_eff.value:.1f} independent ones ({n_eff.reason})"
+        return f"the votes on an item are worth at most about {n_eff.value:.1f} independent ones"
     return f"the votes on an item are worth {n_eff.value:.1f} independent ones ({n_eff.low:.1f} to {n_eff.high:.1f})"
 
 
@@ -258,8 +259,6 @@ def _dependence_facts(certificate: Certificate) -> list[tuple[str, str]]:
     if dependence.pairs:
         facts.append(("pairs", _clear_pairs(dependence, 1 - certificate.level)))
     facts.append(("worth", worth_text(dependence) or f"not known: {dependence.n_eff.reason}"))
-    if dependence.redundant:
-        facts.append(("redundant", f"{', '.join(map(shown, dependence.redundant))}: mostly repeating a better worker"))
     return facts
 
 
@@ -324,7 +323,7 @@ def tested_summary(tested: Tested) -> dict[str, Any]:
     """An assumption, its status, and both in a sentence."""
     return {
         "name": tested.assumption.name.lower(),
-        "assumption": str(tested.assumption),
+        "assumption": ASSUMPTION_TEXT[tested.assumption],
         "status": str(tested.status),
         "p_value": tested.p_value,
         "sentence": assumption_sentence(tested),

@@ -21,7 +21,7 @@ from majorant.output import write_files
 from majorant.render.certificate import certificate_summary
 from majorant.render.figures import FIGURES, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
-from majorant.render.summary import answer_summary, result_summary
+from majorant.render.summary import result_summary
 from majorant.wording import NUMBER_FORMS, map_reason, printable
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from majorant.evidence.certificate.certificate import Certificate
     from majorant.pipeline import Result
-    from majorant.results.answer import Answer
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAP_SCRIPT, MAP_STYLE = TEMPLATES / "map.js", TEMPLATES / "map.css"
@@ -86,9 +85,9 @@ def render(summary: dict[str, Any]) -> str:
     )
 
 
-def write_report(summary: dict[str, Any], path: str | os.PathLike[str]) -> Path:
+def write_report(summary: dict[str, Any], path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write the page, whole or not at all."""
-    return write_files({Path(path): render(summary)})[0]
+    return write_files({Path(path): render(summary)}, overwrite=overwrite)[0]
 
 
 def figure(result: Result, name: str) -> Figure:
@@ -102,28 +101,27 @@ def figure(result: Result, name: str) -> Figure:
     return figure_of(panels_of(result_summary(result), name), name)
 
 
-def report(result: Result, path: str | os.PathLike[str]) -> Path:
+def report(result: Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write the whole report as one HTML file that needs nothing else.
+
+    A file that majorant did not write, or that was changed since, is replaced only with `overwrite`.
 
     >>> import majorant as mj, tempfile
     >>> votes, truth = mj.simulate([.5, .5], [[.8, .2], [.2, .8]], n_items=60, n_votes=3)
     >>> report(mj.check(votes), Path(tempfile.mkdtemp()) / "page.html").name
     'page.html'
     """
-    return write_report(result_summary(result), path)
-
-
-def answer_html(answer: Answer) -> str:
-    """The answer in four lines, as a notebook shows it."""
-    return _notebook({"answer": answer_summary(answer)})
+    return write_report(result_summary(result), path, overwrite=overwrite)
 
 
 def result_html(result: Result) -> str:
-    """The verdict, three numbers and the map, as a notebook shows them."""
+    """The answer and the workers, as a notebook shows them."""
     from markupsafe import Markup
 
-    summary = result_summary(result)
-    pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "map")]
+    from majorant.render.answer import python_command
+
+    summary = result_summary(result, details=False, next_command=python_command(result))
+    pictures = [Markup(svg_of(panel)) for panel in panels_of(summary, "workers")]
     return _notebook(summary, pictures)
 
 

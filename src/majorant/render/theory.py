@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from majorant import wording
 from majorant.atomic import whole_file
 from majorant.errors import ConfigError
+from majorant.render.figures.canvas import default_style
 from majorant.render.plain import facts_of
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def draw_map(regions: Sequence[Region], path: str | Path) -> Path:
     from matplotlib.figure import Figure
 
     # A fixed salt and no date: same model, same bytes.
-    with mpl.rc_context({"svg.hashsalt": "majorant", "svg.fonttype": "none", "font.size": 10}):
+    with mpl.rc_context({**default_style(), "svg.hashsalt": "majorant", "svg.fonttype": "none", "font.size": 10}):
         legend_columns = 1 if len(regions) == 1 else 3
         figure = Figure(figsize=(4.4 * len(regions) + 0.2, 5.5 if legend_columns == 1 else 5.0), layout="constrained")
         FigureCanvasAgg(figure)

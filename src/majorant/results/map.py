@@ -14,7 +14,7 @@ from majorant.evidence.certificate.likelihood_region import Model, accuracies_mo
 from majorant.evidence.certificate.plug_in import shared_model
 from majorant.items import merge_equal_items
 from majorant.methods.fit import Fit
-from majorant.methods.resampled import refit_dawid_skene
+from majorant.methods.refit import refit_dawid_skene
 from majorant.tally import histograms
 from majorant.theory import majority_margin
 from majorant.values import FloatArray, as_generator

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from majorant.errors import ConfigError, MajorantError
 if TYPE_CHECKING:
     from majorant.ask.design import Design, Recognised
     from majorant.backend import Backend, Part
+    from majorant.read.files import NamedFile
 
 Tell = Callable[..., None]
 TOLD_EVERY = 0.2  # seconds between two reports of one stage
@@ -40,15 +40,17 @@ def work(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 def look(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What the file was recognised as, its columns and first rows."""
     from majorant.read.opening import preview
+    from majorant.render.notes import note_facts
 
     tell("looking")
-    return asdict(preview(job["file"], **job["settings"]))
+    looked = preview(_file(job["file"]), **job["settings"])
+    return {**asdict(looked), "notes": [note_facts(note) for note in looked.notes]}
 
 
 def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """The whole line: the files of a result, and items to label where labels would settle it."""
     labelled = _labelled(job)
-    gold = _beside(job) if job["labels"] else _gold(job)
+    gold = _page_labels(job) if job["labels"] else _gold(job)
     with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
         from majorant.pipeline import check as whole_line
         from majorant.render.files import write_result
@@ -60,13 +62,10 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         tell("writing")
         summary = result_summary(result, command=job["command"], seed=SEED)
         write_result(result, summary, Path(job["folder"]) / "results")
-        if labelled is None and result.answer.ask is not None and backend.whole is not None:
-            from majorant.ask.draw import draw_rules
-            from majorant.defaults import MAJORITY
+        if labelled is None and result.answer.next.labels and backend.whole is not None:
+            from majorant.ask.ask import ask as draw
 
-            fits = {MAJORITY: result.majority, result.decision.fit.method: result.decision.fit}
-            design = draw_rules(backend, fits, seed=SEED, **how)
-            _write_design(job, backend, design)
+            _write_design(job, backend, draw(backend, n=0, rng=SEED, **how))
     return {**{name: summary[name] for name in SHOWN if name in summary}, "live_map": live_map(summary)}
 
 
@@ -82,19 +81,20 @@ def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _opened(job: Mapping[str, Any], tell: Tell, *, gold: str | None) -> Iterator[Backend]:
+def _opened(job: Mapping[str, Any], tell: Tell, *, gold: NamedFile | None) -> Iterator[Backend]:
     from majorant.read.options import ReadOptions
 
-    options = ReadOptions(**job["settings"], gold_file=gold)
+    options, file = ReadOptions(**job["settings"], gold_file=gold), _file(job["file"])
     tell("reading")
     if job["memory"] is None:
         from majorant.backend import MemoryBackend
         from majorant.read import read_with
 
-        yield MemoryBackend(read_with(job["file"], replace(options, progress=lambda rows: tell("reading", rows))))
+        yield MemoryBackend(read_with(file, replace(options, progress=lambda rows: tell("reading", rows))))
         return
     from majorant.backend.files import FileBackend
-    from majorant.backend.prepare import locked, prepare
+    from majorant.backend.prepare import prepare
+    from majorant.backend.workfolder import locked
 
     folder, reading = Path(job["folder"]) / "sorted", True
 
@@ -105,11 +105,11 @@ def _opened(job: Mapping[str, Any], tell: Tell, *, gold: str | None) -> Iterator
         memory = job["memory"]
         how = {"memory": memory, "report": report}
         try:
-            stored = prepare(job["file"], folder, options, resume=job["resume"], **how)
+            stored = prepare(file, folder, options, resume=job["resume"], **how)
         except ConfigError:
             if not job["resume"]:
                 raise
-            stored = prepare(job["file"], folder, options, **how)  # sorted before with other gold labels
+            stored = prepare(file, folder, options, **how)  # sorted before with other gold labels
         reading = False
         yield FileBackend(stored, memory, report)
 
@@ -118,34 +118,38 @@ def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     """Labels given in the page, or a file of labels that the user brought with its design."""
     from majorant.ask.design import recognise
 
-    labelled = recognise(_to_label(job)) if job["labels"] else recognise(job["gold"]) if job["gold"] else None
-    return None if labelled is None else replace(labelled, path=Path(labelled.path.name))
+    files = [_page_labels(job)] if job["labels"] else [_file(file) for file in job["gold"]]
+    labelled = recognise(files) if files else None
+    if labelled is None:
+        if len(files) > 1:
+            names = " and ".join(map(str, files))
+            raise ConfigError(f"{names} came without the design that would put them together: remove all but one.")
+        return None
+    stored = labelled.path.name
+    return replace(labelled, path=Path(job["designs"].get(stored, stored)))
 
 
-def _to_label(job: Mapping[str, Any]) -> Path:
-    return Path(job["folder"]) / "ask" / TO_LABEL
+def _page_labels(job: Mapping[str, Any]) -> NamedFile:
+    """The labels given in the page; their design is beside them."""
+    return _file({"path": str(Path(job["folder"]) / "ask" / TO_LABEL), "name": TO_LABEL})
 
 
-def _beside(job: Mapping[str, Any]) -> str:
-    """The labels given in the page as a file beside the table, which is how a user would name it."""
-    given = _to_label(job)
-    if job["file"] == TO_LABEL:
-        return str(given)
-    for name in (TO_LABEL, DESIGN):
-        shutil.copy(given.with_name(name), name)
-    return TO_LABEL
-
-
-def _gold(job: Mapping[str, Any]) -> str | None:
+def _gold(job: Mapping[str, Any]) -> NamedFile | None:
     """The file of labels that the user brought."""
-    return job["gold"][0] if job["gold"] else None
+    return _file(job["gold"][0]) if job["gold"] else None
+
+
+def _file(given: Mapping[str, str]) -> NamedFile:
+    from majorant.read.files import NamedFile
+
+    return NamedFile(Path(given["path"]), given["name"])
 
 
 def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:
     """The design, the file to label with its first items, and what the page shows of each."""
+    from majorant.ask.ask import FIRST_BATCH
     from majorant.atomic import make_folder
     from majorant.output import write_files
-    from majorant.results.answer import FIRST_BATCH
 
     folder = make_folder(Path(job["folder"]) / "ask")
     design = design.more(FIRST_BATCH)
@@ -170,7 +174,7 @@ def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any
     if workers:
         how = replace(how, **ITEMS_ALONE, item=job["item"])
     with contextlib.suppress(MajorantError):  # a comfort: items without a text are shown by name
-        columns = item_columns(job["file"], items, how)
+        columns = item_columns(_file(job["file"]), items, how)
         return {name: values for name, values in columns.items() if name not in workers}
     return {}
 
@@ -228,7 +232,7 @@ def main() -> None:
     except MemoryError:
         _say(out, {"error": "Not enough memory for these votes. Close other programs, or serve with less memory=."})
     except OSError as error:
-        _say(out, {"error": f"{error.filename or job['file']}: {error.strerror or error}."})
+        _say(out, {"error": f"{job['file']['name']}: {error.strerror or error}."})
     except Exception as error:
         _say(out, {"error": f"Unexpected {type(error).__name__}: {error}. This is a fault in majorant."})
     out.flush()

@@ -16,8 +16,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from majorant.defaults import LEVEL
+import majorant
+from majorant.defaults import LEVEL, RESULT_FILES
 from majorant.errors import ConfigError, DataError
+from majorant.filetypes import PACKINGS, type_of_ending
+from majorant.read.files import NamedFile
+from majorant.read.tasks import DESIGN_ENDING
 from majorant.web.fields import Form, command_of, settings_of, tolerance_of
 from majorant.web.job import DESIGN, TO_LABEL
 
@@ -25,7 +29,6 @@ JOBS_AT_ONCE = 2  # jobs
 SPREAD = 8  # a table in memory takes about so many times its size as a file
 LONGEST_FILE_NAME = 120
 BUSY = ("looking", "waiting", "running", "drawing")
-RESULT_FILES = ("report.html", "labels.csv", "workers.csv", "review.csv", "result.json")
 LABEL_FILES = (TO_LABEL, DESIGN)
 
 
@@ -35,12 +38,12 @@ class Kept:
 
     id: str
     name: str  # as the user calls it
-    file: str  # as a job names it
+    file: NamedFile  # where its bytes are, and what messages call it
     size: int
     folder: Path
     state: str = "looking"  # looking | columns | waiting | running | drawing | done
     form: Form = field(default_factory=dict)
-    gold: tuple[str, ...] = ()  # files of labels that came with it
+    gold: tuple[NamedFile, ...] = ()  # files of labels that came with it
     preview: Mapping[str, Any] | None = None
     detected: tuple[str, ...] = ()  # the workers' columns of a wide table, before anybody said anything
     trouble: str = ""  # in the library's words
@@ -93,20 +96,30 @@ class Runs:
         with self._lock:
             return self._kept.get(id)
 
-    def place(self, name: str) -> tuple[str, Path]:
+    def place(self, name: str) -> tuple[str, NamedFile]:
         """The id of a new file and where its content belongs; `name` is whatever a browser says."""
         with self._lock:
             self._number += 1
             id = str(self._number)
-        folder = self.folder / id / "files"
-        folder.mkdir(parents=True)
-        return id, folder / clean_name(name)
+        for folder in ("files", "cwd"):
+            (self.folder / id / folder).mkdir(parents=True)
+        shown = clean_name(name)
+        return id, NamedFile(self.folder / id / "files" / f"votes{_known_ending(shown)}", shown)
 
-    def add(self, id: str, path: Path, *, local: bool = False) -> Kept:
+    def place_labels(self, kept: Kept, names: Sequence[str]) -> list[NamedFile]:
+        """Where the content of labels files belongs; a design is stored beside its labels, as their names pair up."""
+        numbers = {_stem(file.name): int(file.path.name.split(".")[0].split("-")[1]) for file in kept.gold}
+        files = []
+        for shown in map(clean_name, names):
+            number = numbers.setdefault(_stem(shown), max(numbers.values(), default=0) + 1)
+            ending = DESIGN_ENDING if shown.endswith(DESIGN_ENDING) else _known_ending(shown)
+            files.append(NamedFile(kept.folder / "files" / f"labels-{number}{ending}", shown))
+        return files
+
+    def add(self, id: str, file: NamedFile) -> Kept:
         """Keep a file whose content is in place, or one of the user's own where it lies, and look at it."""
-        size = path.stat().st_size
-        file = str(path) if local else path.name
-        kept = Kept(id=id, name=path.name, file=file, size=size, folder=self.folder / id, started=time.monotonic())
+        size, name = file.path.stat().st_size, Path(file.name).name
+        kept = Kept(id=id, name=name, file=file, size=size, folder=self.folder / id, started=time.monotonic())
         kept = replace(kept, large=size * SPREAD > self.memory)
         with self._lock:
             self._kept[id] = kept
@@ -118,11 +131,32 @@ class Runs:
         if not path.is_file():
             raise DataError(f"{path}: no such file. Check the name and the folder ({Path.cwd()}).")
         id, _ = self.place(path.name)
-        return self.add(id, path.absolute(), local=True)
+        return self.add(id, NamedFile(path.absolute(), str(path.absolute())))
 
-    def add_gold(self, kept: Kept, names: Sequence[str]) -> None:
-        """Note files of labels that were put beside a file."""
-        self._change(kept.id, gold=(*[name for name in kept.gold if name not in names], *names))
+    def add_labels(self, id: str, files: Sequence[NamedFile]) -> None:
+        """Take labels files whose content is in place: labels replace the labels before them, a design its namesake."""
+        paths, stems = {file.path for file in files}, {_stem(file.name) for file in files}
+        new_labels = any(not is_design(file) for file in files)
+        old = self._free(id).gold
+        had_labels = any(not is_design(file) for file in old)
+
+        def stays(file: NamedFile) -> bool:
+            if file.path in paths:
+                return False
+            return not new_labels or (is_design(file) and (not had_labels or _stem(file.name) in stems))
+
+        self._keep_labels(id, [*filter(stays, old), *files])
+
+    def drop_labels(self, id: str, name: str) -> None:
+        """Forget a labels file, by the name that it is stored under."""
+        self._keep_labels(id, [file for file in self._free(id).gold if file.path.name != name])
+
+    def _keep_labels(self, id: str, files: Sequence[NamedFile]) -> None:
+        before = self._free(id).gold
+        self._change(id, gold=tuple(files))
+        for file in before:
+            if file.path not in [kept.path for kept in files]:
+                file.path.unlink(missing_ok=True)
 
     def look(self, id: str, form: Form) -> None:
         """Look at a file again, read as the form says."""
@@ -158,6 +192,15 @@ class Runs:
             kept.name, settings, tolerance=job["tolerance"], gold=TO_LABEL
         )}  # fmt: skip
         self._begin(kept, "waiting", job, settled=True, facts=None)
+
+    def stop_stale_check(self, id: str) -> bool:
+        """Stop a check that began without the label that comes now; refuse the label while anything else goes on."""
+        kept = self.get(id)
+        stale = kept is not None and kept.busy and kept.settled
+        if stale:
+            self.stop(id)
+        self._free(id)
+        return stale
 
     def draw(self, id: str, question: str) -> None:
         """Draw the items to label for a question; what was labelled for another one goes."""
@@ -201,6 +244,14 @@ class Runs:
         self._pool.shutdown(wait=True, cancel_futures=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def discard(self, id: str) -> None:
+        """Remove the folder of a file whose content never came whole."""
+        shutil.rmtree(self.folder / id, ignore_errors=True)
+
+    def free(self, id: str) -> None:
+        """Refuse what cannot be done while a file is being worked on."""
+        self._free(id)
+
     def _free(self, id: str) -> Kept:
         kept = self.get(id)
         if kept is None:
@@ -222,12 +273,14 @@ class Runs:
     def _job(self, kept: Kept, kind: str, settings: dict[str, Any], form: Form) -> dict[str, Any]:
         preview = kept.preview or {"workers": (), "columns": {}}
         tolerance = tolerance_of(form)
-        labels = [name for name in kept.gold if not name.endswith(".design.json")]
+        designs = [file for file in kept.gold if is_design(file)]
+        labels = [file for file in kept.gold if not is_design(file)]
         wide = bool(preview["workers"] or settings.get("wide") or settings.get("workers"))
         return {
             "kind": kind,
             "settings": settings,
-            "gold": labels,
+            "gold": [_plain(file) for file in labels],
+            "designs": {file.path.name: file.name for file in designs},
             "labels": False,
             "memory": self.memory if kept.large and not wide else None,
             "resume": False,
@@ -235,7 +288,7 @@ class Runs:
             "level": LEVEL,
             "workers": list(preview["workers"]),
             "item": settings.get("item") or preview["columns"].get("item", ""),
-            "command": command_of(kept.file, settings, tolerance=tolerance, gold=labels[0] if labels else ""),
+            "command": command_of(kept.file.name, settings, tolerance=tolerance, gold=labels[0].name if labels else ""),
         }
 
     def _begin(self, kept: Kept, state: str, job: dict[str, Any], **changes: Any) -> None:
@@ -247,7 +300,7 @@ class Runs:
 
     def _start(self, kept: Kept, job: dict[str, Any]) -> None:
         run = self._change(kept.id, run=kept.run + 1).run
-        whole = {"settings": {}, "file": kept.file, "folder": str(kept.folder), **job}
+        whole = {"settings": {}, "file": _plain(kept.file), "folder": str(kept.folder), **job}
         self._pool.submit(self._work, kept.id, run, whole)
 
     def _work(self, id: str, run: int, job: dict[str, Any]) -> None:
@@ -257,9 +310,8 @@ class Runs:
             if kept is None or kept.run != run or self._closed:
                 return
             process = subprocess.Popen(
-                [sys.executable, "-m", "majorant.web.job"],
-                cwd=kept.folder / "files", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                text=True, encoding="utf-8", start_new_session=True,
+                job_command(), cwd=kept.folder / "cwd", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True, encoding="utf-8", start_new_session=True,
             )  # fmt: skip
             self._processes[id] = process
         if job["kind"] == "check":
@@ -314,8 +366,41 @@ class Runs:
             return self._kept[id]
 
 
+def job_command() -> list[str]:
+    """The command that starts a job: modules come from the server's own folders, never from a current one.
+
+    `-P` keeps the current folder off the path while Python starts; the server's path, without the folder in which the
+    server was started, then replaces it. So no file is imported because of its name and place.
+    """
+    home = Path(majorant.__file__).resolve().parent.parent
+    folders = [str(Path(entry).absolute()) for entry in sys.path if entry]
+    path = [entry for entry in folders if Path(entry) != Path.cwd() or Path(entry).resolve() == home]
+    start = "import sys; sys.path[:] = sys.argv[1:]; from majorant.web.job import main; main()"
+    return [sys.executable, "-P", "-c", start, *path, *([str(home)] if str(home) not in path else [])]
+
+
+def is_design(file: NamedFile) -> bool:
+    """Whether an upload is a design rather than labels, by the name that the user gave it."""
+    return file.name.endswith(DESIGN_ENDING)
+
+
+def _plain(file: NamedFile) -> dict[str, str]:
+    return {"path": str(file.path), "name": file.name}
+
+
+def _stem(name: str) -> str:
+    """What a labels file and its design have in common."""
+    return name.removesuffix(DESIGN_ENDING if name.endswith(DESIGN_ENDING) else Path(name).suffix)
+
+
+def _known_ending(name: str) -> str:
+    """The ending of a name if it is one that tables have, else none."""
+    ending = Path(name).suffix.lower()
+    return ending if type_of_ending(ending) is not None or ending in PACKINGS else ""
+
+
 def clean_name(name: str) -> str:
-    """The name of an upload as a file of ours: no folders, no hidden or odd signs, not too long.
+    """The name of an upload as the page shows it: no folders, no hidden or odd signs, not too long.
 
     >>> [clean_name(name) for name in ("C:\\\\data\\\\my votes.csv", "../../etc/passwd", "-", "~x\\n.csv")]
     ['my votes.csv', 'passwd', 'votes', 'x.csv']

@@ -19,18 +19,19 @@ from majorant.backend.files import as_worker_counts, worker_query
 from majorant.backend.spark.backend import SparkVotes
 from majorant.backend.spark.pack import CHANGED, FACTS, Packing, Places, brought, mapped, pack, packed_schema
 from majorant.errors import ConfigError, DataError
+from majorant.filetypes import PACKINGS, type_of_ending, type_of_word
 from majorant.limits import limit
-from majorant.read.build import LISTED, Coverage, Resolved, make_account, no_votes
+from majorant.read.build import Coverage, Resolved, make_account, no_votes
 from majorant.read.columns import find_roles
 from majorant.read.encode import Coded, Span, too_many_labels
-from majorant.read.files import KIND_OF_ENDING, KIND_OF_WORD, PACKINGS
 from majorant.read.formats import recognise_table
 from majorant.read.gold import load_gold, match_gold, one_gold, spellings
 from majorant.read.json_text import LAID_OUT
+from majorant.read.layout import find_layout
 from majorant.read.names import Gold, LabelCodes, name_labels, unclear_status
+from majorant.read.notes import LISTED
 from majorant.read.opening import open_rows, open_table, stamp
 from majorant.read.options import ReadOptions
-from majorant.read.reshape import detect_wide
 from majorant.read.table import RowSource, Table
 from majorant.read.values import cell_values, is_empty, is_vote, single, voted
 from majorant.votes import Account, IntArray
@@ -114,9 +115,10 @@ def _is_plain(rows: RowSource, options: ReadOptions) -> bool:
     if rows.unit == LAID_OUT or rows.format.startswith("spreadsheet") or recognise_table(rows.names) is not None:
         return False
     try:
-        return bool(find_roles(rows.names, options.choice, rows.source))
+        laid_out, layout = find_layout(rows, options)
     except DataError:
-        return detect_wide(rows, options.choice) is None
+        return True
+    return laid_out is rows and not layout.wide and not layout.notes
 
 
 def _alike(values: list[Any]) -> list[Any]:
@@ -129,8 +131,9 @@ def _kind(files: Sequence[str], word: str | None) -> tuple[str, bool]:
     """What the files are, by our table of endings or as the caller says, and whether tabs separate their fields."""
     names = [Path(Path(file).stem if Path(file).suffix in UNPACKED_BY_SPARK else file) for file in files]
     endings = {name.suffix.lower() for name in names}
-    kinds = {KIND_OF_ENDING.get(ending) for ending in endings} if word is None else {KIND_OF_WORD.get(word)}
-    kind = kinds.pop() if len(kinds) == 1 else None
+    types = {type_of_ending(ending) for ending in endings} if word is None else {type_of_word(word)}
+    found = types.pop() if len(types) == 1 else None
+    kind = None if found is None else found.name
     if kind == "json" and word != "jsonl" and ".json" in endings:
         raise ConfigError("Spark reads JSON lines, one vote a line: format='jsonl'.")
     if kind not in ("csv", "json", "parquet"):

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.errors import ConfigError
 from majorant.evidence.certificate.design import as_copies, leaders
-from majorant.methods.fit import Fit, Refits
+from majorant.methods.fit import Fit
+from majorant.methods.refit import Refits
 from majorant.theory.checks import safe_log
 from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes

@@ -49,9 +49,10 @@ from majorant.evidence.evidence import Status, Tested
 from majorant.items import merge_equal_items, take_items
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.fit import Fit
-from majorant.methods.resampled import refit_dawid_skene
+from majorant.methods.refit import refit_dawid_skene
 from majorant.methods.shared import SharedConfusion
 from majorant.read import Reading
+from majorant.resources import limit_native_threads
 from majorant.tally import Patterns, two_class_histograms
 from majorant.values import as_generator, as_level, as_seed
 from majorant.votes import IntArray, Votes
@@ -91,6 +92,7 @@ class ClaimInputs:
     gold: GoldCells | None
 
 
+@limit_native_threads
 def certify(
     votes: Any, *, level: float = LEVEL, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]
 ) -> Certificate:

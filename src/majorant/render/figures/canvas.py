@@ -129,6 +129,14 @@ STYLE: Any = {
 }
 
 
+def default_style() -> dict[Any, Any]:
+    """Matplotlib's own defaults: a matplotlibrc of the user's or of the current folder has no say in our figures."""
+    import matplotlib as mpl
+
+    settings = mpl.rcParamsDefault
+    return {name: settings[name] for name in settings if not name.startswith(("backend", "webagg", "interactive"))}
+
+
 @contextlib.contextmanager
 def _styled() -> Iterator[None]:
     """The style, for as long as a picture is drawn; a sign that the font lacks is the reader's font's affair."""
@@ -139,7 +147,7 @@ def _styled() -> Iterator[None]:
     import matplotlib.font_manager
 
     logger.setLevel(level)
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
+    with mpl.rc_context({**default_style(), **STYLE}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         yield

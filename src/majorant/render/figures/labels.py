@@ -20,7 +20,7 @@ CONFIDENCE_SIZE = (400, 300)
 def flow_panels(summary: dict[str, Any]) -> list[Panel]:
     """One diagram; none where there is nothing to label, or majority vote is the rule to use."""
     flow = summary["flow"]
-    if not flow or not any(map(sum, flow["items"])) or summary["decision"]["method"] == "majority":
+    if not flow or not any(map(sum, flow["items"])) or summary["answer"]["other"] == "majority":
         return []
     changes = [
         (n, clipped(old), clipped(new))
@@ -28,7 +28,7 @@ def flow_panels(summary: dict[str, Any]) -> list[Panel]:
         for new, n in zip(flow["to"], row, strict=True)
         if n and old != new
     ]
-    title = f"From majority vote to {summary['decision']['method']}"
+    title = f"From majority vote to {summary['answer']['other']}"
     height = max(FLOW_SIZE[1], 46 * len(flow["from"]))
     return [Panel("flow0", title, flow_words(changes), (FLOW_SIZE[0], height), lambda axes: _draw_flow(axes, flow))]
 

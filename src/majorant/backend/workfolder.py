@@ -1,0 +1,137 @@
+"""Working folders: one place decides which intermediate files may be removed.
+
+A working folder is one that we created, or found empty. The file `.majorant-work` in it lists every file of ours before
+that file is written. Nothing that is not listed is ever removed, and a folder that holds anything but has no such list
+is refused. The list is also the lock that keeps a second run out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from majorant.atomic import cannot_write, lock, make_folder, remove_leftovers
+from majorant.errors import ConfigError
+
+LIST = ".majorant-work"
+WORK_HEADER = "majorant working folder, format 1. majorant may remove the files listed below, and no others.\n"
+WORK_FOLDER = "majorant-work"  # what the folder is called inside one that the user names
+
+
+@dataclass(frozen=True, slots=True)
+class WorkFolder:
+    """A folder of ours.
+
+    >>> import tempfile
+    >>> work = WorkFolder.open(Path(tempfile.mkdtemp()) / "work")
+    >>> _ = work.claim("votes.parquet").write_text("ours")
+    >>> _ = (work.path / "notes.txt").write_text("the user's")
+    >>> work.remove()
+    >>> [path.name for path in work.path.iterdir() if path.name != LIST]
+    ['notes.txt']
+    """
+
+    path: Path
+    names: set[str] = field(default_factory=set, compare=False, repr=False)  # claimed by this object
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> WorkFolder:
+        """Create the folder, or take one that is empty or already ours.
+
+        Raises
+        ------
+        ConfigError
+            If the folder holds files but is not ours, or if one of `inputs` is inside it.
+        """
+        folder = make_folder(path)
+        for file in map(Path, inputs):
+            if file.resolve().is_relative_to(folder.resolve()):
+                raise ConfigError(f"{file} is in the working folder {folder}. Name another one with work='DIR'.")
+        if not (folder / LIST).is_file():
+            if any(folder.iterdir()):
+                raise ConfigError(
+                    f"{folder} holds files that majorant did not write, so it is no place for intermediate files. "
+                    "Name another one with work='DIR'."
+                )
+            try:
+                (folder / LIST).write_text(WORK_HEADER, encoding="utf-8")
+            except OSError as error:
+                (folder / LIST).unlink(missing_ok=True)
+                raise cannot_write(folder, error) from error
+        return cls(folder)
+
+    def claim(self, name: str) -> Path:
+        """Note that a file is ours, before it is written; `name` may contain folders.
+
+        A name that ends with a slash is a folder for DuckDB's temporary files.
+        """
+        path = self.path / name
+        if name in self.names:
+            return path
+        if name not in self._claimed():
+            if path.is_symlink() or path.exists():
+                raise ConfigError(f"{path} was not written by majorant. Name another folder with work='DIR'.")
+            with (self.path / LIST).open("a", encoding="utf-8") as file:
+                file.write(f"{name}\n")
+        self.names.add(name)
+        return path
+
+    def clear(self) -> None:
+        """Remove the files that were claimed, the last one first, and the folders that this leaves empty."""
+        folders = {self.path}
+        for name in reversed(self._claimed()):
+            path = self.path / name
+            if any(parent.is_symlink() for parent in self._parents(path)):
+                continue
+            if name.endswith("/"):
+                with contextlib.suppress(OSError):
+                    for file in path.glob("duckdb_temp*"):
+                        file.unlink()
+                    path.rmdir()
+            elif path.is_symlink() or not path.is_dir():
+                path.unlink(missing_ok=True)
+            folders.update(self._parents(path))
+        for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
+            remove_leftovers(folder, ("part", "rows", "old"))
+            if folder != self.path:
+                with contextlib.suppress(OSError):  # somebody else's file is in it, or it was never made
+                    folder.rmdir()
+        self.names.clear()
+        os.truncate(self.path / LIST, len(WORK_HEADER))
+
+    def remove(self) -> None:
+        """Clear the folder, and remove it unless it holds files of others."""
+        self.clear()
+        if [path.name for path in self.path.iterdir()] == [LIST]:
+            (self.path / LIST).unlink()
+            self.path.rmdir()
+
+    def _claimed(self) -> list[str]:
+        try:
+            header, *names = (self.path / LIST).read_text(encoding="utf-8").split("\n")
+        except (OSError, ValueError):
+            return []
+        plain = [name for name in names if name and not PurePosixPath(name).is_absolute()]
+        return [name for name in plain if ".." not in PurePosixPath(name).parts] if f"{header}\n" == WORK_HEADER else []
+
+    def _parents(self, path: Path) -> list[Path]:
+        """The folders between the working folder and a file in it."""
+        return [parent for parent in path.parents if parent != self.path and parent.is_relative_to(self.path)]
+
+
+@contextlib.contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[WorkFolder]:
+    """The working folder for this process alone; the lock goes with the process, however it ends."""
+    while True:
+        work = WorkFolder.open(path)
+        with (work.path / LIST).open("a") as file:
+            if lock(file.fileno(), wait=False) is False:
+                raise ConfigError(f"{work.path} is in use by another run. Wait for it, or name another folder.")
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), (work.path / LIST).stat()):
+                    yield work
+                    return
+        # the run that held the lock removed the folder meanwhile: start again
