@@ -134,7 +134,7 @@ class Session:
             clear = learned.accuracy - self._right(known[:enough], answer_d) >= CLEAR_LEAD
             if clear or enough >= MOST_TEACHING or enough >= self.size // 2:
                 positions = int(known[enough - 1]) + 1
-                return replace(self, taught=self._freeze(learned, positions))
+                return replace(self, taught=self.freeze(learned, positions))
         return self
 
     def learn(self, known: Codes, answer_d: Codes) -> LearnedRule:
@@ -151,7 +151,7 @@ class Session:
         best_nk = count_nk == count_nk.max(axis=1, keepdims=True)
         return float((best_nk[np.arange(len(known)), answer_d[known]] / best_nk.sum(axis=1)).mean())
 
-    def _freeze(self, learned: LearnedRule, positions: int) -> Taught:
+    def freeze(self, learned: LearnedRule, positions: int) -> Taught:
         """The learned rule, or the baseline where labels taught nothing better and it is not majority vote."""
         posterior_dk = self.features().predict(learned.weights_for(self.workers))
         rule = LEARNED
