@@ -28,8 +28,8 @@ from majorant.values import as_level, as_seed
 FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
 RATE_BATCH = 60  # labels that measure a rate to about 10 points
 BETWEEN = (MAJORITY, AUTO)
-TEACH, RULES, ACCURACY = "teach", "rules", "accuracy"
-ASK_KINDS = (TEACH, RULES, ACCURACY)
+TEACH = "teach"
+ASK_KINDS = (TEACH, "rules", "accuracy")
 MOST_RULES = 20
 
 
@@ -95,7 +95,7 @@ def ask(
     backend, seed = without_copies(backend), as_seed(rng)
     if question == AUTO:
         taught = len(gold_labels(backend)[0]) >= LEAST_LABELS
-        question = TEACH if between is None and (taught or kind_of(backend.votes) is Kind.PANEL) else RULES
+        question = TEACH if between is None and (taught or kind_of(backend.votes) is Kind.PANEL) else "rules"
     how: dict[str, Any] = {"level": level, "experts": experts}
     if question == TEACH:
         weighted, baseline = rule_fit(backend, WEIGHTED_VOTE, seed), label_free_rule(backend, seed)
@@ -104,7 +104,7 @@ def ask(
         return design.more(TEACHING if n is None else n)
     n = FIRST_BATCH if n is None else n
     rules = list(dict.fromkeys(WEIGHTED_VOTE if rule == AUTO else rule for rule in between or BETWEEN))
-    if question == ACCURACY:
+    if question == "accuracy":
         return ask_accuracy(backend, rules[-1], n=n, seed=seed, **how)
     if not 2 <= len(rules) <= MOST_RULES:
         raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(rules)}.")

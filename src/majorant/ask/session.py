@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 TEACHING = 30  # labels of a random sample, first
 MOST_TEACHING = 60  # labels, where the first do not show a clear lead
-CLEAR_LEAD = 0.2  # of the learned rule over majority vote, in cross-validation
 # Of the error that is allowed: for "the learned rule is better", for "it is worse"; the rest is for what the random
 # sample says about other rules.
 BETTER, WORSE = 0.8, 0.1
@@ -131,7 +130,7 @@ class Session:
             if len(known) < max(enough, LEAST_LABELS):
                 return self
             learned = self.learn(known[:enough], answer_d)
-            clear = learned.accuracy - self._right(known[:enough], answer_d) >= CLEAR_LEAD
+            clear = learned.accuracy - self._right(known[:enough], answer_d) >= 0.2
             if clear or enough >= MOST_TEACHING or enough >= self.size // 2:
                 positions = int(known[enough - 1]) + 1
                 return replace(self, taught=self.freeze(learned, positions))

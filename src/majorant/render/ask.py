@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from majorant.ask.learn import LearnedRule
 from majorant.ask.question import Outcome
 from majorant.render.numbers import count, one_decimal, percent_of, points_range, signed_points
 from majorant.wording import NOT_A_SAMPLE as NOT_A_SAMPLE
-from majorant.wording import in_command, listed, one_of
+from majorant.wording import listed, one_of
 
 A_SAMPLE = "These items are a random sample, so their labels also measure every rule and every judge."
 ACCURACY_COSTS = "Measuring accuracy to 3 points takes hundreds of labels; comparing two rules takes tens."
@@ -242,7 +243,7 @@ def label_next(file: str, check: str) -> str:
     """The command to label items with, and the one that uses the labels."""
     if not file.endswith(".csv"):
         return f"Next     {check}"
-    return f"Next     majorant label {in_command(file)}   or fill in the file; then {check}"
+    return f"Next     majorant label {shlex.quote(file)}   or fill in the file; then {check}"
 
 
 def label_line(number: int, n_items: int, shown: Mapping[str, str], keys: Mapping[str, str]) -> list[str]:
