@@ -46,11 +46,11 @@ def finished():
 
 def test_a_panel_is_taught_by_default_and_a_crowd_is_not():
     votes, _ = panel(100)
-    assert mj.ask(votes).question.kind == "session"
+    assert mj.ask(votes).question.kind == "teach"
     assert len(mj.ask(votes).items) == 30
     crowd, _ = mj.simulate([0.5, 0.5], one_coin_crew([0.9, 0.6] * 10), n_items=300, n_votes=3, rng=0)
     assert mj.ask(crowd).question.kind == "rules"
-    assert mj.ask(crowd, question="teach").question.kind == "session"
+    assert mj.ask(crowd, question="teach").question.kind == "teach"
 
 
 def test_thirty_labels_teach_and_a_few_more_prove(finished):

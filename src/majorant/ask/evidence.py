@@ -77,19 +77,19 @@ def _evidence(outcome: Outcome) -> tuple[Evidence, ...]:
     tested = (Tested(Assumption.RANDOM_LABELS, Status.PASSED),)
     facts: dict[str, Any] = {"level": outcome.level, "assumptions": tested, "n_labels": outcome.labels}
     learned = outcome.learned
-    if outcome.kind == "session" and not outcome.n_proving and not outcome.decided:
+    if outcome.kind == "teach" and not outcome.n_proving and not outcome.decided:
         if learned is None or not learned.adopted or learned.baseline != MAJORITY:
             return ()
         facts |= {"n_used": learned.n_labels, "gain": Estimate(learned.lead)}  # by cross-validation, without a proof
         return (Evidence(source=Source.LABELS, other=rule, **facts),)
     wins, losses = (float(outcome.right.get(name, 0)) for name in (rule, MAJORITY))
-    used = outcome.n_proving if outcome.kind == "session" else outcome.labels
+    used = outcome.n_proving if outcome.kind == "teach" else outcome.labels
     facts |= {"n_used": used, "wins": wins, "losses": losses}
     return (Evidence(source=Source.LABELS, other=rule, gain=outcome.value, **facts),)
 
 
 def rival_of(outcome: Outcome) -> str | None:
     """The rule that labels compare with majority vote: the leader, or the last that was compared."""
-    if outcome.kind not in ("rules", "session") or outcome.rules[:1] != (MAJORITY,):
+    if outcome.kind not in ("rules", "teach") or outcome.rules[:1] != (MAJORITY,):
         return None
     return outcome.leader if outcome.leader not in (MAJORITY, None) else outcome.rules[-1]

@@ -65,7 +65,7 @@ class Taught:
 class Session:
     """Items in a random order with their votes; labels of the first teach a rule, labels of others prove it."""
 
-    kind: ClassVar[str] = "session"
+    kind: ClassVar[str] = "teach"
     workers: tuple[Hashable, ...]
     offset_d: Codes  # the votes on item d are offset_d[d] to offset_d[d + 1]
     worker_n: Codes

@@ -60,7 +60,7 @@ def outcome_sentence(outcome: Outcome) -> str:
     """What labels drawn by design prove so far."""
     if outcome.kind == "accuracy":
         return _accuracy_sentence(outcome)
-    if outcome.kind == "session":
+    if outcome.kind == "teach":
         return _session_sentence(outcome)
     return _two_rules(outcome) if len(outcome.rules) == 2 else _several_rules(outcome)
 
@@ -100,7 +100,7 @@ def _weights(learned: LearnedRule) -> str:
 
 def _two_rules(outcome: Outcome) -> str:
     present, other = outcome.rules
-    labels = outcome.n_proving if outcome.kind == "session" else outcome.labels
+    labels = outcome.n_proving if outcome.kind == "teach" else outcome.labels
     if not labels and outcome.decided:
         return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, outcome.tolerance)
     counted = (
@@ -198,7 +198,7 @@ def ask_lines(facts: Mapping[str, Any], check: str) -> list[str]:
     lines = []
     if question == "rules":
         lines.append(at_stake(rules, facts["differ"], items, facts["tolerance"]))
-    elif question == "session":
+    elif question == "teach":
         lines.append(
             f"Label {count(asked, 'random item')}: they measure each judge and teach a rule; a few more then prove it."
         )
@@ -207,7 +207,7 @@ def ask_lines(facts: Mapping[str, Any], check: str) -> list[str]:
     lines += tie_lines(facts)
     if not asked:
         return [*lines, "No labels are needed." if question == "rules" else "There is nothing to label."]
-    if question != "session":
+    if question != "teach":
         lines.append(labels_planned(facts["expected"], asked))
     in_tool = "Label them from the top in your tool and export them, here to EXPORT."
     return [
@@ -261,7 +261,7 @@ def question_words(kind: str, rules: Sequence[str]) -> str:
     """
     if kind == "accuracy":
         return f"How often are the labels of {rules[-1]} right?"
-    if kind in ("session", "teach"):
+    if kind == "teach":
         return "Which judges are right, and what rule follows from that?"
     return f"Which is right more often, {' or '.join(rules)}?"
 
