@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from majorant.ask.learn import LearnedRule
 from majorant.ask.question import Outcome
 from majorant.render.numbers import count, one_decimal, percent_of, points_range, signed_points
 from majorant.wording import NOT_A_SAMPLE as NOT_A_SAMPLE
-from majorant.wording import in_command, listed, one_of
+from majorant.wording import listed, one_of
 
 A_SAMPLE = "These items are a random sample, so their labels also measure every rule and every judge."
 ACCURACY_COSTS = "Measuring accuracy to 3 points takes hundreds of labels; comparing two rules takes tens."
@@ -59,7 +60,7 @@ def outcome_sentence(outcome: Outcome) -> str:
     """What labels drawn by design prove so far."""
     if outcome.kind == "accuracy":
         return _accuracy_sentence(outcome)
-    if outcome.kind == "session":
+    if outcome.kind == "teach":
         return _session_sentence(outcome)
     return _two_rules(outcome) if len(outcome.rules) == 2 else _several_rules(outcome)
 
@@ -99,7 +100,7 @@ def _weights(learned: LearnedRule) -> str:
 
 def _two_rules(outcome: Outcome) -> str:
     present, other = outcome.rules
-    labels = outcome.n_proving if outcome.kind == "session" else outcome.labels
+    labels = outcome.n_proving if outcome.kind == "teach" else outcome.labels
     if not labels and outcome.decided:
         return at_stake(outcome.rules, outcome.n_differ, outcome.n_items, outcome.tolerance)
     counted = (
@@ -197,7 +198,7 @@ def ask_lines(facts: Mapping[str, Any], check: str) -> list[str]:
     lines = []
     if question == "rules":
         lines.append(at_stake(rules, facts["differ"], items, facts["tolerance"]))
-    elif question == "session":
+    elif question == "teach":
         lines.append(
             f"Label {count(asked, 'random item')}: they measure each judge and teach a rule; a few more then prove it."
         )
@@ -206,7 +207,7 @@ def ask_lines(facts: Mapping[str, Any], check: str) -> list[str]:
     lines += tie_lines(facts)
     if not asked:
         return [*lines, "No labels are needed." if question == "rules" else "There is nothing to label."]
-    if question != "session":
+    if question != "teach":
         lines.append(labels_planned(facts["expected"], asked))
     in_tool = "Label them from the top in your tool and export them, here to EXPORT."
     return [
@@ -242,7 +243,7 @@ def label_next(file: str, check: str) -> str:
     """The command to label items with, and the one that uses the labels."""
     if not file.endswith(".csv"):
         return f"Next     {check}"
-    return f"Next     majorant label {in_command(file)}   or fill in the file; then {check}"
+    return f"Next     majorant label {shlex.quote(file)}   or fill in the file; then {check}"
 
 
 def label_line(number: int, n_items: int, shown: Mapping[str, str], keys: Mapping[str, str]) -> list[str]:
@@ -260,7 +261,7 @@ def question_words(kind: str, rules: Sequence[str]) -> str:
     """
     if kind == "accuracy":
         return f"How often are the labels of {rules[-1]} right?"
-    if kind in ("session", "teach"):
+    if kind == "teach":
         return "Which judges are right, and what rule follows from that?"
     return f"Which is right more often, {' or '.join(rules)}?"
 

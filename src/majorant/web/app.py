@@ -438,6 +438,8 @@ def _answer(kept: Kept) -> dict[str, Any]:
     assert facts is not None
     answer = facts["answer"]
     given = labelling(kept.folder / "ask")
+    teach = answer["step"]["kind"] == "teach" or (given is not None and given.design.question.kind == "teach")
+    main = "teach" if teach else "rules"
     return {
         "answer": answer,
         "facts": facts,
@@ -446,9 +448,12 @@ def _answer(kept: Kept) -> dict[str, Any]:
         "other": _share(facts["accuracy"]["other"]),
         "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
         "given": 0 if given is None else given.given,
-        "asked": "rules" if given is None else given.design.question.kind,
+        "asked": main if given is None else given.design.question.kind,
+        "main": main,
         "accuracy_costs": ACCURACY_COSTS,
-        "questions": {kind: question_words(kind, (answer["rule"],)) for kind in ASK_KINDS if kind != "rules"},
+        "questions": {
+            kind: question_words(kind, (answer["rule"],)) for kind in ASK_KINDS if kind not in ("rules", main)
+        },
         "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
         "downloads": [
             (name, wording.DOWNLOADS[name], wording.size_words(path.stat().st_size))

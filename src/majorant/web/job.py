@@ -149,11 +149,12 @@ def _file(given: Mapping[str, str]) -> NamedFile:
 def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:
     """The design, the file to label with its first items, and what the page shows of each."""
     from majorant.ask.ask import FIRST_BATCH
+    from majorant.ask.session import TEACHING
     from majorant.atomic import make_folder
     from majorant.output import write_files
 
     folder = make_folder(Path(job["folder"]) / "ask")
-    design = design.more(FIRST_BATCH)
+    design = design.more(TEACHING if design.question.kind == "teach" else FIRST_BATCH)
     known = design.order[:KNOWN_ITEMS]
     columns = _columns(job, known)
     first = {name: values[: len(design.items)] for name, values in columns.items()}
