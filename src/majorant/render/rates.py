@@ -88,12 +88,16 @@ def panel_line(rates: Rates) -> str:
             f"On {record.panels} public panels of judges, majority vote's own rate was off by {100 * record.least:.0f} "
             f"to {100 * record.most:.0f} points ({100 * record.middle:.0f} in the middle)."
         )
-    said = " and ".join(f"{_rule(one.name)} says {_number(one.rate, rates)}" for one in rules)
-    verdicts = {_side(one, rates.overall) for one in rules}
-    judged = ""
-    if verdicts == {"too high"} or verdicts == {"too low"}:
-        judged = f", which is {verdicts.pop()}" if len(rules) == 1 else f": {verdicts.pop()}"
-    return f"{said[0].upper()}{said[1:]}{judged}." if said else ""
+    sides = [_side(one, rates.overall) for one in rules]
+    said = [f"{_rule(one.name)} says {_number(one.rate, rates)}" for one in rules]
+    if len(set(sides)) == 1:
+        refuted = "" if sides[0] == "possible" else f", which is {sides[0]}" if len(rules) == 1 else f": {sides[0]}"
+        line = " and ".join(said) + refuted
+    else:
+        line = ", ".join(
+            text if side == "possible" else f"{text} ({side})" for text, side in zip(said, sides, strict=True)
+        )
+    return f"{line[:1].upper()}{line[1:]}."
 
 
 def gate_line(rates: Rates, bar: float) -> str:
@@ -148,7 +152,7 @@ def _win_name(rates: Rates) -> str | None:
 def _number(value: float, rates: Rates) -> str:
     if rates.measure is Measure.SCORE:
         return f"{value:.2f}"
-    return f"{100 * value:.1f}%" if 0 < value < 0.05 or 0.95 < value < 1 else f"{100 * value:.0f}%"
+    return f"{100 * value:.1f}%" if 0 < value < 0.02 or 0.98 < value < 1 else f"{100 * value:.0f}%"
 
 
 def _ends(rate: Rate | Difference, rates: Rates) -> str:
