@@ -287,7 +287,7 @@ def _measure(votes: Votes, target: Target, labelled: Labelled, level: float, pos
         measure=target.measure,
         label=target.label,
         limits=target.limits,
-        candidates=target.wins,
+        candidates=tuple(target.wins[s] for s in present) if target.wins and present else target.wins,
         account=votes.account,
         overall=_rate(None, panel, sample, target, tail),
         slices=tuple(_rate(s, panel, sample, target, tail) for s in present),
