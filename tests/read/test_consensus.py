@@ -11,7 +11,7 @@ from majorant.cli.aggregate import aggregate
 from majorant.cli.check import check
 
 HERE = Path(__file__).parent / "fixtures"
-MAJORITY = {1: "pos", 2: "neg", 4: "pos"}  # item 3 ties
+MAJORITY = {1: "pos", 2: "neg", 3: "neg", 4: "pos"}  # item 3 is a tie, decided by its name
 
 
 def exported(tmp_path, name, source):

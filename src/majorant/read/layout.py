@@ -184,7 +184,7 @@ def _join_subject(rows: RowSource, layout: Layout, choice: Choice) -> tuple[RowS
     if len(free) != 1:
         return rows, layout
     seen: dict[tuple[Any, Any], Any] = {}
-    columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]], 0)), None)
+    columns = next(iter(rows.stream([roles["item"], roles["worker"], free[0]])), None)
     for item, worker, subject in zip(*map(cell_values, columns), strict=True) if columns is not None else ():
         if seen.setdefault((item, worker), subject) != subject:
             key = (rows.names[roles["item"]], rows.names[free[0]])
@@ -264,7 +264,7 @@ def _matching(rows: RowSource, free: Sequence[int], patterns: Sequence[str]) -> 
 
 def sample_columns(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
     """The first values of some columns, None where a cell is empty."""
-    columns = next(iter(rows.stream(positions, 0)), None)
+    columns = next(iter(rows.stream(positions)), None)
     if columns is None:
         return [[] for _ in positions]
     most = min(20_000, max(2_000, 1_000_000 // len(positions)))
