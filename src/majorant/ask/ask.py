@@ -13,9 +13,11 @@ from majorant.ask.draw import draw_accuracy, draw_rules, draw_session
 from majorant.ask.kind import Kind, kind_of, label_free_rule
 from majorant.ask.rules import fit_named_rule, full_judges
 from majorant.ask.session import TEACHING
+from majorant.ask.ties import worth_of_vote
 from majorant.backend import Backend, as_backend
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.errors import ConfigError
+from majorant.methods.fit import Fit
 from majorant.read import Reading
 from majorant.read.tasks import ExpertAnswer
 from majorant.results.rules import AUTO, rule_fit, settle_everywhere
@@ -93,7 +95,8 @@ def ask(
     how: dict[str, Any] = {"level": level, "experts": experts}
     if question == TEACH:
         weighted, baseline = rule_fit(backend, WEIGHTED_VOTE, seed), label_free_rule(backend, seed)
-        design = draw_session(backend, weighted, seed=seed, baseline=baseline, tolerance=tolerance, **how)
+        how |= {"tolerance": tolerance, "tie_worth": _tie_worth(backend, weighted)}
+        design = draw_session(backend, weighted, seed=seed, baseline=baseline, **how)
         return design.more(TEACHING if n is None else n)
     n = FIRST_BATCH if n is None else n
     rules = list(dict.fromkeys(WEIGHTED_VOTE if rule == AUTO else rule for rule in between or BETWEEN))
@@ -103,7 +106,14 @@ def ask(
         raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(rules)}.")
     fits = {rule: fit_named_rule(backend, rule, seed) for rule in rules}
     favourite = WEIGHTED_VOTE if WEIGHTED_VOTE in fits else rules[-1]
-    return draw_rules(backend, fits, seed=seed, favourite=favourite, tolerance=tolerance, **how).more(n)
+    how |= {"tolerance": tolerance, "tie_worth": _tie_worth(backend, fits.get(WEIGHTED_VOTE))}
+    return draw_rules(backend, fits, seed=seed, favourite=favourite, **how).more(n)
+
+
+def _tie_worth(backend: Backend, weighted: Fit | None) -> float | None:
+    """Rounded, so that the same design is drawn wherever the votes are."""
+    worth = None if weighted is None else worth_of_vote(backend, weighted)
+    return None if worth is None else round(worth, 6)
 
 
 def usual_race(backend: Backend) -> Sequence[str]:

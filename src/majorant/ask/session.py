@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.ask.betting import SHARES_F
 from majorant.ask.learn import LEARNED, LEAST_LABELS, Features, LearnedRule, teach
@@ -73,6 +74,7 @@ class Session:
     weighted_dk: FloatArray  # the posterior of the weighted vote
     baseline: str  # the rule that would be used without labels
     n_items: int  # that the design stands for; it may hold the first of them only
+    tie_worth: float | None = None  # what one more vote on each tied item would gain, as a share of all items
     tolerance: float = TOLERANCE
     level: float = LEVEL
     taught: Taught | None = None
@@ -97,6 +99,12 @@ class Session:
         item_n = np.repeat(np.arange(self.size), np.diff(self.offset_d))
         cells = np.bincount(item_n * n_classes + self.label_n, minlength=self.size * n_classes)
         return cells.reshape(self.size, n_classes).astype(float)
+
+    @property
+    def tied_d(self) -> NDArray[np.bool_]:
+        """Whether the votes on an item are tied."""
+        count_dk = self.count_dk
+        return np.asarray((count_dk == count_dk.max(axis=1, keepdims=True)).sum(axis=1) > 1)
 
     def features(self) -> Features:
         """The items as the learned rule sees them."""
@@ -158,9 +166,7 @@ class Session:
         `differ` and `n_items` are of all items, where the order holds the first of them only.
         """
         assert self.taught is not None
-        count_dk = self.count_dk
-        plurality_d = count_dk.argmax(axis=1)
-        tied_d = (count_dk == count_dk.max(axis=1, keepdims=True)).sum(axis=1) > 1
+        plurality_d, tied_d = self.count_dk.argmax(axis=1), self.tied_d
         apart_d = (self.taught.label_d != plurality_d) & ~tied_d
         place = np.flatnonzero(apart_d & (np.arange(self.size) >= self.taught.positions))
         n_apart = len(place) if differ is None else differ
@@ -170,6 +176,7 @@ class Session:
             differ_qr=np.array([[0, n_apart], [n_apart, 0]]),
             n_items=self.size if n_items is None else n_items,
             tied=int(tied_d.sum()),
+            tie_worth=self.tie_worth,
             favourite=int(self.taught.learned.adopted or self.taught.rule != LEARNED),
             tolerance=self.tolerance,
             level=self.level,
@@ -244,6 +251,7 @@ class Session:
             leader=LEARNED if leads else self.baseline,
             learned=learned,
             n_taught=len(known),
+            facts={"tied": int(self.tied_d.sum()), "tie_worth": self.tie_worth},
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -257,6 +265,7 @@ class Session:
             "weighted": self.weighted_dk.tolist(),
             "baseline": self.baseline,
             "items": self.n_items,
+            "tie_worth": self.tie_worth,
             "tolerance": self.tolerance,
             "level": self.level,
             "taught": None
@@ -281,6 +290,7 @@ class Session:
             weighted_dk=np.array(content["weighted"], dtype=float),
             baseline=content["baseline"],
             n_items=int(content["items"]),
+            tie_worth=content["tie_worth"],
             tolerance=float(content["tolerance"]),
             level=float(content["level"]),
             taught=None

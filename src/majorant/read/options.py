@@ -41,8 +41,6 @@ class Scale:
         {'1': 'yes', '2': 'no'}
         """
         names_of_codes = _names_of_codes(codes)
-        if threshold is not None and not math.isfinite(threshold):
-            raise ConfigError(f"threshold={threshold!r}: name a finite score.")
         if threshold is not None and codes is not None:
             raise ConfigError("threshold= is for scores, and codes= names classes. Leave one out.")
         if order is None:

@@ -111,7 +111,11 @@ def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
 
 def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
     """The table with these labels in its column label; all else stays as it is."""
-    text = _text(path)
+    return with_labels(_text(path), label_by_draw)
+
+
+def with_labels(text: str, label_by_draw: Mapping[int, str]) -> str:
+    """The text of a table with these labels in its column label."""
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_sign(text)))
     header = [name.strip().casefold() for name in rows[0]]
     draw, label = header.index(DRAW), header.index(LABEL)

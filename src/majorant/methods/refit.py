@@ -1,18 +1,19 @@
 """Dawid-Skene fits of the same votes under many weightings of the items, all in one pass: what a bootstrap needs.
 
-Weightings are columns: a table of log-odds with a column each is gathered over the votes of the items, block of items
-by block, so that a block's arrays stay in the cache.
+Weightings are columns: a table of log-odds with a column for each is gathered over the votes, one block of items after
+the other, so that the arrays of a block stay in the cache.
 
-A weighting drawn by a bootstrap moves the maximum by a few standard errors, over which the observed information hardly
-changes: one matrix serves all weightings (Newton's method by chords), and few steps do.  A step is the step of EM,
-multiplied by what EM loses to the missing labels; for labels that were seen, it is exact.  Anderson acceleration (the
-last residuals combined to the smallest) takes care of directions in which the information does change.  Where that
-does not converge, EM goes the whole way.
+A bootstrap weighting moves the maximum by a few standard errors, over which the observed information hardly changes:
+one matrix serves all weightings (Newton's method with a fixed matrix), and a few steps suffice. A step is the step of
+EM, multiplied by what EM loses to the missing labels; for labels that are seen, it is exact. Anderson acceleration (the
+combination of the last residuals that is smallest) takes care of directions in which the information does change. Where
+that does not converge, EM goes the whole way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,43 +23,65 @@ from numpy.typing import ArrayLike, NDArray
 from majorant.errors import ConfigError
 from majorant.kernels import vote_columns
 from majorant.methods.em import largest_change, squarem
-from majorant.methods.fit import Fit, Refits
+from majorant.methods.fit import Fit
 from majorant.resources import in_order, thread_count
-from majorant.values import TINY, FloatArray
+from majorant.values import TINY, FloatArray, lock
 from majorant.votes import Votes
 
 T = TypeVar("T", bound=tuple[Any, ...])
 ITEMS_AT_ONCE = 1_024
-VOTES_PER_COLUMN = 4  # of a block, at least: the sums by (worker, label) of a block are dense
 SINGLE_FROM = 300_000  # items x weightings from which single precision is used; see `VoteMatrix`
-NO_ODDS = 80.0  # log-odds beyond which nothing changes, and short of which exp does not overflow
-WEIGHTINGS_AT_ONCE = 200  # weightings that a thread works on
-CONFUSIONS_AT_ONCE = 1_000_000  # of their confusion matrices together: more do not stay in the cache
-WORTH_THREADS = 200_000  # items x weightings; fewer take less time than it takes to start a thread
-LONGEST_OF_REPLICATES = 16.0  # leaps; one length for all loops would move recorded margins by up to 3 %
-PRECISION = 5e-4  # EM ends when no parameter moves by more than this over the root of a cell's votes
+WEIGHTINGS_AT_ONCE = 200  # weightings per thread
+LONGEST_LEAP = 16.0
+PRECISION = 5e-4  # EM ends when no parameter moves by more than this over the square root of a cell's votes
 MOST_EM_STEPS = 600
-MOST_INVERTED = 1_200  # parameters; beyond, the information takes longer to invert than EM takes
-# Beyond, EM ends by these: what is left is a twentieth of a standard error, and the spread of the replicates is that of
-# fits run to the end within a hundredth.
+MOST_INVERTED = 250  # parameters; beyond, bounded EM takes a twentieth of the time, and spreads agree within 5%
+# With more parameters, EM ends sooner: what is left is a twentieth of a standard error, and the spread of the fits is
+# within one percent of that of converged ones.
 PRECISION_OF_MANY = 0.01  # standard errors, root mean square
 MOST_EM_STEPS_OF_MANY = 30
-MOST_NEWTON_STEPS = 60
-STEPS_REMEMBERED = 3  # steps that the acceleration looks back on
-CLOSE = 1e-4  # standard errors, in the direction where it is worst, that may be left to the maximum
+CLOSE = 1e-4  # standard errors that may be left to the maximum, in the worst direction
 CLOSE_SINGLE = 0.01  # the same in single precision, whose rounding leaves little less
-RIDGE = 1e-10
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Refits:
+    """What was learned from the same votes under many weightings b of their items."""
+
+    prior_bk: FloatArray
+    confusion: FloatArray  # (B, workers, classes, labels), or (B, classes, labels) if all workers share one
+    converged_b: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        lock(self)
 
 
 def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing: float = 0.01) -> Refits:
-    """The fit of `DawidSkene(smoothing)` for each row of `weights`, (weightings, items), from `start`.
+    """Fit `DawidSkene(smoothing)` to the same votes under many weightings.
 
-    One confusion matrix per worker, or one for all if `start` has one.  `start` should be the fit of the same votes
-    to their mean weights, or close: most fits then take a few steps of Newton's method,
-    and only where these do not converge EM goes the whole way.  The fits agree with those of the estimator to a small
-    part of a standard error, unless the likelihood has another maximum nearer to `start`.  Of very many workers the
-    information is too large: EM goes a bounded number of steps, with a leap of its own for each worker.
+    The fits agree with those of the estimator to a small part of a standard error, unless the likelihood has another
+    maximum nearer to `start`. With very many workers the information is too large to invert: EM then takes a bounded
+    number of steps, with a leap of its own for each worker.
 
+    Parameters
+    ----------
+    votes
+        The votes.
+    weights
+        How often each item counts in each weighting, (weightings, items).
+    start
+        The fit of the same votes under their mean weights, or close to it. One confusion matrix per worker, or one for
+        all, as in the refits.
+    smoothing
+        Imaginary votes in each cell and imaginary items in each class.
+
+    Returns
+    -------
+    Refits
+        Priors and confusion matrices of each weighting, and whether they converged.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> from majorant.methods.dawid_skene import DawidSkene
@@ -72,37 +95,38 @@ def refit_dawid_skene(votes: Votes, weights: ArrayLike, start: Fit, *, smoothing
     if start.confusion is None or smoothing <= 0:
         raise ConfigError("start must hold confusion matrices, and smoothing must be positive.")
     shared = start.confusion.ndim == 2
-    matrices, params = vote_matrix(votes, len(weight_bi), shared=shared), _params(start)
+    matrices, params = make_vote_matrix(votes, len(weight_bi), shared=shared), _as_params(start)
     near = None
     if params.confusion.size <= MOST_INVERTED:
-        near = newton_method(matrices, weight_bi.mean(axis=0), start.posterior, params, smoothing)
-    threads = thread_count() if weight_bi.size > WORTH_THREADS else 1
-    size = max(1, min(WEIGHTINGS_AT_ONCE, -(-len(weight_bi) // threads), CONFUSIONS_AT_ONCE // params.confusion.size))
+        near = plan_newton(matrices, weight_bi.mean(axis=0), start.posterior, params, smoothing)
+    threads = thread_count() if weight_bi.size > 200_000 else 1  # fewer take less time than starting a thread
+    cached = 1_000_000 // params.confusion.size  # the confusion matrices of more weightings leave the cache
+    size = max(1, min(WEIGHTINGS_AT_ONCE, -(-len(weight_bi) // threads), cached))
     parts = [weight_bi[first : first + size] for first in range(0, len(weight_bi), size)]
-    fits = list(in_order(lambda part_bi: _fit_all(matrices, part_bi, params, near, smoothing), parts, threads))
+    fits = list(in_order(lambda part_bi: _fit_weightings(matrices, part_bi, params, near, smoothing), parts, threads))
     confusion = np.concatenate([fitted.confusion for fitted, _ in fits], axis=3).transpose(3, 0, 2, 1)
     prior_bk = np.concatenate([fitted.prior for fitted, _ in fits], axis=1).T
     converged_b = np.concatenate([converged for _, converged in fits])
     return Refits(prior_bk=prior_bk, confusion=confusion[:, 0] if shared else confusion, converged_b=converged_b)
 
 
-def _params(fit: Fit) -> Params:
+def _as_params(fit: Fit) -> Params:
     assert fit.confusion is not None
     confusion_jkl = fit.confusion.reshape(-1, *fit.confusion.shape[-2:])
     return Params(confusion_jkl.transpose(0, 2, 1)[..., None], fit.prior[:, None])
 
 
-def _fit_all(
+def _fit_weightings(
     matrix: VoteMatrix, weight_bi: NDArray[np.number], start: Params, near: NewtonMethod | None, smoothing: float
 ) -> tuple[Params, NDArray[np.bool_]]:
     """The parameters of each weighting, and whether they converged: by the chord method, else by EM."""
-    wanted = weighting(matrix, weight_bi)
+    wanted = make_weighting(matrix, weight_bi)
     if near is None:
-        return _converge_by_em(matrix, wanted, start, smoothing)
-    params, converged_b = converge(near, matrix, wanted, smoothing)
+        return _run_em(matrix, wanted, start, smoothing)
+    params, converged_b = run_newton(near, matrix, wanted, smoothing)
     rest = np.flatnonzero(~converged_b)
     if len(rest):
-        slow, converged_b[rest] = _converge_by_em(matrix, some(wanted, ~converged_b), start, smoothing)
+        slow, converged_b[rest] = _run_em(matrix, choose(wanted, ~converged_b), start, smoothing)
         params.confusion[..., rest], params.prior[:, rest] = slow
     return params, converged_b
 
@@ -138,7 +162,7 @@ class Weighting(NamedTuple):
     items_b: FloatArray
 
 
-def vote_matrix(votes: Votes, n_weightings: int, *, shared: bool) -> VoteMatrix:
+def make_vote_matrix(votes: Votes, n_weightings: int, *, shared: bool) -> VoteMatrix:
     """The votes as sparse matrices; one worker stands for all if they share a confusion."""
     from scipy.sparse import csr_array
 
@@ -153,13 +177,14 @@ def vote_matrix(votes: Votes, n_weightings: int, *, shared: bool) -> VoteMatrix:
         entries = (np.ones(last - first, dtype), column_n[first:last], offsets_i)
         return csr_array(entries, shape=(stop - start, n_columns))
 
-    enough = int(VOTES_PER_COLUMN * n_columns * n_items / max(1, votes.n_votes))
+    # The sums by (worker, label) of a block are dense: it should hold at least four votes for each.
+    enough = int(4 * n_columns * n_items / max(1, votes.n_votes))
     edges = [*range(0, n_items, max(ITEMS_AT_ONCE, enough)), n_items]
     blocks = [matrix(start, stop, dtype) for start, stop in pairwise(edges)]
     return VoteMatrix(matrix(0, n_items, float), tuple((block, block.T) for block in blocks))
 
 
-def weighting(matrix: VoteMatrix, weight_bi: NDArray[Any]) -> Weighting:
+def make_weighting(matrix: VoteMatrix, weight_bi: NDArray[Any]) -> Weighting:
     """Rows of weights, (B, items), as the columns that an EM step needs."""
     weights, votes_cb, start = [], np.zeros((matrix.whole.shape[1], len(weight_bi))), 0
     for block, transpose in matrix.blocks:
@@ -171,13 +196,13 @@ def weighting(matrix: VoteMatrix, weight_bi: NDArray[Any]) -> Weighting:
     return Weighting(tuple(weights), votes_cb, weight_bi.sum(axis=1, dtype=float))
 
 
-def some(weighting: Weighting, kept_b: NDArray[np.bool_]) -> Weighting:
+def choose(weighting: Weighting, kept_b: NDArray[np.bool_]) -> Weighting:
     """Some of the weightings."""
     weights = tuple(weight_ib[:, kept_b] for weight_ib in weighting.weights)
     return Weighting(weights, weighting.votes_cb[:, kept_b], weighting.items_b[kept_b])
 
 
-def columns(arrays: T, kept_b: NDArray[np.bool_]) -> T:
+def choose_columns(arrays: T, kept_b: NDArray[np.bool_]) -> T:
     """Some of the weightings, the last axis of each array of a (named) tuple."""
     return type(arrays)(*(part[..., kept_b] for part in arrays))
 
@@ -214,7 +239,7 @@ def _weighted_posterior(score_ikb: FloatArray, weight_ib: FloatArray) -> FloatAr
     """Weight times P(class k), for all classes but the first, from log-odds against the first, which are used up."""
     if score_ikb.shape[1] == 1:
         np.negative(score_ikb, out=score_ikb)
-        np.minimum(score_ikb, NO_ODDS, out=score_ikb)
+        np.minimum(score_ikb, 80.0, out=score_ikb)  # beyond, nothing changes until exp overflows
         np.exp(score_ikb, out=score_ikb)
         score_ikb += 1
         return np.asarray(weight_ib[:, None] / score_ikb)
@@ -245,7 +270,7 @@ class _Point(NamedTuple):
     step_pb: FloatArray
 
 
-def newton_method(
+def plan_newton(
     matrix: VoteMatrix, weight_i: FloatArray, posterior_ik: FloatArray, params: Params, smoothing: float
 ) -> NewtonMethod | None:
     """The chord method around a fit; None where its information is not positive, as at no maximum."""
@@ -254,7 +279,7 @@ def newton_method(
     votes_jk = expected_ck.reshape(n_workers, n_labels, n_classes).sum(axis=1) + n_labels * smoothing
     items = float(weight_i.sum()) + n_classes * smoothing
     count_p = np.append(np.repeat(votes_jk[:, None], n_labels - 1, axis=1), np.full(n_classes - 1, items))
-    complete_pp = _block_diagonal(params, votes_jk, items)
+    complete_pp = _complete_information(params, votes_jk, items)
     information_pp = complete_pp - _missing_information(matrix, weight_i, posterior_ik, params)
     try:
         np.linalg.cholesky(information_pp)
@@ -263,7 +288,7 @@ def newton_method(
         return None
 
 
-def converge(
+def run_newton(
     newton: NewtonMethod, matrix: VoteMatrix, weighting: Weighting, smoothing: float
 ) -> tuple[Params, NDArray[np.bool_]]:
     """The parameters of each weighting at the maximum nearest to the fit, and whether it was found."""
@@ -274,30 +299,30 @@ def converge(
     past: list[_Point] = []
     before_b = np.zeros(n_weightings)
     close = CLOSE_SINGLE if matrix.single else CLOSE
-    for _ in range(MOST_NEWTON_STEPS):
+    for _ in range(60):
         plain = em_step(matrix, weighting, params, smoothing)
         point = _point(newton, params, plain)
         distance_b = np.sqrt(np.maximum(np.einsum("pb,pb->b", point.residual_pb, point.step_pb), 0.0))
-        params = _inside(_accelerated(newton, point, past), plain)
+        params = _keep_inside(_accelerate(newton, point, past), plain)
         done.confusion[..., active], done.prior[:, active] = params
         close_b = distance_b**2 <= close * np.maximum(distance_b, before_b)  # if it shrinks again as it did last
         converged_b[active] = close_b
         if close_b.all():
             break
-        past, before_b = [*past, point][-STEPS_REMEMBERED:], distance_b
+        past, before_b = [*past, point][-3:], distance_b
         if 2 * close_b.sum() >= len(active):  # copying the rest pays
-            active, before_b, params = active[~close_b], before_b[~close_b], columns(params, ~close_b)
-            weighting, past = some(weighting, ~close_b), [columns(point, ~close_b) for point in past]
+            active, before_b, params = active[~close_b], before_b[~close_b], choose_columns(params, ~close_b)
+            weighting, past = choose(weighting, ~close_b), [choose_columns(point, ~close_b) for point in past]
     return done, converged_b
 
 
 def _point(newton: NewtonMethod, params: Params, plain: Params) -> _Point:
-    share_pb, next_pb = _packed(params), _packed(plain)
+    share_pb, next_pb = _pack(params), _pack(plain)
     residual_pb = newton.count_p[:, None] * (next_pb - share_pb)
     return _Point(np.broadcast_to(share_pb, residual_pb.shape), residual_pb, newton.inverse_pp @ residual_pb)
 
 
-def _accelerated(newton: NewtonMethod, point: _Point, past: list[_Point]) -> Params:
+def _accelerate(newton: NewtonMethod, point: _Point, past: list[_Point]) -> Params:
     """Where the step leads, the residual lessened by what the last steps have shown of how it changes."""
     share_pb, step_pb = point.share_pb, point.step_pb
     if past:
@@ -305,25 +330,25 @@ def _accelerated(newton: NewtonMethod, point: _Point, past: list[_Point]) -> Par
         inner_mmb = np.array([[(a.step_pb * b.residual_pb).sum(axis=0) for b in change] for a in change])
         wanted_mb = np.array([(a.step_pb * point.residual_pb).sum(axis=0) for a in change])
         scale_b = np.einsum("mmb->b", inner_mmb) + TINY
-        ridge_bmm = RIDGE * scale_b[:, None, None] * np.eye(len(past))
+        ridge_bmm = 1e-10 * scale_b[:, None, None] * np.eye(len(past))
         factor_bm = np.linalg.solve(inner_mmb.transpose(2, 0, 1) + ridge_bmm, wanted_mb.T[..., None])[..., 0]
         for factor_b, move in zip(factor_bm.T, change, strict=True):
             share_pb, step_pb = share_pb - factor_b * move.share_pb, step_pb - factor_b * move.step_pb
-    return _unpacked(share_pb + _as_shares(newton.params, step_pb), newton.params)
+    return _unpack(share_pb + _as_shares(newton.params, step_pb), newton.params)
 
 
-def _inside(params: Params, plain: Params) -> Params:
+def _keep_inside(params: Params, plain: Params) -> Params:
     """Rows of probabilities that a step leads out of their range go on as EM says."""
     outside = [(part <= 0).any(axis=axis, keepdims=True) for part, axis in zip(params, (1, 0), strict=True)]
     return Params(*(np.where(out, em, part) for out, em, part in zip(outside, plain, params, strict=True)))
 
 
-def _packed(params: Params) -> FloatArray:
+def _pack(params: Params) -> FloatArray:
     confusion = params.confusion[:, :-1]
     return np.concatenate([confusion.reshape(-1, confusion.shape[-1]), params.prior[:-1]])
 
 
-def _unpacked(share_pb: FloatArray, like: Params) -> Params:
+def _unpack(share_pb: FloatArray, like: Params) -> Params:
     n_workers, n_labels, n_classes, _ = like.confusion.shape
     cut = len(share_pb) - (n_classes - 1)
     confusion = share_pb[:cut].reshape(n_workers, n_labels - 1, n_classes, -1)
@@ -343,7 +368,7 @@ def _as_shares(params: Params, step_pb: FloatArray) -> FloatArray:
     return np.concatenate([own.reshape(cut, -1), of_prior])
 
 
-def _block_diagonal(params: Params, votes_jk: FloatArray, items: float) -> FloatArray:
+def _complete_information(params: Params, votes_jk: FloatArray, items: float) -> FloatArray:
     """The information if the labels were seen: counts times the covariance of each row of shares."""
     confusion_jlk, prior_k = params.confusion[:, :-1, :, 0], params.prior[:-1, 0]
     n_workers, n_free, n_classes = confusion_jlk.shape
@@ -396,7 +421,7 @@ def _surplus(sum_cx: FloatArray, confusion_jl: FloatArray) -> FloatArray:
     return np.asarray(surplus[:, :-1].reshape(n_workers * (n_labels - 1), -1))
 
 
-def _converge_by_em(
+def _run_em(
     matrix: VoteMatrix, weighting: Weighting, start: Params, smoothing: float
 ) -> tuple[Params, NDArray[np.bool_]]:
     """EM in SQUAREM cycles (two steps, a leap, a step) for all weightings that still move; leaps must stay inside."""
@@ -404,7 +429,7 @@ def _converge_by_em(
     params = Params(*(np.repeat(part, n_weightings, axis=-1) for part in start))
     done = Params(*(part.copy() for part in params))
     if many := start.confusion.size > MOST_INVERTED:
-        tol, max_iter, leap = PRECISION_OF_MANY, MOST_EM_STEPS_OF_MANY, _leap_of_each_worker
+        tol, max_iter, leap = PRECISION_OF_MANY, MOST_EM_STEPS_OF_MANY, _leap_by_worker
     else:
         tol = PRECISION / np.sqrt(max(1.0, float(weighting.votes_cb.max(initial=1.0))))
         max_iter, leap = MOST_EM_STEPS, _leap
@@ -416,7 +441,7 @@ def _converge_by_em(
         first = em_step(matrix, weighting, params if cycle else start, smoothing)  # one posterior serves all at first
         second = em_step(matrix, weighting, first, smoothing)
         change_b = (
-            largest_change(first, second, len(active)) if information is None else _movement(first, second, information)
+            largest_change(first, second, len(active)) if information is None else _distance(first, second, information)
         )
         plain_b |= change_b > 2 * moved_b
         moved_b = change_b
@@ -427,8 +452,8 @@ def _converge_by_em(
             break
         if not moving_b.all():
             active, moved_b, plain_b = active[moving_b], moved_b[moving_b], plain_b[moving_b]
-            weighting = some(weighting, moving_b)
-        three = tuple(columns(point, moving_b) for point in (params, first, second))
+            weighting = choose(weighting, moving_b)
+        three = tuple(choose_columns(point, moving_b) for point in (params, first, second))
         params = em_step(matrix, weighting, leap(three, plain_b), smoothing)
     converged_b = np.ones(n_weightings, dtype=bool)
     converged_b[active] = False
@@ -443,18 +468,18 @@ def _leap(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
     def norm(parts: Sequence[FloatArray]) -> list[FloatArray]:
         return [np.sqrt(sum((part**2).reshape(-1, n).sum(axis=0) for part in parts))] * len(parts)
 
-    leap, _ = squarem(old, first, second, norm, LONGEST_OF_REPLICATES)
+    leap, _ = squarem(old, first, second, norm, LONGEST_LEAP)
     outside_b = plain_b | np.any([(part <= 0).reshape(-1, n).any(axis=0) for part in leap], axis=0)
     return Params(*(np.where(outside_b, c, part) for c, part in zip(second, leap, strict=True)))
 
 
-def _leap_of_each_worker(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
+def _leap_by_worker(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
     """The same with a length for each worker, and one for the classes; only rows that it leads outside stay behind."""
     confusion, prior = ([params[n] for params in three] for n in (0, 1))
-    return Params(_leap_by(confusion, plain_b, (1, 2), row=1), _leap_by(prior, plain_b, (0,), row=0))
+    return Params(_leap_together(confusion, plain_b, (1, 2), row=1), _leap_together(prior, plain_b, (0,), row=0))
 
 
-def _leap_by(
+def _leap_together(
     three: Sequence[FloatArray], plain_b: NDArray[np.bool_], together: tuple[int, ...], *, row: int
 ) -> FloatArray:
     old, first, second = three
@@ -462,7 +487,7 @@ def _leap_by(
     def norm(parts: Sequence[FloatArray]) -> list[FloatArray]:
         return [np.sqrt((part**2).sum(axis=together, keepdims=True)) for part in parts]
 
-    [leap], _ = squarem([old], [first], [second], norm, LONGEST_OF_REPLICATES)
+    [leap], _ = squarem([old], [first], [second], norm, LONGEST_LEAP)
     outside = plain_b | (leap <= 0).any(axis=row, keepdims=True)
     return np.where(outside, second, leap)
 
@@ -480,7 +505,7 @@ def _information(weighting: Weighting, start: Params) -> FloatArray:
     return np.asarray(1 / (confusion * (1 - confusion) * vote + vote**2))
 
 
-def _movement(old: Params, new: Params, information: FloatArray) -> FloatArray:
+def _distance(old: Params, new: Params, information: FloatArray) -> FloatArray:
     """How far each weighting's confusions lie apart, in standard errors (root mean square)."""
     apart = new.confusion - old.confusion
     apart *= apart

@@ -8,16 +8,16 @@ import pytest
 from crowds import random_votes
 from majorant.errors import ConfigError
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.resampled import (
+from majorant.methods.refit import (
+    _as_params,
     _as_shares,
-    _packed,
-    _params,
-    _unpacked,
+    _pack,
+    _unpack,
     em_step,
-    newton_method,
+    make_vote_matrix,
+    make_weighting,
+    plan_newton,
     refit_dawid_skene,
-    vote_matrix,
-    weighting,
 )
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_margin
@@ -41,11 +41,11 @@ def crowd(n_classes, n_items=400):
 @pytest.mark.parametrize("newton", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_each_fit_is_the_estimators(n_classes, newton, monkeypatch):
-    monkeypatch.setattr("majorant.methods.resampled.CLOSE", 1e-6)
+    monkeypatch.setattr("majorant.methods.refit.CLOSE", 1e-6)
     for many in ("", "_OF_MANY"):
-        monkeypatch.setattr(f"majorant.methods.resampled.PRECISION{many}", 1e-6)
-        monkeypatch.setattr(f"majorant.methods.resampled.MOST_EM_STEPS{many}", 3_000)
-    monkeypatch.setattr("majorant.methods.resampled.MOST_INVERTED", 1_000 if newton else 0)
+        monkeypatch.setattr(f"majorant.methods.refit.PRECISION{many}", 1e-6)
+        monkeypatch.setattr(f"majorant.methods.refit.MOST_EM_STEPS{many}", 3_000)
+    monkeypatch.setattr("majorant.methods.refit.MOST_INVERTED", 1_000 if newton else 0)
     votes = crowd(n_classes)
     fit = DawidSkene(tol=1e-9).fit(votes)
     weight_bi = resampled(votes, np.ones(400), 6)
@@ -61,15 +61,15 @@ def test_each_fit_is_the_estimators(n_classes, newton, monkeypatch):
 def test_the_information_is_minus_the_derivative_of_ems_residual(n_classes):
     votes = crowd(n_classes)
     fit = DawidSkene(tol=1e-11, max_iter=20_000).fit(votes)
-    matrices, params, weight_i = vote_matrix(votes, 1, shared=False), _params(fit), np.ones(400)
-    near = newton_method(matrices, weight_i, fit.posterior, params, 0.01)
-    weights = weighting(matrices, weight_i[None])
+    matrices, params, weight_i = make_vote_matrix(votes, 1, shared=False), _as_params(fit), np.ones(400)
+    near = plan_newton(matrices, weight_i, fit.posterior, params, 0.01)
+    weights = make_weighting(matrices, weight_i[None])
 
     def residual(share_p):
-        plain = em_step(matrices, weights, _unpacked(share_p[:, None], params), 0.01)
-        return near.count_p * (_packed(plain)[:, 0] - share_p)
+        plain = em_step(matrices, weights, _unpack(share_p[:, None], params), 0.01)
+        return near.count_p * (_pack(plain)[:, 0] - share_p)
 
-    share_p, step = _packed(params)[:, 0], 1e-6
+    share_p, step = _pack(params)[:, 0], 1e-6
     by_share = [(residual(share_p + d) - residual(share_p - d)) / (2 * step) for d in step * np.eye(len(share_p))]
     by_odds = np.transpose(by_share) @ _as_shares(params, np.eye(len(share_p)))
     np.testing.assert_allclose(near.inverse_pp @ -by_odds, np.eye(len(share_p)), atol=1e-5)
@@ -103,10 +103,10 @@ def test_the_bootstrap_is_that_of_fits_run_to_the_end(n_workers, n_items):
 def test_single_precision_is_close_enough(monkeypatch):
     votes = simulate([0.4, 0.6], one_coin_crew(np.linspace(0.6, 0.9, 30)), 6_000, 3, rng=1).votes
     fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(6_000), 40)
-    monkeypatch.setattr("majorant.methods.resampled.CLOSE", 1e-9)
+    monkeypatch.setattr("majorant.methods.refit.CLOSE", 1e-9)
     exact = refit_dawid_skene(votes, weight_bi, fit)
     monkeypatch.undo()
-    monkeypatch.setattr("majorant.methods.resampled.SINGLE_FROM", 0)
+    monkeypatch.setattr("majorant.methods.refit.SINGLE_FROM", 0)
     found = refit_dawid_skene(votes, weight_bi, fit)
     for a, b in ((found.confusion, exact.confusion), (found.prior_bk, exact.prior_bk)):
         assert not np.array_equal(a, b)
@@ -118,10 +118,10 @@ def test_few_steps_for_very_many_workers_leave_the_spread_as_it_is(n_classes, mo
     crew = one_coin_crew(np.random.default_rng(2).uniform(0.55, 0.95, 40), n_classes)
     votes = simulate(np.full(n_classes, 1 / n_classes), crew, 1_500, 5, rng=1).votes
     fit, weight_bi = DawidSkene().fit(votes), resampled(votes, np.ones(1_500), 60)
-    monkeypatch.setattr("majorant.methods.resampled.MOST_INVERTED", 0)
+    monkeypatch.setattr("majorant.methods.refit.MOST_INVERTED", 0)
     few = refit_dawid_skene(votes, weight_bi, fit).confusion
-    monkeypatch.setattr("majorant.methods.resampled.PRECISION_OF_MANY", 1e-5)
-    monkeypatch.setattr("majorant.methods.resampled.MOST_EM_STEPS_OF_MANY", 3_000)
+    monkeypatch.setattr("majorant.methods.refit.PRECISION_OF_MANY", 1e-5)
+    monkeypatch.setattr("majorant.methods.refit.MOST_EM_STEPS_OF_MANY", 3_000)
     end = refit_dawid_skene(votes, weight_bi, fit).confusion
     deviation = end.std(axis=0)
     off = np.sqrt((((few - end) / np.maximum(deviation, 1e-3)) ** 2).mean())
@@ -148,8 +148,8 @@ def test_chunks_of_weightings_change_nothing(monkeypatch):
     votes = crowd(2)
     fit, weights = DawidSkene().fit(votes), resampled(votes, np.ones(400), 5)
     together = refit_dawid_skene(votes, weights, fit)
-    monkeypatch.setattr("majorant.methods.resampled.WEIGHTINGS_AT_ONCE", 1)
-    monkeypatch.setattr("majorant.methods.resampled.ITEMS_AT_ONCE", 7)
+    monkeypatch.setattr("majorant.methods.refit.WEIGHTINGS_AT_ONCE", 1)
+    monkeypatch.setattr("majorant.methods.refit.ITEMS_AT_ONCE", 7)
     apart = refit_dawid_skene(votes, weights, fit)
     np.testing.assert_allclose(together.confusion, apart.confusion, atol=1e-9)
 
@@ -158,8 +158,8 @@ def test_a_fit_at_no_maximum_is_left_to_em():
     votes = random_votes(np.random.default_rng(5))
     fit = DawidSkene(max_iter=1).fit(votes)
     flat = replace(fit, posterior=np.full_like(fit.posterior, 1 / fit.posterior.shape[1]))
-    matrices = vote_matrix(votes, 1, shared=False)
-    assert newton_method(matrices, np.ones(len(votes.items)), flat.posterior, _params(flat), 0.01) is None
+    matrices = make_vote_matrix(votes, 1, shared=False)
+    assert plan_newton(matrices, np.ones(len(votes.items)), flat.posterior, _as_params(flat), 0.01) is None
     found = refit_dawid_skene(votes, np.ones((1, len(votes.items))), flat)
     wanted = DawidSkene(tol=1e-9, max_iter=20_000).fit(votes, start=fit)
     np.testing.assert_allclose(found.confusion[0], wanted.confusion, atol=0.02)
