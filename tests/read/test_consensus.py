@@ -32,7 +32,7 @@ def test_label_studio_reads_its_predictions_with_the_text_and_the_controls(tmp_p
     assert first["predictions"][0]["result"][0]["from_name"] == "sentiment"
     out.write_text(json.dumps([{**task, "annotations": []} for task in tasks]))
     again = mj.read(out, worker="model_version")
-    assert again.shape == (3, 1, 2)
+    assert again.shape == (4, 1, 2)
 
 
 def test_argilla_gets_suggestions(tmp_path):

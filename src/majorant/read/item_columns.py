@@ -162,9 +162,9 @@ def _rows_of(columns: Sequence[Column], wanted: set[str], kind: str) -> Sequence
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if any(isinstance(column, Objects) for column in columns):
-        return columns
     items, texts = columns
+    if isinstance(items, Objects) or isinstance(texts, Objects):
+        return columns
     if not (pa.types.is_string(items.type) or pa.types.is_large_string(items.type)):
         return [items, texts]
     spelt = [*wanted]

@@ -109,8 +109,8 @@ def find_layout(rows: RowSource, how: ReadOptions, *, n_files: int = 1) -> tuple
         if tool.workers is not None and workers is None and choice.needed == VOTE_ROLES:
             workers = tuple(map(glob.escape, tool.workers(rows.names)))
     if how.gold_key and "item" not in choice.named and set(how.gold_key) <= set(rows.names):
-        key = how.gold_key[0] if len(how.gold_key) == 1 else how.gold_key
-        choice = replace(choice, named={**choice.named, "item": key})
+        named = how.gold_key[0] if len(how.gold_key) == 1 else how.gold_key
+        choice = replace(choice, named={**choice.named, "item": named})
     key = choice.key_columns(rows.names) if rows.named else None
     if key is not None:
         rows, name = _join_key(rows, key)

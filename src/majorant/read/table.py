@@ -94,22 +94,20 @@ def take_rows(column: Column, index_n: NDArray[np.intp]) -> Column:
 
 def header_rows(columns: Sequence[Column], names: Sequence[str]) -> NDArray[np.intp]:
     """The rows in which every cell is the name of its column."""
-    rows = np.flatnonzero(_equals(columns[-1], names[-1]))  # labels are few, so they are looked at first
-    for column, name in zip(columns[:-1], names[:-1], strict=True):
+    rows: NDArray[np.intp] | None = None
+    for column, name in zip(columns, names, strict=True):
+        same_n = _equals(column, name) | _equals(column, f"\ufeff{name}")  # a mark at the start of a file
+        rows = np.flatnonzero(same_n) if rows is None else rows[same_n[rows]]
         if not len(rows):
             break
-        same_n = _equals(column, name)
-        if name == names[0]:  # the mark at the start of a file that was added to another
-            same_n |= _equals(column, f"\ufeff{name}")
-        rows = rows[same_n[rows]]
-    return rows
+    return np.empty(0, dtype=np.intp) if rows is None else rows
 
 
 def _equals(column: Column, text: str) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     if isinstance(column, Objects):
-        return column.code_n == (column.values.index(text) if text in column.values else -2)
+        return np.asarray(column.code_n == (column.values.index(text) if text in column.values else -2))
     array = column if is_dictionary(column) else plain(column)
     if is_dictionary(array):
         same_v = _equals(array.dictionary, text)
