@@ -32,7 +32,7 @@ from majorant.evidence.certificate.dependence import dependence
 from majorant.evidence.certificate.design import design, leaders, worker_sets
 from majorant.items import merge_equal_items
 from majorant.methods.dawid_skene import DawidSkene
-from majorant.methods.fit import Refits
+from majorant.methods.refit import Refits
 from majorant.simulate import one_coin_crew, simulate
 from majorant.theory import crew_accuracy, crew_margin
 from majorant.votes import Votes
