@@ -24,17 +24,12 @@ from majorant.theory.checks import safe_log
 from majorant.values import Estimate, FloatArray, as_generator
 from majorant.votes import IntArray, Votes
 
-MOST_PATTERNS = 20_000  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
 DRAWS = 10_000
 MOST_TESTED_PAIRS = 100  # those with the most items in common
-MOST_PARAMETERS = 400  # of all confusion matrices: their information is estimated and inverted
-FEW_PAIRS = 21  # among more, a little that all have in common would drown
 PAIR_ITEMS = 30  # that a pair must share
-SINGULAR = 0.03  # directions that keep less than this share of their information are left out of the test
 UNTOLD = 1e-3  # a pair that keeps less: its correlation cannot be told from other confusion matrices
 ENOUGH_GOLD = 50  # items, with two votes or more
 Pairs = list[tuple[int, int]]
-CANCELLED = 1e-9  # of the squared errors: what rounding leaves of them where the errors on each item cancel out
 SYMMETRIC = 1e-6  # skewness, times standard errors, that changes nothing
 
 
@@ -64,7 +59,8 @@ def dependence(
     if fit.confusion is None or fit.confusion.ndim != 3:
         raise ConfigError(f"dependence needs one confusion matrix per worker; a {fit.method} fit has none.")
     n_workers, n_classes, _ = fit.confusion.shape
-    if n_workers * n_classes * (n_classes - 1) > MOST_PARAMETERS:
+    # Of all confusion matrices: their information is estimated and inverted
+    if n_workers * n_classes * (n_classes - 1) > 400:
         return _untested("too many workers and classes")
     copies_i, label_ij = as_copies(votes, copies), label_matrix(votes)
     pairs = _pairs(label_ij, copies_i)
@@ -107,7 +103,7 @@ def _evidence(
     seen = scores(label_ij, model, pairs)
     n_classes = len(model.prior_k)
     n_patterns = sum(len(group.items_s) * float(n_classes) ** group.n_votes for group in sets)
-    if n_patterns <= MOST_PATTERNS:
+    if n_patterns <= 20_000:  # patterns of all worker sets up to which all are gone through; beyond, some are drawn
         total = _expected_information(sets, model, pairs)
     else:
         item = rng.choice(len(copies_i), size=DRAWS, p=copies_i / copies_i.sum())
@@ -135,13 +131,15 @@ def _test_all_pairs(evidence: _PairScores, level: float) -> Tested | None:
     """The score test of all pairs, and of what many have in common; None where nothing is left to test."""
     scale_q = np.sqrt(np.where(evidence.raw_q > 0, evidence.raw_q, np.inf))
     value_d, vector_qd = np.linalg.eigh(evidence.information_qq / np.outer(scale_q, scale_q))
-    tested = value_d > SINGULAR  # directions that the fitted parameters leave to be tested
+    # Directions that keep less than this share of their information are left out of the test
+    tested = value_d > 0.03  # directions that the fitted parameters leave to be tested
     if not tested.any():
         return None
     projected_d = vector_qd[:, tested].T @ (evidence.score_q / scale_q)
     statistic, common = float((projected_d**2 / value_d[tested]).sum()), float(evidence.information_qq.sum())
     p_value = float(chdtrc(int(tested.sum()), statistic))
-    if len(evidence.score_q) > FEW_PAIRS and common > UNTOLD * evidence.raw_q.sum():
+    # Among more, a little that all have in common would drown
+    if len(evidence.score_q) > 21 and common > UNTOLD * evidence.raw_q.sum():
         together = float(chdtrc(1, evidence.score_q.sum() ** 2 / common))
         p_value = min(1.0, 2 * min(p_value, together))  # two tests, each at half the level
     return _tested(p_value, level)
@@ -400,7 +398,8 @@ def worth_by_gold(gold: GoldItems, level: float) -> Estimate:
     """
     squares = squared_errors(gold)
     apart, together = squares.all_s
-    if together <= CANCELLED * apart:
+    # Of the squared errors: what rounding leaves of them where the errors on each item cancel out
+    if together <= 1e-9 * apart:
         return Estimate(None, reason="no two workers err on the same gold item")
     n_votes = float(gold.copies_g @ (gold.label_gj != NO_LABEL).sum(axis=1) / gold.n_items)
     effects = (
