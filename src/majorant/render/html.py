@@ -47,7 +47,6 @@ NAME_KEYS = (
     "from",
     "to",
     "value",
-    "redundant",
     "keep",
     "ignored",
     "columns",

@@ -171,15 +171,12 @@ class Dependence:
         Pairs of workers, the most correlated first.
     n_eff : Estimate
         How many independent workers would be as informative as those who vote on an item.
-    redundant : tuple
-        Names of workers who mostly repeat a better one.
     """
 
     tested: Tested
     truth: Literal["gold", "estimated"]
     pairs: tuple[Pair, ...]
     n_eff: Estimate
-    redundant: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
