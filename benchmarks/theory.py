@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from clock import best_seconds
-from majorant.theory import panel_margin, gap, majority_margin, majority_margins
+from majorant.theory import gap, majority_margin, majority_margins, panel_margin
 
 
 def informative(rng: np.random.Generator, n_classes: int, *lead: int) -> np.ndarray:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from clock import best_seconds
-from majorant.theory.accuracy import panel_accuracy, gap, map_accuracy
-from majorant.theory.approximate import panel_accuracy_bracket, estimate_gap
+from majorant.theory.accuracy import gap, map_accuracy, panel_accuracy
+from majorant.theory.approximate import estimate_gap, panel_accuracy_bracket
 
 
 def crew(n_voters: int, n_classes: int) -> np.ndarray:

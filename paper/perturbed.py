@@ -11,7 +11,7 @@ import numpy as np
 from majorant.methods.known_workers import GivenMap
 from majorant.methods.majority import Majority
 from majorant.simulate import simulate
-from majorant.theory import panel_accuracy, panel_margin, majority_margin, perturbation_radius
+from majorant.theory import majority_margin, panel_accuracy, panel_margin, perturbation_radius
 from majorant.values import FloatArray
 from paper import statements
 from paper.item import Cell, Context, Item, Outcome, compare

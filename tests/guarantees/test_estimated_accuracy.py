@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from majorant.theory.accuracy import panel_accuracy, panel_gap, gap, majority_accuracy, map_accuracy
-from majorant.theory.approximate import estimate_accuracy, estimate_panel_accuracy, estimate_panel_gap, estimate_gap
+from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy, panel_accuracy, panel_gap
+from majorant.theory.approximate import estimate_accuracy, estimate_gap, estimate_panel_accuracy, estimate_panel_gap
 
 N_RUNS = 400
 LEVEL = 0.8

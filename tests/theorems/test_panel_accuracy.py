@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from majorant.errors import ConfigError
-from majorant.theory.accuracy import panel_accuracy, panel_gap, gap, majority_accuracy, map_accuracy
+from majorant.theory.accuracy import gap, majority_accuracy, map_accuracy, panel_accuracy, panel_gap
 from majorant.theory.approximate import (
-    panel_accuracy_bracket,
     estimate_accuracy,
+    estimate_gap,
     estimate_panel_accuracy,
     estimate_panel_gap,
-    estimate_gap,
+    panel_accuracy_bracket,
 )
 from oracles.accuracy import crew_answers
 from sizes import many

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from majorant.errors import ConfigError
-from majorant.theory import panel_margin, panel_witness, majority_margin
+from majorant.theory import majority_margin, panel_margin, panel_witness
 from oracles import margins as oracle
 from oracles.golden import theory, two_class
 from sizes import many

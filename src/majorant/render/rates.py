@@ -13,7 +13,7 @@ from majorant.results.rate_inputs import Measure, Order
 from majorant.results.rates import Difference, Rate, Rates, Reported, Winner
 from majorant.wording import shown
 
-LISTED = 12  # judges, and comparisons, that are printed one by one
+RATES_LISTED = 12  # judges, and comparisons, that are printed one by one
 
 
 def rate_facts(rates: Rates, *, bar: float | None = None, command: str = "") -> dict[str, Any]:
@@ -222,7 +222,7 @@ def _judge_lines(rates: Rates) -> list[str]:
     judges = sorted((one for one in rates.overall.reported if one.judge), key=lambda one: -one.rate)
     if len(judges) < 2:
         return []
-    if len(judges) > LISTED:
+    if len(judges) > RATES_LISTED:
         most, least = judges[0], judges[-1]
         return [f"Judges   from {_number(least.rate, rates)} ({shown(least.name)}) to {_number(most.rate, rates)} "
                 f"({shown(most.name)})"]  # fmt: skip
@@ -269,8 +269,8 @@ def _comparisons(rates: Rates) -> list[str]:
 
 def _difference_lines(rates: Rates) -> list[str]:
     lines = _comparisons(rates)
-    hidden = len(lines) - LISTED
-    return lines if hidden <= 0 else [*lines[:LISTED], f"{hidden} more comparisons: --json lists them."]
+    hidden = len(lines) - RATES_LISTED
+    return lines if hidden <= 0 else [*lines[:RATES_LISTED], f"{hidden} more comparisons: --json lists them."]
 
 
 def _position_lines(rates: Rates) -> list[str]:
@@ -286,7 +286,7 @@ def _position_lines(rates: Rates) -> list[str]:
                          f"was swapped{leaning}.")  # fmt: skip
         elif one.first_share is not None:
             lines.append(f"Order    {judge} prefers whichever came first in {100 * one.first_share:.0f}% of pairs.")
-    return lines[:LISTED]
+    return lines[:RATES_LISTED]
 
 
 def _notes(rates: Rates) -> list[str]:

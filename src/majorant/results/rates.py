@@ -45,7 +45,7 @@ from majorant.votes import Account, NoteKind, Votes
 AIMS = (0.05, 0.03)  # half-widths that people ask for, as shares of the range
 MEAN = "mean of the judges"
 MOST_MODELLED = 20  # classes up to which the weighted vote is asked as well
-MOST_JUDGES = 60  # who get a coefficient, and are listed, each
+JUDGES_RATED = 60  # who get a coefficient, and are listed, each
 LEAST_COVERAGE = 0.3  # of the items, for a judge to get a coefficient
 MOST_COMPARED = 30  # slices that are compared in pairs
 
@@ -334,7 +334,7 @@ class Panel:
             shares.append(target.of_classes(votes, posterior_ik)[item_i])
             rules[WEIGHTED_VOTE] = target.of_classes(votes, chances(posterior_ik))[item_i]
         steady = np.flatnonzero(np.bincount(votes.worker_n, minlength=n_workers) >= LEAST_COVERAGE * n_items)
-        judge_ij = np.full((n_items, len(steady)), np.nan) if len(steady) <= MOST_JUDGES else np.empty((n_items, 0))
+        judge_ij = np.full((n_items, len(steady)), np.nan) if len(steady) <= JUDGES_RATED else np.empty((n_items, 0))
         column_j = np.full(n_workers, -1)
         column_j[steady[: judge_ij.shape[1]]] = np.arange(judge_ij.shape[1])
         own = np.flatnonzero(column_j[votes.worker_n] >= 0)
@@ -345,7 +345,7 @@ class Panel:
             slice_i=slice_i,
             slices=votes.slices,
             rule_i=rules,
-            judges=votes.workers if n_workers <= MOST_JUDGES else (),
+            judges=votes.workers if n_workers <= JUDGES_RATED else (),
             judge_n=votes.worker_n.astype(np.int64),
             place_n=place_n,
             value_n=value_n,
