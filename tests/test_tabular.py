@@ -48,7 +48,7 @@ def test_labels_have_the_columns_of_their_file(result):
     assert list(result.labels.to_pandas().columns) == list(label_table(result.votes, result.labels.fit))
 
 
-@pytest.mark.parametrize("method", [name for name, one in ESTIMATORS.items() if not one.needs])
+@pytest.mark.parametrize("method", [name for name, one in ESTIMATORS.items() if not one.traits.needs])
 def test_every_method_names_its_items(method):
     fit = mj.aggregate(FRAME, method)
     assert fit.to_dict()["item"] == [f"q{item}" for item in range(30)]
@@ -61,7 +61,7 @@ def test_an_update_names_the_items_of_the_new_votes():
     assert later.to_dict()["item"] == ["q3", "q9"]
 
 
-@pytest.mark.parametrize("method", [name for name, one in ESTIMATORS.items() if not one.needs])
+@pytest.mark.parametrize("method", [name for name, one in ESTIMATORS.items() if not one.traits.needs])
 def test_an_estimator_reads_what_read_does(method):
     estimator = ESTIMATORS[method]
     assert estimator().fit(FRAME).to_dict() == estimator().fit(mj.read(FRAME)).to_dict()

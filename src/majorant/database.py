@@ -54,14 +54,19 @@ def connect_to_store(scheme: str) -> Any:
 
 
 def batches(sql: str, threads: int | None) -> Iterator[Any]:
-    """The result of a query as Arrow record batches, streamed."""
+    """The result of a query as Arrow record batches, streamed, from a connection of its own."""
     connection = connect(threads)
     try:
-        relation = _query(connection, sql)
-        reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch  # before DuckDB 1.5
-        yield from reader(BATCH_ROWS)
+        yield from stream(connection, sql)
     finally:
         connection.close()
+
+
+def stream(connection: Any, sql: str) -> Iterator[Any]:
+    """The result of a query as Arrow record batches, streamed."""
+    relation = _query(connection, sql)
+    reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch  # before DuckDB 1.5
+    yield from reader(BATCH_ROWS)
 
 
 def _query(connection: Any, sql: str) -> Any:

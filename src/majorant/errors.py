@@ -81,7 +81,7 @@ def respell(text: str, names: Iterable[str], spell: Callable[[str, list[str]], s
     >>> respell("Say which with item='NAME'.", ["item"], lambda name, values: f"--{name} {values[0]}")
     'Say which with --item NAME.'
     """
-    argument = rf"(?<![\w.'\"-])({'|'.join(names)})=(True|{_VALUE}(?:\|{_VALUE})*|)(?=[\s.,:;)]|$)"
+    argument = rf"(?<![\w.'\"-])({'|'.join(names)})=(True|{_VALUE}(?:\|{_VALUE})*|\[[^\]\n]*\]|)(?=[\s.,:;)]|$)"
     return re.sub(
         argument, lambda found: spell(found[1], [value[1:-1] for value in re.findall(_VALUE, found[2])]), text
     )

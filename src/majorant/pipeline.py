@@ -17,13 +17,14 @@ import numpy as np
 
 from majorant.ask.design import Recognised, recognise
 from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
+from majorant.ask.evidence import evidence_from_labels, rival_of
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
-from majorant.errors import ConfigError
-from majorant.evidence.certificate.certificate import Certificate
+from majorant.errors import ConfigError, NotIdentified
+from majorant.evidence.certificate.certificate import Certificate, Verdict
 from majorant.evidence.certificate.claims import (
     Certification,
     ClaimInputs,
@@ -41,20 +42,31 @@ from majorant.evidence.labels import GoldAccuracy, gold_accuracy, gold_evidence,
 from majorant.evidence.track_record import Setting, expected_gain, track_record
 from majorant.limits import refuse_size
 from majorant.methods import Fit, method_named
+from majorant.methods.fit import NO_LABEL
 from majorant.methods.judge import fit_judge, full_judges
 from majorant.methods.weighted_vote import combination, differ_beyond_noise, fit_method
 from majorant.read import Reading
 from majorant.read.options import with_gold_file
+from majorant.resources import limit_native_threads
 from majorant.results.agreement import Agreement
 from majorant.results.agreement.measure import agreement_from, resampling
 from majorant.results.calibrate import Labels as Confidence
 from majorant.results.calibrate import calibrate
 from majorant.results.comparison import Alternative, compare, rate_method
-from majorant.results.labels import Known, LabelChanges, Labels, decide_coins, expert_labels, label_changes, with_known
+from majorant.results.labels import (
+    Known,
+    LabelChanges,
+    Labels,
+    decide_coins,
+    decided_labels,
+    expert_labels,
+    label_changes,
+    with_known,
+)
 from majorant.results.map import MapPanel, data_map
 from majorant.results.plan import Plan
 from majorant.results.plan import plan as make_plan
-from majorant.results.review import Review, Reviewed, crowd_confusion, review, review_all
+from majorant.results.review import Review, Reviewed, review, review_all
 from majorant.results.rules import (
     AUTO,
     Rule,
@@ -158,9 +170,12 @@ class Result:
     @cached_property
     def plan(self) -> Plan | None:
         """How many votes to buy; None where there is nothing to plan from."""
-        if self.certificate.anonymous.verdict == "unidentified":
+        status = Status.FAILED if self.copy_groups else Status.PASSED
+        copies = Copies(self.copy_groups, Tested(Assumption.NO_COPIES, status))
+        try:
+            return make_plan(self.votes, target=self.target, level=self.level, copies=copies)
+        except (ConfigError, NotIdentified):
             return None
-        return make_plan(self.votes, target=self.target, level=self.level, certificate=self.certificate)
 
     @cached_property
     def map(self) -> tuple[MapPanel, ...]:
@@ -233,6 +248,7 @@ class Result:
         return result_html(self)
 
 
+@limit_native_threads
 def check(
     votes: Any,
     *,
@@ -306,7 +322,8 @@ def check(
         gold_labels=gold_labels,
         stage=stage or ignore_stage,
     )
-    near, copies = _without_copies(_near(backend))
+    given = _near(backend)
+    near, copies = _without_copies(given)
     _refuse(near, settings)
     settings.stage("counting")
     seed = settings.seed
@@ -316,7 +333,9 @@ def check(
     rules, rule, known = chosen.rules, chosen.rule, chosen.rules.votes
     confidence = calibrate(known, rule.here, rng=seed, refit=rule.refit)
     worker_fit = _worker_fit(rules, settings)
-    workers = assess_workers(rules.backend, worker_fit, known, rules.item_p, level=level)
+    apart = known if given.whole is None else given.whole  # the votes of copies apart from each other
+    at = given if rules.item_p is None and given.whole is not None else rules.backend
+    workers = assess_workers(at, worker_fit, apart, rules.item_p, level=level, copies=copies)
     settings.stage("measuring")
     majority, other = chosen.majority, chosen.other
     return Result(
@@ -350,7 +369,7 @@ def check(
         worker_fit=worker_fit,
         workers=workers,
         removal=removal(known, confidence.fit, workers, rule.refit) if rules.item_p is None else None,
-        reviewed=_reviewed(rules, rule, confidence, workers),
+        reviewed=_reviewed(chosen, confidence, workers, apart),
         slices=_slices(rules, other.name, chosen.answer, level),
         comparison=compare(known, level=level, rng=seed) if compare_all else Records(),
         rated=tuple(
@@ -476,15 +495,17 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     """Fit the rules, gather the evidence, decide, and settle the ties."""
     level, seed, labelled = settings.level, settings.seed, settings.labelled
     settings.stage("comparing")
-    inputs = claim_inputs(backend, rng=as_generator(seed), counts=counts)
-    expert = None if labelled is None else labelled.outcome
+    inputs = claim_inputs(backend, rng=seed, counts=counts)
+    found = None if labelled is None else evidence_from_labels(labelled)
+    expert = None if found is None else found.outcome
     rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
     setting = _setting(rules, shape, counts)
-    learned = None
-    if backend.has_gold and settings.method is None:
+    learned = None if found is None else found.learned
+    if settings.method is None and (backend.has_gold or learned is not None):
         rules = _with_judges(rules, setting)
-        rules, learned = _with_learned(rules, setting, settings.seed)
+        learned = learned or _learn(rules, setting, settings.seed)
+        rules = _with_learned(rules, learned)
     certify = _once(partial(_certify, inputs, level, seed))
     asked = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
@@ -492,9 +513,9 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
     evidence = [
-        *_expert_evidence(expert),
+        *(() if found is None else found.evidence),
         *gold_evidence(rules.backend, present, unlearned, level=level),
-        *_learned_evidence(learned, rules),
+        *(_learned_evidence(learned, rules) if found is None or found.learned is None else ()),
         *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
@@ -543,8 +564,8 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
     here = {MAJORITY: fit_method(MAJORITY, votes, start)}
     if combined is not None:
         here[WEIGHTED_VOTE] = combined.fit
-    for name in filter(None, (settings.method, settings.ties, None if expert is None else _rival(expert))):
-        if name not in here:
+    for name in filter(None, (settings.method, settings.ties, None if expert is None else rival_of(expert))):
+        if name not in (*here, LEARNED):
             here[name] = fit_rule(name, votes, start)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
     if item_p is None:  # all votes are in memory by now, wherever they came from
@@ -566,34 +587,6 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
         fitted={name: Rule(everywhere[name], here[name], refits[name]) for name in here},
         members=members,
         belief=None if combined is None else combined.belief.posterior,
-    )
-
-
-def _rival(expert: Outcome) -> str | None:
-    """The rule that labels drawn by design compare with majority vote: the leader, or the last that was compared."""
-    if expert.kind != "rules" or expert.rules[0] != MAJORITY:
-        return None
-    return expert.leader if expert.leader != MAJORITY else expert.rules[-1]
-
-
-def _expert_evidence(expert: Outcome | None) -> tuple[Evidence, ...]:
-    """What labels drawn by design say about the rule that they compare with majority vote."""
-    rival = None if expert is None else _rival(expert)
-    if expert is None or rival is None or not (expert.labels or expert.decided):
-        return ()
-    wins, losses = (float(expert.right.get(rule, 0)) for rule in (rival, MAJORITY))
-    return (
-        Evidence(
-            source=Source.LABELS,
-            other=rival,
-            gain=expert.value,
-            level=expert.level,
-            assumptions=(Tested(Assumption.RANDOM_LABELS, Status.PASSED),),
-            n_labels=expert.labels,
-            n_used=expert.labels,
-            wins=wins,
-            losses=losses,
-        ),
     )
 
 
@@ -630,20 +623,25 @@ def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
     return replace(rules, fitted=fitted)
 
 
-def _with_learned(rules: _Rules, setting: Setting, seed: int) -> tuple[_Rules, LearnedRule | None]:
-    """The rules, and one that is learned from gold labels if it beats the rule that would be used without them."""
+def _learn(rules: _Rules, setting: Setting, seed: int) -> LearnedRule | None:
+    """The rule that gold labels teach, and how it does against the one that would be used without them."""
     item_p, truth_p = gold_labels(rules.backend)
     if len(item_p) < LEAST_LABELS or WEIGHTED_VOTE not in rules.fitted:
-        return rules, None
+        return None
+    weighted = rules.fitted[WEIGHTED_VOTE].everywhere
+    baseline = weighted if setting.teaches else rules.fitted[MAJORITY].everywhere
+    return learn_rule(rules.backend, item_p, truth_p, weighted, baseline=baseline, seed=seed)
+
+
+def _with_learned(rules: _Rules, learned: LearnedRule | None) -> _Rules:
+    """The rules, and the learned one if it beats the rule that would be used without labels."""
+    if learned is None or not learned.adopted or WEIGHTED_VOTE not in rules.fitted:
+        return rules
     weighted = rules.fitted[WEIGHTED_VOTE]
-    baseline = weighted.everywhere if setting.teaches else rules.fitted[MAJORITY].everywhere
-    learned = learn_rule(rules.backend, item_p, truth_p, weighted.everywhere, baseline=baseline, seed=seed)
-    if not learned.adopted:
-        return rules, learned
     everywhere = learned.fit(rules.backend, weighted.everywhere)
     here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
     rule = Rule(everywhere, here, partial(_refit_learned, learned, weighted.refit))
-    return replace(rules, fitted={**rules.fitted, LEARNED: rule}), learned
+    return replace(rules, fitted={**rules.fitted, LEARNED: rule})
 
 
 def _refit_learned(learned: LearnedRule, weighted: Callable[[Votes], Fit], votes: Votes) -> Fit:
@@ -670,7 +668,7 @@ def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evide
 
 
 def _certify(inputs: ClaimInputs, level: float, seed: int) -> Certification:
-    return certification_from(inputs, level=level, rng=as_generator(seed))
+    return certification_from(inputs, level=level, rng=seed)
 
 
 def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
@@ -686,22 +684,14 @@ def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
 
 
 def certificate_evidence(certificate: Certificate, copies: Tested | None = None) -> tuple[Evidence, ...]:
-    """What the certificate says about majority vote and the best rule of all."""
+    """What the certificate says about majority vote and the best rule of all, where it says that nothing beats it."""
     claim = certificate.anonymous if certificate.named is None else certificate.named
-    if claim.verdict not in ("proved", "supported") or claim.conditions:
+    if claim.verdict != Verdict.OPTIMAL:
         return ()
-    gates = tuple(
-        Tested(
-            Assumption.INDEPENDENT_VOTES,
-            Status.UNTESTABLE if gate.passed is None else Status.PASSED if gate.passed else Status.FAILED,
-            gate.p_value,
-        )
-        for gate in claim.gates
-        if gate.name.startswith("independent")
-    )
-    gain, tested = Estimate(0.0, 0.0, 0.0), gates if copies is None else (*gates, copies)
-    return (
-        Evidence(source=Source.CERTIFICATE, other="best rule", gain=gain, level=certificate.level, assumptions=tested),
+    found = [one for one in certificate.evidence() if one.other == f"best {claim.family} rule"]
+    more = () if copies is None else (copies,)
+    return tuple(
+        replace(one, assumptions=(*one.assumptions, *more)) for one in found if one.source is Source.CERTIFICATE
     )
 
 
@@ -727,7 +717,7 @@ def _next_step(
         return Next(step=Step.GO_ON, labels=expert.more, items=expert.n_differ)
     other = answer.other if answer.other in apart else next(iter(apart))
     n_items = apart[other].items
-    if setting.panel:
+    if setting.panel and answer.other != LEARNED:
         return Next(step=Step.TEACH, labels=min(TEACHING, n_items), items=n_items)
     if not apart[other].differ:
         return Next()
@@ -763,14 +753,22 @@ def _worker_fit(rules: _Rules, settings: _Settings) -> Fit:
     return rules.members.get(WORKER_METHOD) or rules.backend.fit(WORKER_METHOD, settings.seed)
 
 
-def _reviewed(rules: _Rules, rule: Rule, labels: Confidence, workers: Workers) -> Reviewed:
-    """Where a look pays most, among all items."""
-    if rules.item_p is None:
-        return Reviewed(rules.votes, labels.fit, review(rules.votes, labels.fit, good=workers.good_j))
-    crowd = crowd_confusion(rules.votes, labels.fit)
-    return review_all(rules.backend, rule.everywhere, labels.calibration, good=workers.good_j, crowd=crowd)
+def _reviewed(chosen: _Chosen, labels: Confidence, workers: Workers, given: Votes) -> Reviewed:
+    """The labels to look at first, among all items; on panels, where models mislead, by the margin of the votes."""
+    rules, rule, expert = chosen.rules, chosen.rule, chosen.known.expert
+    judged = not is_panel(rules.backend.votes.shape, rules.backend.votes.n_votes) and "one-coin" in rules.members
+    members = [fit for name, fit in rules.members.items() if name != MAJORITY] if judged else []
+    if rules.item_p is not None:
+        return review_all(rules.backend, rule.everywhere, labels.calibration, members, good=workers.good_j)
+    models = [np.asarray(fit.posterior) for fit in members]
+    label_i = decided_labels(rule.here, rules.votes)
+    if expert:
+        label_i[[str(item) in expert for item in rules.votes.items]] = NO_LABEL  # an expert has looked at them
+    listed = review(rules.votes, label_i, labels.confidence_i, models=models, good=workers.good_j, given=given)
+    return Reviewed(rules.votes, listed)
 
 
+@limit_native_threads
 def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator = 0, **reading: Unpack[Reading]) -> Fit:
     """Turn votes into labels by a method, or by the rule of the answer.
 
@@ -804,9 +802,11 @@ def aggregate(votes: Any, method: str = AUTO, *, rng: int | np.random.Generator 
     return fit if backend.whole is None else with_known(decide_coins(fit, backend.whole), backend.whole)
 
 
-def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> Workers:
-    """How good each worker is by a fit to all votes, wherever they are."""
-    return assess_workers(backend, fit, *whole_or_sample(backend, rng=as_generator(seed)), level=level)
+def judge_workers(backend: Backend, fit: Fit, *, level: float = LEVEL, seed: int) -> tuple[Workers, Copies]:
+    """How good each worker is by a fit to all votes, wherever they are, and who repeats whom."""
+    sample = whole_or_sample(backend, rng=as_generator(seed))
+    copies = find_copies(sample.votes)
+    return assess_workers(backend, fit, *sample, level=level, copies=copies), copies
 
 
 def measure_agreement(backend: Backend, *, level: float = LEVEL, seed: int) -> Agreement:
@@ -839,13 +839,13 @@ def workers(
     Returns
     -------
     Workers
-        A row per worker; `to_pandas()` gives a frame.
+        A row per worker, the worst first; `to_pandas()` gives a frame.
 
     Examples
     --------
     >>> table = {"item": list("aaabbb"), "worker": list("uvwuvw"), "label": ["yes", "yes", "no", "no", "no", "no"]}
     >>> workers(table).to_dict()["worker"]
-    ['u', 'v', 'w']
+    ['w', 'u', 'v']
     """
     backend, seed = as_backend(votes, **reading), as_seed(rng)
-    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)
+    return judge_workers(backend, fit_everywhere(backend, method, seed), level=level, seed=seed)[0]

@@ -26,7 +26,7 @@ from majorant.evidence.certificate.claims import certification, whole_or_sample
 from majorant.methods import ESTIMATORS, Estimator, Fit
 from majorant.methods.fit import Ties
 from majorant.results.labels import label_table
-from majorant.results.workers import assess_workers, worker_table
+from majorant.results.workers import assess_workers
 from majorant.tally import Patterns, two_class_histograms
 from majorant.votes import IntArray, Votes
 
@@ -127,7 +127,7 @@ def workers(
     known = as_votes(votes, columns, settings)
     fit, backend = aggregate(known, method, rng=0).fit, SparkBackend(known)
     judged = assess_workers(backend, fit, *whole_or_sample(backend, rng=np.random.default_rng(0)), level=level)
-    table = worker_table(known.workers, fit, judged)
+    table = judged.table()
     arrays = {name: pa.array(values, from_pandas=True) for name, values in table.items()}
     return known.session.createDataFrame(pa.table(arrays))
 

@@ -37,6 +37,7 @@ class NoteKind(StrEnum):
     REPEATED_HEADER = "repeated-header"  # rows
     UNANIMOUS = "unanimous"  # items: no two votes differ, which merged labels look like
     GOLD_UNKNOWN_ITEMS = "gold-unknown-items"  # source, items, count: no votes on them
+    GOLD_UNUSED = "gold-unused"  # names, count: true labels that no worker gave
     # The rest is for the record.
     THRESHOLD = "threshold"  # threshold
     ORDER = "order"  # labels
@@ -48,7 +49,6 @@ class NoteKind(StrEnum):
     SINGLE_CLASS = "single-class"  # label
     UNLABELLED_ITEMS = "unlabelled-items"  # names, count
     SILENT_WORKERS = "silent-workers"  # names, count
-    GOLD_UNUSED = "gold-unused"  # names, count
     GOLD_SAMPLE = "gold-sample"  # source, labels
     GOLD_SKIPPED = "gold-skipped"  # items
 

@@ -1,10 +1,11 @@
-"""Tables of votes on disk, and a size of row groups at which they make several."""
+"""Tables of votes on disk, and batches so small that they make several row groups."""
 
 import numpy as np
 import pytest
 
 from crowds import informed_votes
-from majorant.backend import prepare, spill, store
+from majorant import database
+from majorant.backend import store
 from majorant.output import votes_table, write_table
 
 FEW = 64
@@ -12,9 +13,9 @@ FEW = 64
 
 @pytest.fixture
 def small_groups(monkeypatch):
-    """Row groups of 64 items, so that a small table has several."""
-    for module in (prepare, spill, store):
-        monkeypatch.setattr(module, "PER_GROUP", FEW)
+    """Batches of few rows, so that a small table has several row groups."""
+    monkeypatch.setattr(store, "NAMES_PER_GROUP", FEW)
+    monkeypatch.setattr(database, "BATCH_ROWS", 4 * FEW)
 
 
 @pytest.fixture

@@ -22,17 +22,17 @@ from needs import small_disk
 MEMORY = 1_000_000_000
 # Where a run is cut off: (module, function, at which of its calls, or at what).  The last three come after sorting.
 MOMENTS = {
-    "reading": ("majorant.backend.spill", "_records", 1),
-    "sorting": ("majorant.backend.prepare", "_write", 3),
+    "reading": ("majorant.backend.stage", "encode_part", 1),
+    "sorting": ("majorant.backend.prepare", "resolve_votes", 3),
     "fitting": ("majorant.backend.files", "save_climb", 4),
     "writing": ("majorant.output", "_fill_table", 3),
     "the last moment": ("majorant.atomic", "_keep_permissions", ".labels.csv"),
 }
 RUN = """
 import importlib, os, signal, sys, resource
-from majorant.backend import files, prepare, spill, store
-for module in (prepare, spill, store):
-    module.PER_GROUP = 64
+from majorant import database
+from majorant.backend import files, store
+store.NAMES_PER_GROUP, database.BATCH_ROWS = 64, 256
 files.EVERY_SECONDS = 0
 module, function, at, what, limit = {moment!r}
 if limit:

@@ -87,7 +87,7 @@ def test_the_combination_of_models(sites):
 def test_masked_votes_have_numbers_for_names(sites):
     stored, memory = sites
     masked = mask_stored(stored.votes)
-    assert masked.items[3:6] == [4, 5, 6]
+    assert list(masked.items[3:6]) == [4, 5, 6]
     assert masked.items[-1] == len(memory.votes.items)
     assert masked.workers[:2] == (1, 2)
     some = FileBackend(masked, MEMORY).take(np.array([0, 650]))

@@ -9,6 +9,7 @@ import pytest
 
 import awkward
 import majorant
+from majorant import database
 from majorant.backend import prepare as preparing
 from majorant.backend.prepare import prepare
 from majorant.backend.workfolder import LIST
@@ -148,7 +149,7 @@ def test_a_row_without_a_label_is_no_vote(tmp_path):
 def test_ids_of_several_types_are_refused(tmp_path, other):
     pattern = parquet_files(tmp_path, np.array([1, 2]), other)
     with pytest.raises(
-        DataError, match=r"column 'item': ids of several types\. With a limit on memory, write every item as text"
+        DataError, match=r"column 'item': items of several types, which only votes in memory may have\. Write every"
     ):
         prepare(pattern, tmp_path / "work", memory=MEMORY)
 
@@ -161,12 +162,21 @@ def test_files_of_one_kind_are_read_together_and_a_change_of_type_is_refused(tmp
     assert_same(*both(pattern, tmp_path / "work", repeats="first"))
 
 
-def test_a_bucket_too_large_for_memory_is_settled_in_pieces(crowd_file, tmp_path, monkeypatch):
-    votes = majorant.read(str(crowd_file), repeats="last")
-    monkeypatch.setattr(preparing, "MOST_ROWS", 100)
-    stored = prepare(str(crowd_file), tmp_path / "work", ReadOptions(repeats="last"), memory=MEMORY)
-    assert stored.n_groups > 20
-    assert_same(everything(stored), votes)
+def test_an_item_longer_than_a_batch_stays_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "BATCH_ROWS", 16)
+    content = "".join(f"{item},w{worker},{(item + worker) % 2}\n" for worker in range(150) for item in (7, 3, worker))
+    (tmp_path / "votes.csv").write_text(f"item,worker,label\n{content}")
+    stored, votes = both(str(tmp_path / "votes.csv"), tmp_path / "work")
+    assert votes.votes_i.max() > 100
+    assert_same(stored, votes)
+
+
+def test_items_without_votes_are_kept_wherever_they_stand(tmp_path):
+    content = "".join(f"i{n},w{n % 5},{'' if n < 400 or n > 900 else n % 2}\n" for n in range(1200))
+    (tmp_path / "votes.csv").write_text(f"item,worker,label\n{content}")
+    stored, votes = both(str(tmp_path / "votes.csv"), tmp_path / "work")
+    assert (votes.votes_i == 0).sum() > 600
+    assert_same(stored, votes)
 
 
 MESSAGES = [
@@ -197,7 +207,7 @@ def test_bad_tables_get_the_message_that_reading_gives(tmp_path, content):
 def test_an_id_written_in_two_ways_is_refused(tmp_path):
     path = tmp_path / "votes.jsonl"
     path.write_text('{"item": 1, "worker": "a", "label": 0}\n{"item": 1.0, "worker": "b", "label": 0}\n')
-    with pytest.raises(DataError, match=r"1 and 1\.0 are one item"):
+    with pytest.raises(DataError, match="items of several types"):
         prepare(str(path), tmp_path / "work", memory=MEMORY)
 
 
@@ -215,6 +225,26 @@ def test_a_second_run_uses_the_sorted_file_unless_something_changed(crowd_file, 
         prepare(str(crowd_file), tmp_path / "work", each, resume=True, memory=MEMORY)
 
 
+def test_every_flipped_bit_in_sorted_votes_is_noticed(crowd_file, tmp_path):
+    options, folder = ReadOptions(repeats="each"), tmp_path / "work"
+    prepare(str(crowd_file), folder, options, memory=MEMORY)
+    files = [path for path in folder.iterdir() if path.name != ".majorant-work"]
+    assert {path.name for path in files} == {"votes.parquet", "items.parquet", "votes_i", "gold_i", "store.json"}
+    rng = np.random.default_rng(0)
+    for path in files:
+        content = path.read_bytes()
+        for at in rng.integers(len(content), size=12):
+            path.write_bytes(content[:at] + bytes([content[at] ^ 1 << int(rng.integers(8))]) + content[at + 1 :])
+            with pytest.raises(DataError, match=r"is damaged \(.*\)\. Remove .*work and run again"):
+                prepare(str(crowd_file), folder, options, resume=True, memory=MEMORY)
+        path.unlink()
+        if path.name != "store.json":
+            with pytest.raises(DataError, match=r"is damaged \(No such file"):
+                prepare(str(crowd_file), folder, options, resume=True, memory=MEMORY)
+        path.write_bytes(content)
+    prepare(str(crowd_file), folder, options, resume=True, memory=MEMORY)
+
+
 def test_a_file_that_changes_while_it_is_read_is_an_error(crowd_file, tmp_path):
     def touch(what, done, total):
         if what == "sorting":
@@ -225,12 +255,9 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(crowd_file, tmp_path):
     assert [entry.name for entry in (tmp_path / "work").iterdir()] == [LIST]
 
 
-def test_too_little_memory_is_refused_with_the_least_that_would_do(crowd_file, tmp_path, monkeypatch):
+def test_too_little_memory_is_refused_with_the_least_that_would_do(crowd_file, tmp_path):
     with pytest.raises(ConfigError, match=r"memory='100MB' is too little to read votes at all.*at least 400MB"):
         prepare(str(crowd_file), tmp_path / "work", memory=100_000_000)
-    monkeypatch.setattr("majorant.backend.spill.BASE", 400_000_000 - 1000)
-    with pytest.raises(ConfigError, match="too little for the ids of the first 4,000 rows: it takes at least 401MB"):
-        prepare(str(crowd_file), tmp_path / "work", memory=400_000_000)
 
 
 def test_awkward_rows_mean_the_same_in_memory_and_in_files(tmp_path):

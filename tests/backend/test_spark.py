@@ -156,7 +156,7 @@ def test_counts_equal_those_in_memory_and_those_of_the_shared_sql(spark, votes, 
 
 def few_steps(method):
     """The method with few steps, so that Spark has few passes to make."""
-    settings = {"max_iter": 3, "tol": 0.0} if ESTIMATORS[method].iterative else {}
+    settings = {"max_iter": 3, "tol": 0.0} if ESTIMATORS[method].traits.iterative else {}
     return ESTIMATORS[method](**settings)
 
 

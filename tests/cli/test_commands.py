@@ -145,7 +145,7 @@ BAD = {
         lambda: write("votes.json", '[{"item": "a", "worker": "w", "label": 1}, {"item": "b", "wor'),
         ["votes.json"],
     ),
-    "a directory": (lambda: Path("folder").mkdir() or "folder", ["folder", "director"]),
+    "a directory": (lambda: Path("folder").mkdir() or "folder", ["folder", "is a folder"]),
     "an empty worker": (lambda: write("votes.csv", "item,worker,label\na,,yes\n"), ["votes.csv", "row 2", "worker"]),
 }
 

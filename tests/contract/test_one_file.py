@@ -1,7 +1,7 @@
-"""An estimator is one file: what is registered here is found wherever methods are listed or judged by their traits."""
+"""The recipe for a method: one file and one entry in the registry, and the rest of the package finds it."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import majorant as mj
 from contract import test_estimators as contract
 from crowds import informed_votes
 from majorant.methods import ESTIMATORS
-from majorant.methods.fit import Estimator, Fit
+from majorant.methods.fit import Traits
 from majorant.methods.majority import Majority
 from majorant.methods.weighted_vote import unsuited
 from majorant.output import votes_table, write_table
@@ -21,25 +21,15 @@ from test_reference import generator as reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Toy(Estimator):
+class Toy:
     """Majority vote under another name, with a skill of .8 for everybody."""
 
     name: ClassVar[str] = "toy"
-    vote_shares: ClassVar[bool] = True
-    weight_above_chance: ClassVar[bool] = True
-    tables_per_worker: ClassVar[int] = 1_000_000_000
+    traits: ClassVar[Traits] = Traits(vote_shares=True, weight_above_chance=True)
 
     def fit(self, votes, *, weights=None):
         fit = Majority().fit(votes, weights=weights)
-        return Fit(
-            method=self.name,
-            posterior=fit.posterior,
-            prior=fit.prior,
-            skill=np.full(len(votes.workers), 0.8),
-            votes_i=fit.votes_i,
-            label_values=fit.label_values,
-            names=fit.names,
-        )
+        return replace(fit, method=self.name, skill=np.full(len(votes.workers), 0.8))
 
 
 @pytest.fixture
@@ -60,21 +50,20 @@ def test_the_contract_holds_for_it(votes):
     contract.test_an_item_without_votes_gets_no_label("toy")
 
 
-def test_its_traits_are_heard(votes, monkeypatch):
+def test_traits_affect_scores_weights_and_limits(votes, monkeypatch):
     fit = Toy().fit(votes)
     np.testing.assert_allclose(scores(fit), fit.posterior * fit.votes_i[:, None])
     np.testing.assert_allclose(vote_weights(votes, fit)[0], 3 * 0.8 - 1)
-    assert "too many workers and classes" in unsuited("toy", votes)
-    monkeypatch.setattr(Toy, "tables_per_worker", 0)
     assert unsuited("toy", votes) == ""
+    monkeypatch.setattr(Toy, "traits", Traits(tables_per_worker=1_000_000_000))
+    assert "too many workers and classes" in unsuited("toy", votes)
 
 
 def test_the_reference_lists_it(votes):
     assert "| `toy` | Majority vote under another name, with a skill of .8 for everybody. |" in reference().page()
 
 
-def test_compare_lists_it(votes, run, tmp_path, monkeypatch):
-    monkeypatch.setattr(Toy, "tables_per_worker", 0)
+def test_compare_lists_it(votes, run, tmp_path):
     write_table(tmp_path / "votes.csv", votes_table(votes))
     code, out, err = run("check", "votes.csv", "--compare", "--repeats", "each", "--json")
     assert code == 0, err

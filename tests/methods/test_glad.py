@@ -5,7 +5,7 @@ import pytest
 
 import oracles.glad as oracle
 from crowds import random_votes
-from majorant.methods.glad import GLAD, climb_ease
+from majorant.methods.glad import GLAD, raise_ease
 from majorant.votes import Votes
 
 
@@ -47,10 +47,10 @@ def test_eases_never_step_down():
     def value(b):
         return gain * np.exp(b) - cost * np.exp(2 * b) - (b - 1) ** 2 / 2
 
-    better = climb_ease(ease, gain, cost, 1.0)
+    better = raise_ease(ease, gain, cost, 1.0)
     assert (value(better) >= value(ease)).all()
     for _ in range(30):
-        better = climb_ease(better, gain, cost, 1.0)
+        better = raise_ease(better, gain, cost, 1.0)
     slope = gain * np.exp(better) - 2 * cost * np.exp(2 * better) - (better - 1)
     assert np.abs(slope).max() < 1e-3
 

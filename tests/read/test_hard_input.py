@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -435,3 +436,26 @@ def test_a_quoted_backslash_is_a_name_and_no_escape(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text('"item","worker","label"\n"0","\\","a"\n')
     assert read(path).workers == ("\\",)
+
+
+@pytest.mark.parametrize("value", [float("inf"), -float("inf"), Decimal("Infinity")])
+def test_infinite_labels_are_refused_at_once(tmp_path, value):
+    labels = [1, 2, value, 1]
+    columns = {"item": ["a", "a", "b", "b"], "worker": ["u", "v", "u", "v"], "label": labels}
+    with pytest.raises(DataError, match=r"the label -?Infinity|the label -?inf is infinite"):
+        read(columns)
+    assert read(columns, empty=str(value)).n_votes == 3
+    assert read(columns, threshold=1.5).labels == ("below 1.5", "at least 1.5")
+    with pytest.raises(DataError, match="is infinite"):
+        read({**columns, "label": [1, 2, 2, 1], "gold": [None, None, value, value]})
+    path = tmp_path / "votes.json"
+    path.write_text(json.dumps([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+                               default=float))  # fmt: skip
+    with pytest.raises(DataError):
+        read(path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_threshold_is_a_finite_score(value):
+    with pytest.raises(ConfigError, match="give a number"):
+        read([("a", "u", 1), ("a", "v", 2)], threshold=value)

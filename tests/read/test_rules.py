@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from majorant.errors import ConfigError, DataError
 from majorant.read import encode, read
 from majorant.read.columns import Choice, find_roles
-from majorant.read.encode import Coder, HashTable
+from majorant.read.encode import Coder
 from majorant.read.frames import coded
 from majorant.read.table import as_list
 from sizes import many
@@ -176,26 +176,16 @@ def test_codes_of_parts_equal_codes_of_the_whole(parts):
     assert [(type(v), v) for v in as_list(known)] == [(type(v), v) for v in expected.values]
 
 
-@settings(max_examples=many(200, quick=30), deadline=None)
-@given(batches=st.lists(st.lists(st.tuples(st.sampled_from([0, 1, 4096, 8192, 2**63, 2**64 - 1]), st.integers(0, 3)))))
-def test_hash_table_against_a_dict(batches):
-    """Keys that fall into one slot, keys that differ in the check only, and keys that come again."""
-    table, expected = HashTable(), {}
-    for batch in batches:
-        before = len(expected)
-        codes = [expected.setdefault(pair, len(expected)) for pair in batch]
-        found, new = table.encode(
-            np.array([k for k, _ in batch], np.uint64), np.array([c for _, c in batch], np.uint32)
-        )
-        assert found.tolist() == codes
-        assert [codes[at] for at in new] == list(range(before, len(expected)))
+def test_values_that_do_not_come_again_within_a_part_keep_their_codes():
+    import pyarrow as pa
 
-
-def test_hash_table_grows():
     rng = np.random.default_rng(0)
-    keys = rng.integers(0, 50_000, 200_000).astype(np.uint64) << np.uint64(8)  # low bits equal: long searches
-    table = HashTable()
-    codes = np.concatenate([table.encode(part, np.zeros(len(part), np.uint32))[0] for part in np.split(keys, 8)])
+    names = [f"i{n}" for n in np.concatenate([rng.permutation(500) for _ in range(4)])]
+    coder = Coder("votes.csv", "item")
+    for start in range(0, len(names), 250):
+        coder.add(pa.array(names[start : start + 250]))
+    assert not coder.repeats
+    code_n, _, known = coder.finish()
     first = {}
-    assert codes.tolist() == [first.setdefault(key, len(first)) for key in keys.tolist()]
-    assert table.n_keys == len(first)
+    assert code_n.tolist() == [first.setdefault(name, len(first)) for name in names]
+    assert known.to_pylist() == list(first)

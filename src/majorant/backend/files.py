@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from majorant.atomic import make_folder, whole_file
 from majorant.backend.base import Backend, LabelTable, Part
-from majorant.backend.spill import Report, silent
-from majorant.backend.store import GROUP_FILE, StoredVotes, no_room
+from majorant.backend.prepare import no_room
+from majorant.backend.stage import Report, silent
+from majorant.backend.store import VOTES, StoredVotes
 from majorant.backend.workfolder import WorkFolder
 from majorant.database import connect, path_literal
 from majorant.errors import ConfigError, DataError
@@ -108,7 +109,8 @@ class FileBackend(Backend):
     def labelled(self, fits: Sequence[Fit], table: LabelTable) -> Iterator[Columns]:
         """The table of labels, some items at a time, in their order: what it draws is what one table would draw."""
         stored = self.votes
-        for group, votes in enumerate(stored.groups()):
+        for group in range(stored.n_groups):
+            votes = stored.group(group, group + 1)
             start, stop = int(stored.item_g[group]), int(stored.item_g[group + 1])
             named = replace(votes, items=tuple(stored.items[start:stop]))
             yield table(named, *(Part(votes, start).of(fit) for fit in fits))
@@ -243,7 +245,7 @@ class StoredEngine:
                     shape = part.shape[1:]
         except OSError as error:
             path.unlink(missing_ok=True)
-            raise no_room(path.parent, error) from error
+            raise no_room(path.parent, error.strerror or str(error)) from error
         mapped: FloatArray = np.memmap(path, np.float64, mode="r", shape=(self.shape[0], *shape))
         with contextlib.suppress(OSError):  # where an open file cannot be removed, it goes with the folder
             path.unlink()
@@ -343,7 +345,7 @@ def query(stored: StoredVotes, sql: str, *, memory: int) -> list[NDArray[Any]]:
     }
     try:
         with connect(**settings) as connection:
-            path = path_literal(stored.folder / GROUP_FILE)
+            path = path_literal(stored.folder / VOTES)
             connection.execute(f"CREATE VIEW votes AS SELECT item, worker, label FROM read_parquet({path})")
             return [np.ma.getdata(column) for column in connection.sql(sql).fetchnumpy().values()]
     except (duckdb.OutOfMemoryException, duckdb.IOException) as error:

@@ -1,6 +1,8 @@
-"""From a file to stored votes: read once, sorted once, whole or not at all, used again where nothing has changed.
+"""Sort the votes of a file by item into a folder, once, with DuckDB.
 
-Each bucket of rows is resolved in memory by the rules of all reading, and becomes row groups of whole items.
+The table is staged as Parquet by our own reader.  DuckDB finds the items and sorts the rows by the first appearance of
+their items, within a limit on memory.  Its rows then pass through the rules that resolve votes in memory, some whole
+items at a time, and are stored.
 """
 
 from __future__ import annotations
@@ -8,40 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from majorant import __version__
-from majorant.backend.spill import (
-    LABEL_BITS,
-    LABEL_MASK,
-    WORKER_MASK,
-    Records,
-    Report,
-    Spilled,
-    any_repeat,
-    grouped,
-    items_of,
-    silent,
-    spill,
-    unpack_keys,
-)
-from majorant.backend.store import (
-    PER_GROUP,
-    StoredNames,
-    StoredVotes,
-    no_room,
-    open_store,
-    write_manifest,
-    write_values,
-)
+from majorant.backend.stage import Report, Staged, silent, stage_table, wide_table
+from majorant.backend.store import ITEMS, StoredNames, StoredVotes, StoreWriter, open_store, write_names
 from majorant.backend.workfolder import WorkFolder
+from majorant.database import BATCH_ROWS, connect, path_literal, stream
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import (
     LISTED,
@@ -54,103 +36,83 @@ from majorant.read.build import (
     no_votes,
     resolve_votes,
 )
-from majorant.read.encode import Coded, Codes
+from majorant.read.encode import Coded, Codes, refuse_long
 from majorant.read.files import STANDARD_INPUT, expanded, files_of, is_address
 from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
-from majorant.read.names import Ids, LabelCodes, name_labels, slices_of_items, vote_mask
+from majorant.read.names import Ids, LabelCodes, empty_id, ids_of, name_labels, slices_of_items, vote_mask
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
-from majorant.read.values import decode
-from majorant.resources import BASE, in_order, require, thread_count
+from majorant.read.values import decode, is_empty, is_vote, voted
+from majorant.resources import BASE, require, spell, thread_count
 
 Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
-UNDECLARED = np.empty(0, dtype=np.int32)  # tables that are stored declare no ids
-BYTES_PER_ROW = 120  # of a bucket while it is resolved
-MOST_ROWS = 1 << 24  # of a row group
 
 
 def prepare(
     source: str | os.PathLike[str] | Sequence[str], folder: str | os.PathLike[str],
     options: ReadOptions | None = None, *, memory: int, resume: bool = False, report: Report = silent,
 ) -> StoredVotes:  # fmt: skip
-    """The votes of a file, sorted into `folder`.
+    """Sort the votes of a file into a folder.
 
-    With `resume`, votes that an earlier run has sorted from the same, unchanged files are used again.
+    Parameters
+    ----------
+    source
+        A file, a folder or pattern of files, or a list of these.
+    folder
+        A working folder: new, empty, or filled by an earlier call.
+    options
+        How to read the table.
+    memory
+        The most bytes of memory to use.
+    resume
+        Whether to use votes that are already sorted, if the files and options are unchanged.
+    report
+        Told what is being done and how far it is.
+
+    Raises
+    ------
+    ConfigError
+        If the memory or the disk does not suffice, or if `resume` finds votes of other files or options.
+    DataError
+        If the table cannot be read, or a stored file is damaged.
     """
     options = options or ReadOptions()
     require(BASE, memory, "to read votes at all")
     files, stamp = _stamp(source, options)
     work = WorkFolder.open(folder, inputs=[path for path, *_ in stamp])
-    place = work.path
     fingerprint = _fingerprint(stamp, options)
-    if resume and (found := open_store(place)) is not None:
+    if resume and (found := open_store(work.path)) is not None:
         if found.fingerprint == fingerprint:
             return replace(found, text=item_text(source, options, found.account))
         raise ConfigError(
-            f"{_and(files)} or the options changed since {place} was made: leave out resume=True to start anew."
+            f"{_spell_files(files)} or the options changed since {work.path} was filled: leave out resume=True to "
+            "start again."
         )
     work.clear()
     try:
-        build = partial(_build, source, work, fingerprint, memory, report, options)
-        try:
-            build(rows=not all(Path(file).is_file() for file in files))  # what can be read once only has no second try
-        except RowsWanted:  # some row is bad, and which ones they are is worth a second look
-            work.clear()
-            build(rows=True)
+        _build(source, work, fingerprint, memory, report, options)
         if _stamp(source, options)[1] != stamp:
-            raise DataError(f"{_and(files)} changed while it was read. Run again when nothing writes to it any more.")
+            raise DataError(
+                f"{_spell_files(files)} changed while it was read. Run again when nothing writes to it any more."
+            )
     except OSError as error:
         work.clear()
-        raise no_room(place, error) from error
+        raise no_room(work.path, error.strerror or str(error)) from error
     except BaseException:
         work.clear()
         raise
-    stored = open_store(place)
+    stored = open_store(work.path, verify=False)
     assert stored is not None
     return replace(stored, text=item_text(source, options, stored.account))
 
 
-def _build(
-    source: Any, work: WorkFolder, fingerprint: str, memory: int, report: Report, options: ReadOptions, *, rows: bool
-) -> None:
-    if options.wide or options.workers:
-        raise _wide()
-    with open_table(source, options) as table:
-        if table.wide:
-            raise _wide()
-        options = one_gold(options, table)
-        spilled = spill(table, work, options, memory=memory, rows=rows, report=report)
-    if not spilled.uses.any():
-        raise no_votes(spilled.coded)
-    items = StoredNames(work.path / "items.parquet", spilled.n_ids["item"], spilled.coded.table.kind)
-    gold = gold_of_file(options, items)
-    labels = decode(spilled.coded.known["label"], spilled.coded.table.kind)
-    named = name_labels(spilled.coded, labels, spilled.uses, gold, options, spilled.n_ids["item"])
-    stored = sort_votes(spilled, named, work, options, memory=memory, report=report)
-    assert stored.coverage is not None
-    resolved = Resolved(None, stored.merged, stored.dropped)
-    account = make_account(spilled.coded, stored.coverage, named, resolved, options.repeats, gold)
-    write_manifest(work, _facts(spilled, named, stored, fingerprint, work), account)
-
-
-def _wide() -> ConfigError:
-    return ConfigError("a wide table is read in memory. Leave out memory=, or write a row per vote first.")
-
-
-def _facts(spilled: Spilled, named: LabelCodes, stored: Sorted, fingerprint: str, work: WorkFolder) -> dict[str, Any]:
-    return {
-        "fingerprint": fingerprint,
-        "shape": [spilled.n_ids["item"], spilled.n_ids["worker"], len(named.labels)],
-        "kind": spilled.coded.table.kind,
-        "label_kind": write_values(work.claim("labels.parquet"), named.labels),
-        "slice_kind": write_values(work.claim("slices.parquet"), list(stored.slices)),
-        "n_slices": len(stored.slices),
-        "item_g": stored.item_g,
-        "vote_g": stored.vote_g,
-        "arrays": sorted(stored.arrays),
-        "has_seconds": "seconds" in (spilled.dtype.names or ()),
-    }
+def no_room(folder: Path, reason: str) -> ConfigError:
+    """The error for a working folder that cannot be written."""
+    return ConfigError(
+        f"Cannot write to {folder}: {reason}. Sorting takes about 60 bytes of disk a vote. Name a folder with more "
+        "room with work='DIR'."
+    )
 
 
 def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
@@ -158,14 +120,11 @@ def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
     names: list[Any] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if options.gold_file is not None:
         names.append(options.gold_file)
-    paths = [path for name in _file_names(names) if not is_address(name) for path in files_of(name, expanded(name))]
+    given = [os.fspath(name) for name in names if isinstance(name, (str, os.PathLike))]
+    paths = [path for name in given if not is_address(name) for path in files_of(name, expanded(name))]
     stats = [(path, path.stat()) for path in paths if path.exists()]
     stamp = [(str(path.resolve()), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
     return [str(path) for path, _ in stats] or [STANDARD_INPUT], stamp
-
-
-def _file_names(names: Sequence[Any]) -> list[str]:
-    return [os.fspath(name) for name in names if isinstance(name, (str, os.PathLike))]
 
 
 def _fingerprint(stamp: Stamp, options: ReadOptions) -> str:
@@ -173,106 +132,223 @@ def _fingerprint(stamp: Stamp, options: ReadOptions) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _and(files: list[str]) -> str:
+def _spell_files(files: list[str]) -> str:
     return files[0] if len(files) == 1 else f"{files[0]} or one of {len(files) - 1} other files"
 
 
-class RowsWanted(Exception):
-    """A message is to name rows, and these were not kept: read the table again, with them."""
+def _build(source: Any, work: WorkFolder, fingerprint: str, memory: int, report: Report, options: ReadOptions) -> None:
+    if options.wide or options.workers:
+        raise wide_table()
+    with open_table(source, options) as table:
+        options = one_gold(options, table)
+        staged = stage_table(table, work.claim("rows.parquet"), options, report)
+    with _sorter(staged, work, memory, options.threads) as connection:
+        items = _find_items(connection, staged, work)
+        workers, worker_of = _find_workers(connection, staged.coded)
+        _refuse_other_types("workers", workers)
+        uses = _label_uses(connection, staged.coded, options)
+        if not uses.any():
+            raise no_votes(staged.coded)
+        gold = gold_of_file(options, items)
+        labels = decode(staged.coded.known["label"], staged.coded.table.kind)
+        named = name_labels(staged.coded, labels, uses, gold, options, len(items))
+        _refuse_other_types("labels", named.labels)
+        has_abstentions = int(uses.sum()) < staged.coded.n_rows
+        resolver = _Resolver(staged.coded, named, options, items, workers, worker_of, has_abstentions)
+        writer = StoreWriter(work, "seconds" in table.columns)
+        coverage = _CoverageCounter(named, items, workers)
+        in_order = staged.n_runs == len(items)
+        for rows in _whole_items(_staged_rows(staged) if in_order else _sorted_rows(connection, staged)):
+            stop, votes, arrays = resolver.resolve(rows)
+            writer.add(coverage.n_items, stop, votes, arrays)
+            coverage.add(stop, votes, arrays)
+            report("sorting", coverage.n_votes, int(uses.sum()))
+    staged.path.unlink()
+    resolved = Resolved(None, resolver.merged, resolver.dropped)
+    account = make_account(staged.coded, coverage.measure(), named, resolved, options.repeats, gold)
+    _refuse_other_types("values", resolver.slices)
+    facts = {
+        "fingerprint": fingerprint,
+        "workers": workers,
+        "labels": named.labels,
+        "slices": resolver.slices,
+        "ordered": options.scale.order is not None,
+    }
+    writer.close(len(items), facts, account)
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedItems:
-    """The votes of the items from start to stop, and one array a file for what is known of these items."""
+@contextmanager
+def _sorter(staged: Staged, work: WorkFolder, memory: int, threads: int | None) -> Iterator[Any]:
+    """A DuckDB that sees the staged rows, works within the limit and spills to the working folder."""
+    import duckdb
 
-    start: int
-    stop: int
-    ballots: SortedVotes
-    resolved: Resolved
-    arrays: dict[str, NDArray[np.int32]]
-    abstaining: bool
-    slices: tuple[Any, ...]
+    settings: dict[str, Any] = {
+        "memory_limit": f"{max(memory // 2, memory - BASE)}B",
+        "temp_directory": str(work.claim("spill/")),
+        "preserve_insertion_order": "false",
+    }
+    try:
+        # Every thread needs buffers of its own, so little memory means few threads.
+        with connect(max(1, min(thread_count(threads), memory // 500_000_000)), **settings) as connection:
+            rows = f"read_parquet({path_literal(staged.path)}, file_row_number = true)"
+            connection.execute(f"CREATE VIEW rows AS SELECT * RENAME (file_row_number AS row) FROM {rows}")
+            yield connection
+    except duckdb.OutOfMemoryException as error:
+        if "max_temp_directory_size" in str(error) or "No space left" in str(error):
+            raise no_room(work.path, str(error).splitlines()[0]) from None
+        raise ConfigError(
+            f"memory='{spell(memory)}' is too little to sort these votes. Give more, or work on a part of the items."
+        ) from None
+    except duckdb.IOException as error:
+        raise no_room(work.path, str(error).splitlines()[0]) from None
 
 
-class Resolver:
-    """What does not change from bucket to bucket; buckets may be resolved by several threads at once."""
+def _find_items(connection: Any, staged: Staged, work: WorkFolder) -> StoredNames:
+    """Make a table of the items and the row in which each appears first, and write their names in that order."""
+    connection.execute("CREATE TABLE items AS SELECT item AS name, min(row) AS first FROM rows GROUP BY item")
+    source, column = staged.coded.table.source, staged.coded.table.columns["item"]
 
-    def __init__(self, spilled: Spilled, named: LabelCodes, options: ReadOptions) -> None:
-        self.spilled, self.named, self.options = spilled, named, options
-        kind = spilled.coded.table.kind
-        self.items = StoredNames(spilled.folder / "items.parquet", spilled.n_ids["item"], kind)
-        self.workers = list(StoredNames(spilled.folder / "workers.parquet", spilled.n_ids["worker"], kind))
-        self.label_values = decode(spilled.coded.known["label"], kind)
-        self.label_of = np.roll(named.label_map, 1)  # by raw code plus one, as a key holds it
-        self.all_votes = bool(spilled.uses.all())  # no raw label means that there is no vote
+    def names() -> Iterator[Any]:
+        for batch in stream(connection, "SELECT name, first FROM items ORDER BY first"):
+            name, first = batch.columns
+            refuse_long(name, source, column)
+            if (empty := _first_empty(name)) is not None:
+                raise empty_id(staged.coded.where(first[empty].as_py()), column, "item")
+            yield name
 
-    def resolve(self, start: int, stop: int, records: Records, first: int) -> ResolvedItems:
-        """The records of the items from start to stop, whose bucket begins with item `first`."""
-        plain = self._plain(records, start - first, stop - first)
-        if plain is None:
-            return self._by_the_rules(records, start, stop, first)
-        ballots, votes_i = plain
-        arrays = {"votes": votes_i, "abstained": np.zeros(stop - start, dtype=np.int32)}
-        if self.named.gold_i is not None:
-            arrays["gold"] = self.named.gold_i[start:stop]
-        return ResolvedItems(start, stop, ballots, Resolved(), arrays, False, ())
+    path = work.claim(ITEMS)
+    return StoredNames(path, write_names(path, names()))
 
-    def _plain(self, records: Records, start: int, stop: int) -> tuple[SortedVotes, Codes] | None:
-        """The usual case in few passes: every row is a vote and nothing else, and nobody votes on an item twice."""
-        if records.dtype.names != ("key",) or not self.all_votes:
+
+def _first_empty(name: Any) -> int | None:
+    """The position of the first empty name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not name.null_count:
+        if pa.types.is_integer(name.type) or pa.types.is_boolean(name.type):
             return None
-        item_n = items_of(records["key"]) - np.int32(start)
-        ordered, begin_i = grouped(records, item_n, stop - start)
-        votes_i = np.diff(begin_i).astype(np.int32)
-        pair_n = ordered["key"] >> LABEL_BITS
-        if self.options.repeats != "each" and any_repeat(pair_n, int(votes_i.max(initial=0))):
+        if pa.types.is_large_string(name.type) and pc.min(pc.binary_length(pc.utf8_trim_whitespace(name))).as_py():
             return None
-        raw_n = ordered["key"] & LABEL_MASK
-        if raw_n.min(initial=1) < 1:
-            return None
-        return SortedVotes(
-            item_n=np.repeat(np.arange(stop - start, dtype=np.int32), votes_i),
-            worker_n=(pair_n & WORKER_MASK).astype(np.int32),
-            label_n=self.label_of.take(raw_n),
-            seconds_n=None,
-            row_n=None,
-        ), votes_i
+    return next((n for n, value in enumerate(name.to_pylist()) if is_empty(value)), None)
 
-    def _by_the_rules(self, records: Records, start: int, stop: int, first: int) -> ResolvedItems:
-        coded = self._coded(records)
-        item_n = coded.codes["item"] - np.int32(start - first)
-        items = Ids(code_n=item_n, declared_n=UNDECLARED, values=_Some(self.items, start, stop))
-        workers = Ids(code_n=coded.codes["worker"], declared_n=UNDECLARED, values=self.workers)
-        vote_n = vote_mask(coded, self.label_values, self.options.no_vote)
-        ballots, resolved = resolve_votes(coded, items, workers, self.named, vote_n, self.options.repeats)
-        votes_i = np.bincount(ballots.item_n, minlength=stop - start)
-        arrays: dict[str, Any] = {"votes": votes_i, "abstained": np.zeros(stop - start, dtype=np.int32)}
-        if vote_n is not None:
-            arrays["abstained"] = abstained(items, workers, vote_n)
+
+def _find_workers(connection: Any, coded: Coded) -> tuple[list[Any], Codes]:
+    """The names of the workers, and which worker each raw code stands for."""
+    columns = connection.execute("SELECT worker, min(row) FROM rows GROUP BY worker ORDER BY min(row)").fetchnumpy()
+    raw_w, first_w = (np.ma.getdata(column) for column in columns.values())
+    nothing = np.empty(0, dtype=np.int32)
+    seen = replace(coded, codes={"worker": raw_w}, declared={"worker": nothing}, row_n=first_w)
+    workers = ids_of(seen, "worker")
+    worker_of = np.full(len(coded.known["worker"]), -1, dtype=np.int32)
+    worker_of[raw_w] = workers.code_n
+    return list(workers.values), worker_of
+
+
+def _label_uses(connection: Any, coded: Coded, options: ReadOptions) -> NDArray[np.int64]:
+    """The number of votes for each raw label: rows with a label, and without a status that means no vote."""
+    labels = decode(coded.known["label"], coded.table.kind)
+    statuses = decode(coded.known["status"], coded.table.kind) if "status" in coded.known else []
+    status = "status" if statuses else "-1"
+    uses = np.zeros(len(labels), dtype=np.int64)
+    sql = f"SELECT label, {status}, count(*) FROM rows WHERE label >= 0 GROUP BY ALL"
+    for label, code, n_rows in connection.execute(sql).fetchall():
+        if is_vote(labels[label], options.no_vote) and (code < 0 or voted(statuses[code])):
+            uses[label] += n_rows
+    return uses
+
+
+Rows = dict[str, NDArray[Any]]  # by column; `item` ascends and tells items apart, `row` is the row of the table
+
+
+def _sorted_rows(connection: Any, staged: Staged) -> Iterator[Rows]:
+    """All rows sorted by item, rows of an item in the order of the table."""
+    others = [f"rows.{role}" for role in staged.coded.table.columns if role != "item"]
+    sql = f"""
+        SELECT items.first AS item, {", ".join(others)}, row FROM rows JOIN items ON rows.item = items.name
+        ORDER BY items.first, row
+    """
+    return map(_as_arrays, stream(connection, sql))
+
+
+def _staged_rows(staged: Staged) -> Iterator[Rows]:
+    """All rows as they are, where the rows of every item already stand together."""
+    import pyarrow.parquet as pq
+
+    n_rows, others = 0, [role for role in staged.coded.table.columns if role != "item"]
+    with pq.ParquetFile(staged.path) as file:
+        for batch in file.iter_batches(BATCH_ROWS, columns=["run", *others]):
+            arrays = _as_arrays(batch)
+            yield {"item": arrays.pop("run"), **arrays, "row": np.arange(n_rows, n_rows + len(batch))}
+            n_rows += len(batch)
+
+
+def _as_arrays(batch: Any) -> Rows:
+    return {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
+
+
+def _whole_items(batches: Iterator[Rows]) -> Iterator[Rows]:
+    """The rows of sorted batches, cut where an item ends."""
+    rest: Rows = {}
+    for arrays in batches:
+        rows = {name: np.concatenate([rest[name], array]) for name, array in arrays.items()} if rest else arrays
+        cut = int(np.searchsorted(rows["item"], rows["item"][-1]))
+        if cut:
+            yield {name: array[:cut] for name, array in rows.items()}
+        rest = {name: array[cut:] for name, array in rows.items()}
+    if rest:
+        yield rest
+
+
+class _Resolver:
+    """Applies the rules of reading to the rows of some items at a time."""
+
+    def __init__(
+        self, coded: Coded, named: LabelCodes, options: ReadOptions, items: StoredNames, workers: Sequence[Any],
+        worker_of: Codes, has_abstentions: bool,
+    ) -> None:  # fmt: skip
+        self.coded, self.named, self.options, self.items, self.workers = coded, named, options, items, workers
+        self.worker_of, self.has_abstentions = worker_of, has_abstentions
+        self.labels = decode(coded.known["label"], coded.table.kind)
+        self.n_items = self.merged = self.dropped = 0
+        self.slices: tuple[Any, ...] = ()
+
+    def resolve(self, rows: Mapping[str, NDArray[Any]]) -> tuple[int, SortedVotes, dict[str, NDArray[Any]]]:
+        """The code after the last item, the votes of these items, and arrays with an entry per item."""
+        item_n = np.cumsum(np.diff(rows["item"], prepend=rows["item"][0]) > 0, dtype=np.int32)
+        start, stop = self.n_items, self.n_items + int(item_n[-1]) + 1
+        self.n_items = stop
+        worker_n = self.worker_of[rows["worker"]]
+        coded = replace(
+            self.coded,
+            n_rows=len(item_n),
+            codes={**{role: rows[role] for role in self.coded.known}, "item": item_n, "worker": worker_n},
+            seconds_n=rows.get("seconds"),
+            row_n=rows["row"],
+        )
+        nothing = np.empty(0, dtype=np.int32)
+        items = Ids(code_n=item_n, declared_n=nothing, values=_Slice(self.items, start, stop))
+        workers = Ids(code_n=worker_n, declared_n=nothing, values=self.workers)
+        vote_n = vote_mask(coded, self.labels, self.options.no_vote)
+        votes, resolved = resolve_votes(coded, items, workers, self.named, vote_n, self.options.repeats)
+        self.merged += resolved.merged
+        self.dropped += resolved.dropped
+        arrays: dict[str, Any] = {"votes": np.bincount(votes.item_n, minlength=stop - start)}
+        if self.has_abstentions:
+            none_i = np.zeros(stop - start, dtype=np.int32)
+            arrays["abstained"] = none_i if vote_n is None else abstained(items, workers, vote_n)
         if self.named.gold_map is not None:
             arrays["gold"] = gold_codes(coded, items, self.named)
         elif self.named.gold_i is not None:
             arrays["gold"] = self.named.gold_i[start:stop]
-        slice_i, slices = slices_of_items(coded, items)
+        slice_i, self.slices = slices_of_items(coded, items)
         if slice_i is not None:
             arrays["slice"] = slice_i
-        return ResolvedItems(start, stop, ballots, resolved, arrays, vote_n is not None, slices)
-
-    def _coded(self, records: Records) -> Coded:
-        names = records.dtype.names or ()
-        codes = dict(zip(("item", "worker", "label"), unpack_keys(records["key"]), strict=True))
-        codes |= {role: np.ascontiguousarray(records[role]) for role in self.spilled.coded.codes if role in names}
-        return replace(
-            self.spilled.coded,
-            n_rows=len(records),
-            codes=codes,
-            seconds_n=np.ascontiguousarray(records["seconds"]) if "seconds" in names else None,
-            row_n=records["row"] if "row" in names else cast("NDArray[np.int64]", _NoRows()),
-        )
+        return stop, votes, arrays
 
 
-class _Some(Sequence[Any]):
-    """The names of some items: how many they are is known, what they are is read only for a message."""
+class _Slice(Sequence[Any]):
+    """The names of some items, read only if a message needs them."""
 
     def __init__(self, names: StoredNames, start: int, stop: int) -> None:
         self.names, self.start, self.stop = names, start, stop
@@ -284,163 +360,47 @@ class _Some(Sequence[Any]):
         return self.names[self.start + int(index)]
 
 
-class _NoRows:
-    """In place of the numbers of rows, which a message would need."""
-
-    def __getitem__(self, index: int) -> int:
-        raise RowsWanted
-
-
-@dataclass(slots=True)
-class Sorted:
-    """What the sorted file turned out to hold."""
-
-    item_g: list[int] = field(default_factory=lambda: [0])  # where each row group starts among the items, and the end
-    vote_g: list[int] = field(default_factory=lambda: [0])  # ... among the votes
-    merged: int = 0
-    dropped: int = 0
-    slices: tuple[Any, ...] = ()
-    arrays: set[str] = field(default_factory=set)
-    coverage: Coverage | None = None
-
-
-class _BucketPiece(NamedTuple):
-    """Some items of a bucket whose rows fit into memory together."""
-
-    bucket: int
-    start: int
-    stop: int
-    whole: bool  # all of the bucket
-    last: bool
-
-
-def sort_votes(
-    spilled: Spilled, named: LabelCodes, work: WorkFolder, options: ReadOptions, *, memory: int, report: Report = silent
-) -> Sorted:
-    """Write votes.parquet, a row group for some whole items each, and one file for each number that items have."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    n_threads = thread_count(options.threads)
-    limit = min(memory // 2 // (n_threads + 1) // BYTES_PER_ROW, MOST_ROWS)
-    resolver, stored, coverage = Resolver(spilled, named, options), Sorted(), _CoverageCounter(spilled, named)
-    columns = {"item": pa.int32(), "worker": pa.int32(), "label": pa.int32()}
-    packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than a dictionary, or than no packing
-    if "seconds" in (spilled.dtype.names or ()):
-        columns["seconds"] = pa.float64()
-
-    def resolved(piece: _BucketPiece) -> ResolvedItems:
-        return resolver.resolve(piece.start, piece.stop, _rows(spilled, piece), piece.bucket * PER_GROUP)
-
-    pieces = list(_pieces(spilled, limit))
-    with pq.ParquetWriter(
-        work.claim("votes.parquet"), pa.schema(columns), compression="none", use_dictionary=False,
-        column_encoding=packed, write_page_checksum=True, write_statistics=False,
-    ) as file:  # fmt: skip
-        for piece, part in zip(pieces, in_order(resolved, pieces, n_threads), strict=True):
-            _write(file, work, part, stored)
-            coverage.add(part)
-            report("sorting", stored.vote_g[-1], int(spilled.uses.sum()))
-            if piece.last:
-                spilled.bucket(piece.bucket).unlink(missing_ok=True)
-    stored.item_g[-1] = spilled.n_ids["item"]
-    stored.coverage = coverage.found(resolver)
-    return stored
-
-
 class _CoverageCounter:
-    """Which labels, items and workers the votes reach, counted as they pass by."""
+    """Counts which labels, items and workers have votes."""
 
-    def __init__(self, spilled: Spilled, named: LabelCodes) -> None:
-        self.named = named
+    def __init__(self, named: LabelCodes, items: StoredNames, workers: Sequence[Any]) -> None:
+        self.named, self.items, self.workers = named, items, workers
         self.votes_l = np.zeros(len(named.labels), dtype=np.int64)
-        self.heard_j = np.zeros(spilled.n_ids["worker"], dtype=bool)
+        self.voted_j = np.zeros(len(workers), dtype=bool)
         self.gold_k = np.zeros(len(named.labels), dtype=bool)
         self.bare: list[int] = []
-        self.n_bare = 0
+        self.n_items = self.n_bare = 0
 
-    def add(self, part: ResolvedItems) -> None:
-        """Count some votes."""
-        self.votes_l += np.bincount(part.ballots.label_n, minlength=len(self.votes_l))
-        self.heard_j[part.ballots.worker_n] = True
-        bare = np.flatnonzero(part.arrays["votes"] == 0)
+    @property
+    def n_votes(self) -> int:
+        return int(self.votes_l.sum())
+
+    def add(self, stop: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.votes_l += np.bincount(votes.label_n, minlength=len(self.votes_l))
+        self.voted_j[votes.worker_n] = True
+        bare = np.flatnonzero(arrays["votes"] == 0)
         self.n_bare += len(bare)
-        self.bare += [part.start + int(i) for i in bare[: LISTED - len(self.bare)]]
-        if "gold" in part.arrays:
-            self.gold_k[part.arrays["gold"][part.arrays["gold"] >= 0]] = True
+        self.bare += [self.n_items + int(i) for i in bare[: LISTED - len(self.bare)]]
+        if "gold" in arrays:
+            self.gold_k[arrays["gold"][arrays["gold"] >= 0]] = True
+        self.n_items = stop
 
-    def found(self, resolver: Resolver) -> Coverage:
-        """What the account needs."""
-        silent_j = np.flatnonzero(~self.heard_j)
+    def measure(self) -> Coverage:
+        silent_j = np.flatnonzero(~self.voted_j)
         has_gold = self.named.gold_map is not None or self.named.gold_i is not None
         return Coverage(
             labels=self.named.labels,
             votes_l=self.votes_l,
-            bare=resolver.items.take(np.array(self.bare, dtype=np.int64)),
+            bare=self.items.take(np.array(self.bare, dtype=np.int64)),
             n_bare=self.n_bare,
-            silent=[resolver.workers[j] for j in silent_j[:LISTED]],
+            silent=[self.workers[j] for j in silent_j[:LISTED]],
             n_silent=len(silent_j),
             gold_k=self.gold_k if has_gold else None,
         )
 
 
-def _pieces(spilled: Spilled, limit: int) -> Iterator[_BucketPiece]:
-    """The buckets, each in as many ranges of whole items as it takes for one to fit into memory."""
-    for number in range(spilled.n_buckets):
-        start = number * PER_GROUP
-        stop = min(start + PER_GROUP, spilled.n_ids["item"])
-        path = spilled.bucket(number)
-        n_rows = path.stat().st_size // spilled.dtype.itemsize if path.exists() else 0
-        if n_rows <= limit:
-            yield _BucketPiece(number, start, stop, True, True)
-            continue
-        rows_i = sum(np.bincount(items_of(chunk["key"]), minlength=stop - start) for chunk in _chunks(spilled, number))
-        end_i = np.concatenate([[0], np.cumsum(rows_i)])
-        first = 0
-        while first < stop - start:
-            last = max(first + 1, int(np.searchsorted(end_i, end_i[first] + limit, side="right")) - 1)
-            yield _BucketPiece(number, start + first, start + last, False, last == stop - start)
-            first = last
-
-
-def _rows(spilled: Spilled, piece: _BucketPiece) -> Records:
-    """The rows of the items of a piece, in their order."""
-    if piece.whole:
-        path = spilled.bucket(piece.bucket)
-        return np.fromfile(path, spilled.dtype) if path.exists() else np.empty(0, spilled.dtype)
-    low, high = piece.start - piece.bucket * PER_GROUP, piece.stop - piece.bucket * PER_GROUP
-    chunks = []
-    for chunk in _chunks(spilled, piece.bucket):
-        item_n = items_of(chunk["key"])
-        chunks.append(chunk[(item_n >= low) & (item_n < high)])
-    return np.concatenate(chunks)
-
-
-def _chunks(spilled: Spilled, bucket: int) -> Iterator[Records]:
-    step = spilled.dtype.itemsize * (1 << 18)
-    with spilled.bucket(bucket).open("rb") as file:
-        while content := file.read(step):
-            yield np.frombuffer(content, spilled.dtype)
-
-
-def _write(file: Any, work: WorkFolder, part: ResolvedItems, stored: Sorted) -> None:
-    import pyarrow as pa
-
-    ballots = part.ballots
-    columns: list[NDArray[Any]] = [ballots.item_n + np.int32(part.start), ballots.worker_n, ballots.label_n]
-    if ballots.seconds_n is not None:
-        columns.append(ballots.seconds_n)
-    n_votes = len(ballots.item_n)
-    if n_votes:
-        table = pa.Table.from_arrays([pa.array(array_n) for array_n in columns], schema=file.schema)
-        file.write_table(table, row_group_size=n_votes)
-    for name, value_i in part.arrays.items():
-        with work.claim(f"{name}_i").open("ab") as out:
-            out.write(value_i.astype(np.int32).tobytes())
-    if n_votes:  # items without votes have no row group of their own: they belong to the one that follows
-        stored.item_g.append(part.stop)
-        stored.vote_g.append(stored.vote_g[-1] + n_votes)
-    stored.merged += part.resolved.merged
-    stored.dropped += part.resolved.dropped
-    stored.slices = part.slices
-    stored.arrays |= part.arrays.keys() - (set() if part.abstaining else {"abstained"})
+def _refuse_other_types(what: str, values: Sequence[Any]) -> None:
+    if any(not isinstance(value, str | int | float | bool) for value in values):
+        raise DataError(
+            f"With a limit on memory, {what} must be text, numbers or truth values, not {list(values)!r:.200}."
+        )

@@ -1,81 +1,40 @@
-"""Votes in a folder: codes sorted by item in row groups of whole items, names and counts beside them.
+"""Votes on disk: codes sorted by item in a Parquet file, with names and counts in files beside it.
 
-Names of items and workers lie in a file each: written as they are learned, read some at a time.
+`StoreWriter` fills a folder; its manifest is written last and holds a digest of every file and of itself, so
+`open_store` notices a folder that is incomplete or damaged.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from majorant import __version__
 from majorant.atomic import whole_file
 from majorant.backend.workfolder import WorkFolder
-from majorant.errors import ConfigError, DataError
+from majorant.errors import DataError
 from majorant.items import take_items
-from majorant.read.build import mask_account
+from majorant.ownership import digest_of
+from majorant.read.build import SortedVotes, mask_account
 from majorant.read.table import arrow_view, numpy_view
-from majorant.read.values import decode, is_plain
 from majorant.votes import Account, IntArray, ItemTexts, Note, Votes
 
-PER_GROUP = 1 << 16
-
-
-class NameWriter:
-    """Writes names in the order of their codes, PER_GROUP to a row group, so that a code tells where its name lies."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.waiting: list[Any] = []
-        self.n_waiting = self.n_names = 0
-        self.file: Any = None
-
-    def add(self, names: Any) -> None:
-        """The next names, an Arrow array; integers of any width are written as 64 bits.  All are of one type."""
-        import pyarrow as pa
-
-        if pa.types.is_integer(names.type) and names.type != pa.uint64():
-            names = names.cast(pa.int64())
-        if self.waiting and names.type != self.waiting[0].type:
-            raise TypeError(f"{names.type} after {self.waiting[0].type}")
-        self.waiting.append(names)
-        self.n_waiting += len(names)
-        self.n_names += len(names)
-        if self.n_waiting >= PER_GROUP:
-            self._write(self.n_waiting // PER_GROUP * PER_GROUP)
-
-    def close(self) -> None:
-        """Write what waits and end the file."""
-        if self.n_waiting or self.file is None:
-            self._write(self.n_waiting)
-        self.file.close()
-
-    def _write(self, n_names: int) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        every = pa.concat_arrays(self.waiting) if self.waiting else pa.nulls(0, pa.large_string())
-        table = pa.table({"name": every.slice(0, n_names)})
-        if self.file is None:
-            whole = pa.types.is_integer(every.type)  # differences pack ids that rise, and cost little where they do not
-            self.file = pq.ParquetWriter(
-                self.path, table.schema, write_page_checksum=True, compression="zstd", use_dictionary=False,
-                column_encoding={"name": "DELTA_BINARY_PACKED" if whole else "PLAIN"},
-            )  # fmt: skip
-        self.file.write_table(table, row_group_size=PER_GROUP)
-        self.waiting, self.n_waiting = [every.slice(n_names)], self.n_waiting - n_names
+VOTES, ITEMS, MANIFEST = "votes.parquet", "items.parquet", "store.json"
+NAMES_PER_GROUP = 1 << 16
 
 
 class StoredNames(Sequence[Hashable]):
-    """The names in a file, as the user's own values; a few row groups at a time are in memory."""
+    """Names in a Parquet file in the order of their codes, read a row group at a time."""
 
-    def __init__(self, path: Path, n_names: int, kind: str) -> None:
-        self.path, self.n_names, self.kind = path, n_names, kind
+    def __init__(self, path: Path, n_names: int) -> None:
+        self.path, self.n_names = path, n_names
 
     def __len__(self) -> int:
         return self.n_names
@@ -86,77 +45,87 @@ class StoredNames(Sequence[Hashable]):
     def __getitem__(self, index: slice) -> list[Hashable]: ...
     def __getitem__(self, index: int | slice) -> Hashable | list[Hashable]:
         if isinstance(index, slice):
-            start, stop, _ = index.indices(self.n_names)
-            return self.take(np.arange(start, stop))
+            return self.take(np.arange(*index.indices(self.n_names)))
         return self.take(np.array([index % self.n_names]))[0]
 
     def __iter__(self) -> Iterator[Hashable]:
-        for start in range(0, self.n_names, PER_GROUP):
-            yield from self[start : start + PER_GROUP]
-
-    def parts(self) -> Iterator[tuple[int, Any]]:
-        """All names, a row group at a time with its first code: as Arrow holds them where these are the user's own."""
-        for group, start in enumerate(range(0, self.n_names, PER_GROUP)):
-            names = self._group(group)
-            yield start, names if self.kind != "json" and is_plain(names) else decode(names, self.kind)
+        for start in range(0, self.n_names, NAMES_PER_GROUP):
+            yield from self[start : start + NAMES_PER_GROUP]
 
     def take(self, code_p: IntArray) -> list[Hashable]:
-        """The names of some codes, which must rise."""
+        """The names of some codes in ascending order."""
         names_p: list[Hashable] = []
-        group_p = np.asarray(code_p) // PER_GROUP
+        group_p = np.asarray(code_p) // NAMES_PER_GROUP
         for group in np.unique(group_p):
-            names = self._group(int(group))
-            names_p += decode(names.take(arrow_view(code_p[group_p == group] - group * PER_GROUP)), self.kind)
+            [names] = read_groups(self.path, [int(group)], ["name"])
+            at_p = code_p[group_p == group] - group * NAMES_PER_GROUP
+            names_p += names.combine_chunks().take(arrow_view(at_p)).to_pylist()
         return names_p
 
-    def _group(self, group: int) -> Any:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
 
-        try:
-            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
-                column = file.read_row_group(group).column("name")
-                return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-        except (OSError, pa.ArrowException, IndexError) as error:
-            raise damaged(self.path, error) from None
+def write_names(path: Path, parts: Iterator[Any]) -> int:
+    """Write Arrow arrays of names to a Parquet file that `StoredNames` reads; returns how many there are."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writer, n_names, waiting = None, 0, pa.chunked_array([], pa.large_string())
+    try:
+        for part in parts:
+            writer = writer or pq.ParquetWriter(
+                path, pa.schema({"name": part.type}), compression="zstd", use_dictionary=False, write_page_checksum=True
+            )
+            n_names += len(part)
+            waiting = pa.chunked_array([*waiting.chunks, part], part.type)
+            full = len(waiting) // NAMES_PER_GROUP * NAMES_PER_GROUP
+            if full:
+                writer.write_table(pa.table({"name": waiting[:full]}), row_group_size=NAMES_PER_GROUP)
+                waiting = waiting[full:]
+        if writer is not None and len(waiting):
+            writer.write_table(pa.table({"name": waiting}))
+    finally:
+        if writer is not None:
+            writer.close()
+    return n_names
 
 
-def no_room(folder: Path, error: OSError) -> ConfigError:
-    """The error for a folder of our own that cannot be written, with the system's reason."""
-    return ConfigError(
-        f"Cannot write to {folder}: {error.strerror or error}. Sorting takes some 15 bytes of disk a vote; name a "
-        "folder with more room with work='DIR'."
-    )
+def read_groups(path: Path, groups: Sequence[int], columns: Sequence[str]) -> list[Any]:
+    """Columns of some row groups of a file of ours, as Arrow arrays."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read_row_groups(groups, columns=list(columns), use_threads=False)
+    except (OSError, pa.ArrowException, ValueError, KeyError, IndexError) as error:
+        raise damaged(path, f"row groups {list(groups)}: {error}") from None
+    return [table.column(name) for name in columns]
 
 
-def damaged(path: Path, error: Exception) -> DataError:
-    """The error for a file of our own that does not read back as it was written."""
+def damaged(path: Path, reason: str) -> DataError:
+    """The error for a file of ours that is not as it was written."""
     return DataError(
-        f"{path} is damaged ({str(error).splitlines()[0]}). Remove {path.parent} and run again without resume=True."
+        f"{path} is damaged ({reason.splitlines()[0] if reason else 'unreadable'}). Remove {path.parent} and run again "
+        "without resume=True."
     )
-
-
-FOLDER_FORMAT = 1  # of the folder; rises when its files change their meaning
-STORE_MANIFEST = "store.json"  # written last: a folder with it is complete
-GROUP_FILE = "votes.parquet"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class StoredVotes:
-    """Votes that need not fit into memory.
+    """Votes in a folder, which need not fit into memory.
 
-    It answers to the names that estimators use of `Votes` when they are given an engine: shape, items, workers, labels,
-    votes_i and gold_i.  What is long lies in files: `items` is read some at a time, arrays per item are mapped.
+    Estimators that are given an engine ask votes for their shape, names, `votes_i` and `gold_i` only, which are the
+    same here as those of `Votes`.  `items` are read when asked for, and arrays with an entry per item are memory maps.
     """
 
     folder: Path
     account: Account
-    items: StoredNames
+    items: Sequence[Hashable]
     workers: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
     slices: tuple[Hashable, ...]
-    item_g: NDArray[np.int64]  # where each row group starts among the items, and the end
-    vote_g: NDArray[np.int64]  # ... among the votes
+    ordered: bool
+    item_g: NDArray[np.int64]  # the first item of each row group, and the number of items
+    vote_g: NDArray[np.int64]  # the first vote of each row group, and the number of votes
     votes_i: NDArray[np.int32]
     gold_i: NDArray[np.int32] | None
     abstained_i: NDArray[np.int32] | None
@@ -172,31 +141,25 @@ class StoredVotes:
 
     @property
     def n_votes(self) -> int:
-        """How many votes there are."""
+        """The number of votes."""
         return int(self.vote_g[-1])
 
     @property
     def n_groups(self) -> int:
-        """How many row groups there are."""
+        """The number of row groups."""
         return len(self.item_g) - 1
 
     def columns(self, first: int, last: int, *names: str) -> list[NDArray[Any]]:
-        """Columns of the row groups from first to last; a group that does not read back is an error."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        path = self.folder / GROUP_FILE
-        try:
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                table = file.read_row_groups(range(first, last), columns=list(names), use_threads=False)
-        except (OSError, pa.ArrowException, ValueError, KeyError) as error:
-            raise damaged(path, OSError(f"row groups {first} to {last - 1}: {error}")) from None
-        if table.num_rows != self.vote_g[last] - self.vote_g[first]:
-            raise damaged(path, OSError(f"row groups {first} to {last - 1} hold {table.num_rows} votes"))
-        return [_joined(table.column(name)) for name in names]
+        """Columns of the row groups from first to last."""
+        path, groups = self.folder / VOTES, range(first, last)
+        arrays = [_as_numpy(column) for column in read_groups(path, groups, names)]
+        n_votes = self.vote_g[last] - self.vote_g[first]
+        if any(len(array) != n_votes for array in arrays):
+            raise damaged(path, f"{len(arrays[0])} votes in row groups {first} to {last - 1} instead of {n_votes}")
+        return arrays
 
     def group(self, first: int, last: int) -> Votes:
-        """The votes of some row groups in memory; items are known by their codes there."""
+        """The votes of some row groups in memory; items are named by their codes."""
         start, stop = int(self.item_g[first]), int(self.item_g[last])
         names = ("item", "worker", "label", *(["seconds"] if self.has_seconds else []))
         item_n, worker_n, label_n, *seconds_n = self.columns(first, last, *names)
@@ -215,25 +178,22 @@ class StoredVotes:
             seconds_n=seconds_n[0] if seconds_n else None,
             slice_i=None if self.slice_i is None else self.slice_i[start:stop],
             slices=self.slices,
+            ordered=self.ordered,
         )
 
-    def groups(self) -> Iterator[Votes]:
-        """The votes, one row group after the other."""
-        for group in range(self.n_groups):
-            yield self.group(group, group + 1)
-
     def take_items(self, code_p: IntArray) -> Votes:
-        """The votes of the chosen items, whose codes must rise, in memory: as if they had been taken there."""
+        """The votes of the items with these codes, which ascend, in memory."""
         code_p = np.asarray(code_p)
         group_p = np.searchsorted(self.item_g, code_p, side="right") - 1
         parts = []
         for group in np.unique(group_p):
             votes = self.group(int(group), int(group) + 1)
             parts.append(take_items(votes, code_p[group_p == group] - self.item_g[group]))
-        return _concatenate(parts, tuple(self.items.take(code_p)), self)
+        names = self.items.take(code_p) if isinstance(self.items, StoredNames) else [self.items[c] for c in code_p]
+        return _concatenate(parts, names, self)
 
 
-def _concatenate(parts: list[Votes], items: tuple[Hashable, ...], stored: StoredVotes) -> Votes:
+def _concatenate(parts: list[Votes], items: list[Hashable], stored: StoredVotes) -> Votes:
     def joined(name: str, dtype: Any = np.int32) -> Any:
         return np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
 
@@ -252,40 +212,129 @@ def _concatenate(parts: list[Votes], items: tuple[Hashable, ...], stored: Stored
         seconds=joined("seconds_n", np.float64) if stored.has_seconds else None,
     )
     return replace(
-        votes, slice_i=joined("slice_i") if stored.slice_i is not None else None, slices=stored.slices, text=stored.text
-    )
+        votes, slice_i=joined("slice_i") if stored.slice_i is not None else None, slices=stored.slices,
+        text=stored.text, ordered=stored.ordered,
+    )  # fmt: skip
 
 
-def write_manifest(work: WorkFolder, facts: dict[str, Any], account: Account) -> None:
-    """Say that the folder is complete, and what it holds."""
-    kept = {field.name: getattr(account, field.name) for field in fields(account)}
-    kept |= {"columns": dict(account.columns), "notes": [asdict(note) for note in account.notes]}
-    content = {"format": FOLDER_FORMAT, **facts, "account": kept}
-    with whole_file(work.claim(STORE_MANIFEST), guard=False) as part:
-        part.write_text(json.dumps(content), encoding="utf-8")
+def _as_numpy(column: Any) -> NDArray[Any]:
+    dtype = np.float64 if str(column.type) == "double" else np.int32
+    parts = [numpy_view(chunk, dtype) for chunk in column.chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype), *parts])
 
 
-def open_store(folder: Path) -> StoredVotes | None:
-    """The votes in a folder; None where it is not complete or of another format."""
-    path = folder / STORE_MANIFEST
+@dataclass(slots=True)
+class StoreWriter:
+    """Writes votes that come sorted by item, a row group of whole items at a time."""
+
+    work: WorkFolder
+    has_seconds: bool
+    item_g: list[int] = field(default_factory=lambda: [0])
+    vote_g: list[int] = field(default_factory=lambda: [0])
+    arrays: set[str] = field(default_factory=set)
+    file: Any = None
+
+    def add(self, start: int, stop: int, votes: SortedVotes, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """The votes of the items from start to stop, whose codes begin at 0, and arrays with an entry per item."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        columns: dict[str, NDArray[Any]] = {
+            "item": votes.item_n + np.int32(start),
+            "worker": votes.worker_n,
+            "label": votes.label_n,
+        }
+        packed = dict.fromkeys(columns, "DELTA_BINARY_PACKED")  # smaller and faster than a dictionary, or than none
+        if self.has_seconds and votes.seconds_n is not None:
+            columns["seconds"] = votes.seconds_n
+        table = pa.table({name: pa.array(array_n) for name, array_n in columns.items()})
+        self.file = self.file or pq.ParquetWriter(
+            self.work.claim(VOTES), table.schema, compression="none", use_dictionary=False, column_encoding=packed,
+            write_statistics=False, write_page_checksum=True,
+        )  # fmt: skip
+        for name, value_i in arrays.items():
+            with self.work.claim(f"{name}_i").open("ab") as out:
+                out.write(value_i.astype(np.int32).tobytes())
+        self.arrays |= arrays.keys()
+        if len(table):
+            self.file.write_table(table, row_group_size=len(table))
+            self.item_g.append(stop)
+            self.vote_g.append(self.vote_g[-1] + len(table))
+        else:  # a row group cannot be empty, so these items belong to the one before
+            self.item_g[-1] = stop if len(self.item_g) > 1 else 0
+
+    def close(self, n_items: int, facts: Mapping[str, Any], account: Account) -> None:
+        """Complete the folder."""
+        self.file.close()
+        self.item_g[-1] = n_items
+        kept = {one.name: getattr(account, one.name) for one in fields(account)}
+        kept |= {"columns": dict(account.columns), "notes": [asdict(note) for note in account.notes]}
+        names = [VOTES, ITEMS, *(f"{name}_i" for name in sorted(self.arrays))]
+        content = json.dumps(
+            {
+                "version": __version__,
+                **facts,
+                "n_items": n_items,
+                "item_g": self.item_g,
+                "vote_g": self.vote_g,
+                "arrays": sorted(self.arrays),
+                "has_seconds": self.has_seconds,
+                "account": kept,
+                "files": {name: digest_of(self.work.path / name) for name in names},
+            }
+        )
+        with whole_file(self.work.claim(MANIFEST), guard=False) as part:
+            part.write_text(f"{_seal(content)}\n{content}\n", encoding="utf-8")
+
+
+def _seal(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def open_store(folder: Path, *, verify: bool = True) -> StoredVotes | None:
+    """The votes in a folder, None where it is not complete or was filled by another version.
+
+    Parameters
+    ----------
+    folder
+        A folder that `prepare` has filled.
+    verify
+        Whether to compare every file with its digest.
+
+    Raises
+    ------
+    DataError
+        If a file is missing or is not as it was written.
+    """
+    path = folder / MANIFEST
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        seal, _, content = path.read_text(encoding="utf-8").rstrip("\n").partition("\n")
     except FileNotFoundError:
         return None
-    except ValueError as error:
-        raise damaged(path, error) from None
-    if facts.get("format") != FOLDER_FORMAT:
+    except (OSError, UnicodeDecodeError) as error:
+        raise damaged(path, str(error)) from None
+    if _seal(content) != seal:
+        raise damaged(path, "its digest does not match")
+    facts = json.loads(content)
+    if facts["version"] != __version__:
         return None
-    n_items, n_workers, n_classes = facts["shape"]
-    items = StoredNames(folder / "items.parquet", n_items, facts["kind"])
+    for name, digest in facts["files"].items() if verify else ():
+        try:
+            same = digest_of(folder / name) == digest
+        except OSError as error:
+            raise damaged(folder / name, error.strerror or str(error)) from None
+        if not same:
+            raise damaged(folder / name, "its digest does not match")
+    n_items = facts["n_items"]
     arrays = {name: _mapped(folder / f"{name}_i", n_items) for name in facts["arrays"]}
     return StoredVotes(
         folder=folder,
         account=_account(facts["account"]),
-        items=items,
-        workers=tuple(StoredNames(folder / "workers.parquet", n_workers, facts["kind"])),
-        labels=tuple(StoredNames(folder / "labels.parquet", n_classes, facts["label_kind"])),
-        slices=tuple(StoredNames(folder / "slices.parquet", facts["n_slices"], facts["slice_kind"])),
+        items=StoredNames(folder / ITEMS, n_items),
+        workers=tuple(facts["workers"]),
+        labels=tuple(facts["labels"]),
+        slices=tuple(facts["slices"]),
+        ordered=facts["ordered"],
         item_g=np.array(facts["item_g"], dtype=np.int64),
         vote_g=np.array(facts["vote_g"], dtype=np.int64),
         votes_i=arrays["votes"],
@@ -297,36 +346,8 @@ def open_store(folder: Path) -> StoredVotes | None:
     )
 
 
-def write_values(path: Path, values: list[Any]) -> str:
-    """Write a short list of the user's values; the kind by which it is read back, each value with its type."""
-    import pyarrow as pa
-
-    writer, kind = NameWriter(path), "typed"
-    try:
-        names = pa.array(values)
-        same = names.to_pylist() == values and len({type(value) for value in values}) <= 1
-    except (pa.ArrowException, OverflowError):
-        same = False
-    if not same:
-        kind = "json"
-        if any(not isinstance(value, str | int | float | bool) for value in values):
-            raise DataError(
-                f"With a limit on memory, labels must be text, numbers or truth values; {values!r} are not all."
-            )
-        names = pa.array([json.dumps(value) for value in values], pa.large_string())
-    if len(names):
-        writer.add(names)
-    writer.close()
-    return kind
-
-
 def _mapped(path: Path, n_items: int) -> NDArray[np.int32]:
-    try:
-        if path.stat().st_size != 4 * n_items:
-            raise OSError(f"{path.stat().st_size} bytes where {4 * n_items} are expected")
-        return np.memmap(path, np.int32, mode="r") if n_items else np.empty(0, np.int32)
-    except OSError as error:
-        raise damaged(path, error) from None
+    return np.memmap(path, np.int32, mode="r", shape=(n_items,))
 
 
 def _account(facts: dict[str, Any]) -> Account:
@@ -334,22 +355,8 @@ def _account(facts: dict[str, Any]) -> Account:
     return Account(**{**facts, "notes": notes, "ignored": tuple(facts["ignored"])})
 
 
-def _joined(column: Any) -> NDArray[Any]:
-    dtype = np.float64 if str(column.type) == "double" else np.int32
-    parts = [numpy_view(chunk, dtype) for chunk in column.chunks]
-    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype), *parts])
-
-
-class NumberedNames(StoredNames):
-    """1, 2, ... in place of the names in a file."""
-
-    def take(self, code_p: IntArray) -> list[Hashable]:
-        """The numbers of some codes."""
-        return [int(code) + 1 for code in code_p]
-
-
 def mask_stored(stored: StoredVotes) -> StoredVotes:
-    """The same votes, items and workers numbered from 1 in the order in which they first appear; labels stay."""
-    names = stored.items
-    items, workers = NumberedNames(names.path, names.n_names, names.kind), tuple(range(1, len(stored.workers) + 1))
+    """The same votes, with items and workers numbered from 1 in order of appearance."""
+    n_items, n_workers, _ = stored.shape
+    items, workers = range(1, n_items + 1), tuple(range(1, n_workers + 1))
     return replace(stored, items=items, workers=workers, account=mask_account(stored.account), text=None)

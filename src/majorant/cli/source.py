@@ -134,7 +134,7 @@ class FromFiles:
         """The sorted votes; a folder of our own lies beside the output, and goes if all went well."""
         from majorant.backend.files import FileBackend
         from majorant.backend.prepare import prepare
-        from majorant.backend.store import STORE_MANIFEST, mask_stored
+        from majorant.backend.store import MANIFEST, mask_stored
         from majorant.backend.workfolder import WORK_FOLDER, locked
         from majorant.resources import parse_memory
 
@@ -152,7 +152,7 @@ class FromFiles:
                 yield FileBackend(stored, memory, report, progress)
                 done = True
             finally:
-                if not (folder / STORE_MANIFEST).exists() or (done and self.work is None):
+                if not (folder / MANIFEST).exists() or (done and self.work is None):
                     work.remove()
                 elif not done:
                     click.echo(f"The sorted votes stay in {folder}: go on with --resume, or remove it.", err=True)

@@ -22,6 +22,7 @@ from majorant.cli.options import (
 from majorant.errors import ConfigError, DataError
 
 MOST_PANELS = 4
+LONGEST_CREW = 100_000_000  # signs of JSON on standard input
 
 
 def _vote_counts(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
@@ -106,7 +107,7 @@ def _read_crew(source: str) -> tuple[list[str] | None, Any]:
 
     note_input(source)
     try:
-        crew = json.loads(sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8"))
+        crew = json.loads(sys.stdin.read(LONGEST_CREW) if source == "-" else Path(source).read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{source}: cannot be read ({error.strerror}). Check the name.") from None
     except (ValueError, RecursionError):

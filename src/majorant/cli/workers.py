@@ -42,7 +42,7 @@ def workers(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Who is good: accuracy with intervals, agreement, confusion and flags of each worker."""
+    """Who is good: accuracy by gold or estimated, agreement and flags of each worker, the worst first."""
     out = placed(out, "workers.csv")
     refuse_both(as_json, out, "table")
     refuse_unsafe([Path(out)] if out != "-" else [])
@@ -50,22 +50,20 @@ def workers(
         from majorant.output import print_table, write_table
         from majorant.pipeline import aggregate, judge_workers
         from majorant.render.notes import account_facts
-        from majorant.render.summary import workers_summary
-        from majorant.render.text import input_lines, workers_lines
-        from majorant.results.workers import worker_table
+        from majorant.render.text import input_lines
+        from majorant.render.workers import copies_facts, worker_columns, workers_facts, workers_lines
 
         with at_work(method, quiet=quiet or backend.whole is None):
             fit = aggregate(backend, method, rng=seed)
-        judged = judge_workers(backend, fit, level=level, seed=seed)
+        judged, copies = judge_workers(backend, fit, level=level, seed=seed)
         from majorant.tabular import guarded_columns
 
-    table = worker_table(backend.votes.workers, fit, judged)
-    table = guarded_columns(table) if spreadsheet else table
+    table = guarded_columns(worker_columns(judged)) if spreadsheet else worker_columns(judged)
     if out == "-":
         print_table(table)
     else:
         write_table(out, table)
-    account, summary = account_facts(backend.votes.account), workers_summary(backend.votes.workers, judged, method)
-    lines = [*input_lines(account), *workers_lines(summary), f"Wrote    {out}"]
-    facts = {"input": account, "workers": summary, "out": out}
+    account = account_facts(backend.votes.account)
+    lines = [*input_lines(account), *workers_lines(judged, copies.groups), f"Wrote    {out}"]
+    facts = {"input": account, "workers": workers_facts(judged), "copies": copies_facts(copies.groups), "out": out}
     show(facts, "" if quiet else as_flags("\n".join(lines)), as_json=as_json, err=out == "-")

@@ -32,9 +32,10 @@ REPEATED = 0.5  # a copy surely repeats the other on more than this share of the
 NEAR_COPY = 0.75  # a pair is cleared once it surely repeats less than this
 STANDARD_ERRORS = 2.0
 SIMILAR = 0.85  # of the pair's own agreement: others who agree so well with one of the two may be copies as well
-MOST_VOTE_PAIRS = 20_000_000  # on the same item; beyond, a sample of the items is looked at
-MOST_PAIRS = 5_000  # of workers compared closely, those that agree most
-MOST_ITEMS = 20_000  # compared for one pair
+MOST_CLOSE = 10  # others who are left out; of more, there are so many that a few copies among them matter little
+SAMPLED_VOTE_PAIRS = 20_000_000  # on the same item; beyond, a sample of the items is looked at
+COMPARED_PAIRS = 5_000  # of workers compared closely, those that agree most
+COMPARED_ITEMS = 20_000  # compared for one pair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,7 @@ def find_copies(votes: Votes) -> Copies:
     >>> copies.workers, copies.tested.status.value
     ((('a', 'b'),), 'failed')
     """
-    once = _one_vote_each(votes)
+    once = one_vote_each(votes)
     sample = _sample_items(once)
     pairs = _similar_pairs(sample)
     index = _VoteIndex(sample)
@@ -176,7 +177,7 @@ def _take_votes(votes: Votes, kept: IntArray, worker_n: IntArray) -> Votes:
     )
 
 
-def _one_vote_each(votes: Votes) -> Votes:
+def one_vote_each(votes: Votes) -> Votes:
     """The first vote of each worker on each item."""
     key_n = votes.item_n.astype(np.int64) * len(votes.workers) + votes.worker_n
     _, first = np.unique(key_n, return_index=True)
@@ -187,9 +188,9 @@ def _one_vote_each(votes: Votes) -> Votes:
 
 
 def _sample_items(votes: Votes) -> Votes:
-    """Evenly spaced items with at most MOST_VOTE_PAIRS pairs of votes, or all."""
+    """Evenly spaced items with at most SAMPLED_VOTE_PAIRS pairs of votes, or all."""
     pairs_i = votes.votes_i * (votes.votes_i - 1) // 2
-    step = -(-int(pairs_i.sum()) // MOST_VOTE_PAIRS)
+    step = -(-int(pairs_i.sum()) // SAMPLED_VOTE_PAIRS)
     return votes if step <= 1 else take_items(votes, np.arange(0, len(votes.items), step))
 
 
@@ -234,7 +235,7 @@ def _similar_pairs(votes: Votes) -> _Similar:
             shared, agreed = int(counts.items_p[p]), int(counts.agreed_p[p])
             similar.append(_Pair(a, b, shared, agreed, float(similarity_p[p]), float(upper_p[p])))
     similar.sort(key=lambda pair: -pair.similarity)
-    return _Similar(similar[:MOST_PAIRS], n_tested)
+    return _Similar(similar[:COMPARED_PAIRS], n_tested)
 
 
 def _covariance(counts: PairCounts, agreement_p: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -339,8 +340,8 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
     item_a, label_a = index.of(pair.a)
     item_b, label_b = index.of(pair.b)
     item, at_a, at_b = np.intersect1d(item_a, item_b, assume_unique=True, return_indices=True)
-    if len(item) > MOST_ITEMS:
-        some = np.linspace(0, len(item) - 1, MOST_ITEMS).astype(int)
+    if len(item) > COMPARED_ITEMS:
+        some = np.linspace(0, len(item) - 1, COMPARED_ITEMS).astype(int)
         item, at_a, at_b = item[some], at_a[some], at_b[some]
     label_a, label_b = label_a[at_a], label_b[at_b]
     close = {
@@ -351,9 +352,11 @@ def _compare(index: _VoteIndex, pair: _Pair, partners: dict[int, list[tuple[int,
     }
     said = [(pair.a, np.arange(len(item)), label_a), (pair.b, np.arange(len(item)), label_b)]
     rest = _without(index, item, said)
-    apart = _without(index, item, [*said, *(_votes_on(index, j, item) for j in sorted(close))])
-    has_outsiders = bool((apart.votes_i >= 2).sum() >= max(SHARED_ITEMS, 0.5 * (rest.votes_i >= 2).sum()))
-    rest = apart if has_outsiders else rest
+    has_outsiders = False
+    if len(close) <= MOST_CLOSE:
+        apart = _without(index, item, [*said, *(_votes_on(index, j, item) for j in sorted(close))])
+        has_outsiders = bool((apart.votes_i >= 2).sum() >= max(SHARED_ITEMS, 0.5 * (rest.votes_i >= 2).sum()))
+        rest = apart if has_outsiders else rest
     usable = np.flatnonzero(rest.votes_i >= 2)
     votes_i, sum_il = rest.votes_i[usable], rest.sum_il[usable]
     a_il, b_il = np.eye(index.n_classes)[label_a[usable]], np.eye(index.n_classes)[label_b[usable]]

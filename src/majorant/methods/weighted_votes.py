@@ -1,6 +1,6 @@
-"""Votes weighed by how often their worker agrees with the label that wins: once (wawa), or over and over.
+"""Votes weighted by how often their worker agrees with the winning label: once (wawa), or repeatedly.
 
-Iterative weighted majority vote is Li and Yu's (2014); wawa, worker agreement with aggregate, and zero-based skill are
+Iterative weighted majority vote is by Li and Yu (2014); wawa (worker agreement with aggregate) and zero-based skill are
 those of crowd-kit.
 """
 
@@ -15,20 +15,21 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.kernels import Engine, gather, scatter, shares
-from majorant.methods.base import Iterative, item_rows, linear_posterior, weight_table
-from majorant.methods.em import Prepared, Progress, Solution, prepare
-from majorant.methods.fit import Estimator, Fit, chances, fit_of
-from majorant.methods.tables import coin_confusions
+from majorant.methods.em import Progress, Solution
+from majorant.methods.fit import Fit, Traits, chances
+from majorant.methods.tables import Tables, VoteData, coin_confusions, posterior, prepare
 from majorant.values import FloatArray
 from majorant.votes import Votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wawa(Estimator):
-    """Each vote weighs its worker's `skill`: the share of his votes that the majority shares.
+class Wawa:
+    """Each vote weighs its worker's `skill`: the share of that worker's votes that agree with the majority.
 
-    One round.  Where labels tie, each of them is majority in part.  A worker without votes has the skill of chance.
+    One round. Where labels tie, each of them is the majority in part. A worker without votes has the skill of chance.
 
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> Wawa().fit(votes).posterior[0].tolist()
@@ -36,25 +37,31 @@ class Wawa(Estimator):
     """
 
     name: ClassVar[str] = "wawa"
-    vote_shares: ClassVar[bool] = True
-    distributed: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(distributed=True, vote_shares=True)
 
     def fit(self, votes: Votes, *, weights: ArrayLike | None = None, engine: Engine | None = None) -> Fit:
         """Skills, and shares of the weighted votes as probabilities."""
-        prepared = prepare(votes, engine, weights, clamp_gold=False)
-        skill_j = _agreement(prepared, np.ones(len(votes.workers)))[0]
-        posterior_ik, prior_k = voted_shares(prepared, skill_j)
-        return fit_of(self.name, votes, posterior=posterior_ik, prior=prior_k, skill=skill_j)
+        data = prepare(votes, engine, weights)
+        skill_j, _ = _agreement(data, np.ones(len(data.votes.workers)))
+        posterior_ik, prior_k = weighted_shares(data, skill_j)
+        return data.fit_of(self, posterior=posterior_ik, prior=prior_k, skill=skill_j)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IWMV(Iterative):
-    """Vote with weights, measure each worker against the winners, weigh by C * accuracy - 1, until nothing changes.
+class IWMV:
+    """Vote with weights, measure each worker against the winners, weight by K * accuracy - 1, until nothing changes.
 
-    Assumes workers who are right with one probability whatever the class; a worker below chance votes against his
-    label.  A tied item credits each of its best labels evenly.  `skill` is the agreement with the final labels, the
-    shared `confusion` holds its mean over votes; `trace` is that mean at each step.
+    Assumes that a worker's accuracy does not depend on the class; one below chance votes against the label given. A
+    tied item credits each of its best labels equally. `skill` is the agreement with the final labels, and the shared
+    `confusion` holds its mean over votes; `trace` is that mean at each step.
 
+    Parameters
+    ----------
+    max_iter, tol
+        Stop after so many rounds, or when no weight moves by more than `tol`.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> IWMV().fit(votes).skill.tolist()
@@ -62,35 +69,56 @@ class IWMV(Iterative):
     """
 
     name: ClassVar[str] = "iwmv"
-    vote_shares: ClassVar[bool] = True
-    weight_above_chance: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(iterative=True, distributed=True, vote_shares=True, weight_above_chance=True)
 
     max_iter: int = 20
     tol: float = 1e-9
 
-    def fit_prepared(self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None) -> Fit:
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
         """Skills, shared confusion and labels; `start` gives the first skills."""
-        n_classes = len(votes.labels)
+        data = prepare(votes, engine, weights)
+        _, n_workers, n_classes = data.votes.shape
 
         def weigh(skill_j: FloatArray, *_: object) -> FloatArray:
             return n_classes * skill_j - 1 if n_classes > 1 else np.ones_like(skill_j)
 
-        first_j = np.ones(len(votes.workers)) if start is None else n_classes * skill_of(start, votes) - 1
-        done = _rounds(self, prepared, first_j, weigh, progress)
-        weight_j, skill_j = done.params
-        posterior_ik, prior_k = linear_posterior(prepared, weight_j)
-        confusion_kl = coin_confusions(np.array(done.trace[-1:]), n_classes)[0]
-        facts = {"posterior": posterior_ik, "prior": prior_k, "confusion": confusion_kl, "skill": skill_j}
-        return fit_of(self.name, votes, **facts, **done.steps)
+        first_j = np.ones(n_workers) if start is None else n_classes * _start_skill(start, data) - 1
+        solution = _vote_repeatedly(self, data, first_j, weigh, progress)
+        weight_j, skill_j = solution.params
+        posterior_ik, prior_k = linear_posterior(data, weight_j)
+        return data.fit_of(
+            self,
+            posterior=posterior_ik,
+            prior=prior_k,
+            confusion=coin_confusions(np.array(solution.trace[-1:]), n_classes)[0],
+            skill=skill_j,
+            **solution.steps,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZeroBasedSkill(Iterative):
+class ZeroBasedSkill:
     """Skills step towards the share of a worker's votes that win the vote weighted by skill, from chance for all.
 
-    Gradient descent on the squared distance between skill and agreement: steps of length `step`, times `step_factor`
-    at every `step_every`-th round, until no skill moves by more than `tol`.  `trace` is the share of winning votes.
+    Gradient descent on the squared distance between skill and agreement. `trace` is the share of winning votes.
 
+    Parameters
+    ----------
+    step, step_factor, step_every
+        The first step length, and by what to multiply it after every so many rounds.
+    max_iter, tol
+        Stop after so many rounds, or when no skill moves by more than `tol`.
+
+    Examples
+    --------
     >>> votes = Votes.from_codes([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2, [1, 1, 0, 0, 0, 0], items="ab", workers="xyz",
     ...                          labels=("no", "yes"))
     >>> ZeroBasedSkill().fit(votes).skill.tolist()
@@ -98,7 +126,7 @@ class ZeroBasedSkill(Iterative):
     """
 
     name: ClassVar[str] = "zero-based-skill"
-    vote_shares: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(iterative=True, distributed=True, vote_shares=True)
 
     max_iter: int = 100
     step: float = 1.0
@@ -106,34 +134,44 @@ class ZeroBasedSkill(Iterative):
     step_every: int = 20
     tol: float = 1e-6
 
-    def fit_prepared(self, votes: Votes, prepared: Prepared, start: Fit | None, progress: Progress | None) -> Fit:
+    def fit(
+        self,
+        votes: Votes,
+        *,
+        weights: ArrayLike | None = None,
+        start: Fit | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
         """Skills, and shares of the weighted votes as probabilities; `start` gives the first skills."""
-        _, n_workers, n_classes = votes.shape
+        data = prepare(votes, engine, weights)
+        _, n_workers, n_classes = data.votes.shape
 
         def step_towards(agreement_j: FloatArray, skill_j: FloatArray, n_iter: int) -> FloatArray:
             return skill_j + self.step * self.step_factor ** (n_iter // self.step_every) * (agreement_j - skill_j)
 
-        first_j = np.full(n_workers, 1 / n_classes) if start is None else skill_of(start, votes)
-        done = _rounds(self, prepared, first_j, step_towards, progress)
-        posterior_ik, prior_k = voted_shares(prepared, done.params[0])
-        return fit_of(self.name, votes, posterior=posterior_ik, prior=prior_k, skill=done.params[0], **done.steps)
+        first_j = np.full(n_workers, 1 / n_classes) if start is None else _start_skill(start, data)
+        solution = _vote_repeatedly(self, data, first_j, step_towards, progress)
+        skill_j, _ = solution.params
+        posterior_ik, prior_k = weighted_shares(data, skill_j)
+        return data.fit_of(self, posterior=posterior_ik, prior=prior_k, skill=skill_j, **solution.steps)
 
 
-def _rounds(
+def _vote_repeatedly(
     limits: IWMV | ZeroBasedSkill,
-    prepared: Prepared,
+    data: VoteData,
     weight_j: FloatArray,
     renew: Callable[[FloatArray, FloatArray, int], FloatArray],
     progress: Progress | None,
 ) -> Solution[tuple[FloatArray, FloatArray]]:
-    """Vote, and `renew` the weights by (agreement with the winners, weights, round), until they stand still.
+    """Vote, and `renew` the weights from (agreement with the winners, weights, round), until they stop moving.
 
-    The parameters are the last weights and the last agreements; the trace is the share of winning votes.
+    The parameters are the last weights and agreements; the trace is the share of winning votes.
     """
     trace: list[float] = []
     converged = False
     while not converged and len(trace) < limits.max_iter:
-        agreement_j, winning = _agreement(prepared, weight_j)
+        agreement_j, winning = _agreement(data, weight_j)
         trace.append(winning)
         if progress is not None:
             progress(len(trace), winning)
@@ -143,32 +181,45 @@ def _rounds(
     return Solution((weight_j, agreement_j), tuple(trace), converged, len(trace))
 
 
-def _agreement(prepared: Prepared, weight_j: FloatArray) -> tuple[FloatArray, float]:
-    """The share of each worker's votes that win the weighted vote (chance where there are none), and that of all."""
-    totals, right_j = prepared.totals, agreements(prepared, weight_j)
-    votes_j = totals.votes_c.reshape(totals.n_workers, totals.n_labels).sum(axis=1)
-    chance_j = np.full(totals.n_workers, 1 / totals.n_labels)
-    share_j = np.divide(right_j, votes_j, out=chance_j, where=votes_j > 0)
+def _agreement(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, float]:
+    """The share of each worker's votes that win the weighted vote (chance without votes), and that of all votes."""
+    totals = data.totals
+    n_workers, n_classes = totals.n_workers, totals.n_labels
+    largest = np.abs(weight_j).max(initial=0.0)
+    table = weight_table(weight_j / largest if largest > 0 else weight_j, n_classes)
+    credit_cl = data.engine.map_sum(lambda block: scatter(block, chances(gather(block, table))))
+    right_j = np.asarray(np.einsum("jkk->j", credit_cl.reshape(-1, n_classes, n_classes)))
+    votes_j = totals.votes_c.reshape(n_workers, n_classes).sum(axis=1)
+    share_j = np.divide(right_j, votes_j, out=np.full(n_workers, 1 / n_classes), where=votes_j > 0)
     return share_j, float(right_j.sum() / max(votes_j.sum(), 1.0))
 
 
-def voted_shares(prepared: Prepared, weight_j: FloatArray) -> tuple[FloatArray, FloatArray]:
+def weighted_shares(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Each label's share of an item's votes, where worker j counts weight_j >= 0 times; and the class shares."""
-    table = weight_table(weight_j, prepared.totals.n_labels)
-    return item_rows(prepared, lambda block: shares(gather(block, table)))
+    table = weight_table(weight_j, data.totals.n_labels)
+    return data.rows_and_prior(lambda block: shares(gather(block, table)))
 
 
-def agreements(prepared: Prepared, weight_j: FloatArray) -> FloatArray:
-    """How many votes of each worker are for the label that wins the weighted vote; a tie credits each best evenly."""
-    n_classes = prepared.totals.n_labels
-    largest = np.abs(weight_j).max(initial=0.0)
-    table = weight_table(weight_j / largest if largest > 0 else weight_j, n_classes)
-    credit_cl = prepared.engine.map_sum(lambda block: scatter(block, chances(gather(block, table))))
-    return np.asarray(np.einsum("jkk->j", credit_cl.reshape(-1, n_classes, n_classes)))
+def linear_posterior(data: VoteData, weight_j: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Probabilities from weights K * accuracy - 1, which may be negative; and the class shares.
+
+    The weight of the one-coin model, log(p (K - 1) / (1 - p)), is K / (K - 1) * (K p - 1) to first order around
+    p = 1 / K: so scaled, weighted votes are log-probabilities. The order of the labels is that of the weighted votes.
+    """
+    n_classes = data.totals.n_labels
+    scale = n_classes / max(n_classes - 1, 1)
+    tables = Tables(weight_table(scale * weight_j, n_classes), np.zeros(n_classes))
+    return data.rows_and_prior(lambda block: posterior(block, tables))
 
 
-def skill_of(start: Fit, votes: Votes) -> FloatArray:
-    """The skills of an earlier fit to the same workers, to start from."""
-    if start.skill is None or len(start.skill) != len(votes.workers):
-        raise ConfigError(f"start: a {start.method} fit has no skills for these {len(votes.workers)} workers.")
+def weight_table(weight_j: FloatArray, n_classes: int) -> FloatArray:
+    """The table in which a vote of worker j adds weight_j to its own label and nothing to the others."""
+    return (weight_j[:, None, None] * np.eye(n_classes)).reshape(-1, n_classes)
+
+
+def _start_skill(start: Fit, data: VoteData) -> FloatArray:
+    """The skills of an earlier fit to the same workers."""
+    n_workers = len(data.votes.workers)
+    if start.skill is None or len(start.skill) != n_workers:
+        raise ConfigError(f"start: a {start.method} fit has no skills for these {n_workers} workers.")
     return start.skill

@@ -67,10 +67,9 @@ class Choice:
             columns = roles
         key = item if item is None or isinstance(item, str) else tuple(map(str, item))
         key = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+        if key == ():
+            raise ConfigError("item=[]: give the name of a column.")
         given = {role: name for role, name in {"item": key, **named}.items() if name is not None}
-        wrong = [role for role, name in given.items() if not isinstance(name, (str, tuple)) or name == ()]
-        if wrong:
-            raise ConfigError(f"{wrong[0]}={given[wrong[0]]!r}: give the name of a column.")
         return cls(named=given, columns=columns)
 
     def key_columns(self, names: Sequence[str]) -> tuple[str, ...] | None:

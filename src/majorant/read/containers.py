@@ -16,12 +16,10 @@ from typing import IO, Any
 from majorant.errors import DataError
 from majorant.limits import limit, refuse_beyond
 
-HARMLESS = 256_000_000  # bytes that anything may unpack to
 
-
-def refuse_unpacked(name: str, size: int, unpacked: int) -> None:
+def refuse_unpacked(name: str, size: int, unpacked: int, harmless: int = 256_000_000) -> None:
     """Refuse a container of some size that unpacks to hundreds of times as much, as tables of votes do not."""
-    if unpacked > HARMLESS:
+    if unpacked > harmless:
         what = f"bytes that each byte of {name} unpacks to"
         refuse_beyond("UNPACKED_RATIO", unpacked // max(size, 1), what, "Unpack it yourself if you trust it")
 
@@ -100,6 +98,8 @@ def archive_members(name: str, path: Path) -> set[str]:
     instead = "Unpack it yourself if you trust it"
     refuse_beyond("ARCHIVE_MEMBERS", len(infos), f"files in {name}", instead)
     refuse_unpacked(name, path.stat().st_size, sum(info.file_size for info in infos))
+    for info in infos:  # JSON takes up to fifty times its size in memory
+        refuse_unpacked(f"{info.filename} of {name}", info.compress_size, info.file_size, harmless=16_000_000)
     return {info.filename for info in infos}
 
 

@@ -31,7 +31,7 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 STANDARD_INPUT = "standard input"
 HEAD_BYTES = 1 << 18
 BLOCK_CHARS = 1 << 22
-PACKED = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
+PACKING_MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 UNREAD = (  # what else the first bytes may be, and what to do about it
     (b"BZh", "bzip2 data", "Unpack it with bunzip2, or pack it with gzip."),
     (b"\xfd7zXZ", "xz data", "Unpack it with unxz, or pack it with gzip."),
@@ -148,8 +148,9 @@ def find_files(
         if sys.stdin is None:
             raise DataError("standard input is closed. Name a file, or send the table through a pipe.")
         return [(STANDARD_INPUT, _spool(STANDARD_INPUT, sys.stdin.buffer, stack))]
-    if not name or "\0" in name:
-        raise ConfigError(f"{name!r} is no file name. Name the table of votes, or - for standard input.")
+    if not name or "\0" in name or "\n" in name or len(name) > 4096:
+        shown = name if len(name) <= 60 else f"{name[:59]}…"
+        raise ConfigError(f"{shown!r} is not the name of a file. Name the table of votes, or - for standard input.")
     if is_address(name):
         if not how.allow_network:
             raise ConfigError(
@@ -251,7 +252,7 @@ def identify(name: str, path: Path, how: ReadOptions) -> File:
     if raw.startswith(b"PK\x03\x04"):
         kind = _type_of_archive(name, archive_members(name, path))
         return File(name=name, path=path, type=kind, packing="", encoding="utf-8", head=raw)
-    packing = next((packing for packing, magic in PACKED.items() if raw.startswith(magic)), "")
+    packing = next((packing for packing, magic in PACKING_MAGIC.items() if raw.startswith(magic)), "")
     ending, unpacked_name = _ending(name)
     if packing != ending and name != STANDARD_INPUT:
         _refuse_packing(name, packing, ending)

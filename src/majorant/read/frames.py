@@ -77,6 +77,9 @@ def label_type(source: Any, column: str) -> Any:
 
 
 def _open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
+    single = [key for key in names if not hasattr(source[key], "__len__") or isinstance(source[key], str)]
+    if single:
+        raise ConfigError(f"{name}: {single[0]!r} holds {source[single[0]]!r}, not a column. Give a list of values.")
     lengths = {key: len(source[key]) for key in names}
     if len(lengths) < len(names):
         twice = next(key for key in names if list(names).count(key) > 1)

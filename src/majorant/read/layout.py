@@ -13,9 +13,6 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from majorant.errors import ConfigError, DataError
 from majorant.read.columns import (
     ALIASES,
@@ -32,6 +29,7 @@ from majorant.read.columns import (
 )
 from majorant.read.formats import recognise_table
 from majorant.read.formats.base import TableFormat
+from majorant.read.guess import guess_votes
 from majorant.read.notes import fold
 from majorant.read.options import ReadOptions
 from majorant.read.reshape import join_columns
@@ -74,13 +72,6 @@ WORKER_WORDS = (
     )
     | frozenset().union(*ALIASES["worker"][:2])
 )
-HINTS = {  # words in the names of columns that suggest a role
-    "item": frozenset(["path", "file", "filename", "img", "picture", "url", "uri", "text", "review", "essay", "tweet",
-                       "sentence", "comment", "clip", "video", "patient", "pair", "key"]).union(*ALIASES["item"]),
-    "worker": frozenset(["email", "who", "by", "person", "name", "expert"]).union(*ALIASES["worker"]),
-    "label": frozenset(["sentiment", "emotion", "mood", "stance", "toxicity", "toxic", "quality", "relevance",
-                        "tag", "topic", "stars", "severity", "diagnosis"]).union(*ALIASES["label"]),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +148,18 @@ def _by_content(rows: RowSource, choice: Choice, n_files: int) -> Layout | None:
     found = {role for role in VOTE_ROLES if len(by_name.get(role, ())) == 1}
     if n_files > 1 and found == {"item", "label"} and not by_name.get("worker") and "worker" not in choice.named:
         return Layout({role: some[0] for role, some in by_name.items() if len(some) == 1})  # the file is the worker
-    return (_detect_wide(rows, choice) or _guess_columns(rows, by_name)) if rows.again else None
+    return (_detect_wide(rows, choice) or _guess(rows, by_name)) if rows.again else None
+
+
+def _guess(rows: RowSource, by_name: Mapping[str, Sequence[int]]) -> Layout | None:
+    named = all(name == ROW_NAMES or re.match(r"\w", name) for name in rows.names)  # not JSON that is read as CSV
+    votes = guess_votes(rows.names, sample_columns(rows, range(len(rows.names))), by_name) if named else None
+    if votes is None:
+        return None
+    roles = {role: some[0] for role, some in by_name.items() if len(some) == 1} | votes
+    guessed = {role: rows.names[p] for role, p in votes.items() if by_name.get(role) != [p]}
+    note = Note(NoteKind.GUESSED_COLUMNS, {"columns": guessed})
+    return Layout({role: roles[role] for role in ALIASES if role in roles}, notes=(note,))
 
 
 def _join_key(rows: RowSource, key: Sequence[str]) -> tuple[RowSource, str]:
@@ -224,7 +226,10 @@ def _detect_wide(rows: RowSource, choice: Choice) -> Layout | None:
         return None
     left_out = _other_columns(rows, free)
     kept = tuple(p for p in free if p not in left_out)
-    if len(kept) < 2 or _repeats(_sample(rows, [roles["item"]])[0]):
+    if len(kept) < 2 or _repeats(sample_columns(rows, [roles["item"]])[0]):
+        return None
+    worker = frozenset().union(*ALIASES["worker"])
+    if any(worker & set(name_words(rows.names[p])) for p in left_out):  # a column of workers: a row is a vote
         return None
     return Layout(roles, kept, (_wide_note(rows, kept, left_out),))
 
@@ -257,7 +262,7 @@ def _matching(rows: RowSource, free: Sequence[int], patterns: Sequence[str]) -> 
     return sorted(positions)
 
 
-def _sample(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
+def sample_columns(rows: RowSource, positions: Sequence[int]) -> list[list[Any]]:
     """The first values of some columns, None where a cell is empty."""
     columns = next(iter(rows.stream(positions, 0)), None)
     if columns is None:
@@ -276,7 +281,7 @@ def _other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
     """The columns that are probably not a worker's votes, and why (a key of `render.notes.REASONS`)."""
     others: dict[int, str] = {}
     labels: dict[int, set[str]] = {}
-    for p, values in zip(free, _sample(rows, free) if free else (), strict=True):
+    for p, values in zip(free, sample_columns(rows, free) if free else (), strict=True):
         given = [value for value in values if value is not None]
         name = letters(rows.names[p])
         if any(isinstance(value, (list, dict)) for value in given):
@@ -287,7 +292,7 @@ def _other_columns(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
             others[p] = "about"
         elif name in TRUTH:
             others[p] = "truth"
-        elif len(labels[p]) > 20 and len(labels[p]) > len(given) / 2:
+        elif len(labels[p]) > (5 if len(labels[p]) == len(given) else max(20, len(given) / 2)):
             others[p] = "values"
     for p in [p for p in labels if p not in others and labels[p]]:
         shared: set[str] = set().union(*(labels[q] for q in labels if q != p and q not in others))
@@ -310,111 +315,3 @@ def _named_unlike(rows: RowSource, free: Sequence[int]) -> dict[int, str]:
 def _repeats(values: Sequence[Any]) -> bool:
     given = [str(value) for value in values if value is not None]
     return len(set(given)) < len(given)
-
-
-# A row per vote, under names that say nothing
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """What a sample shows of a column: the code of each value (-1: empty), how many there are, how long they are."""
-
-    code_n: NDArray[np.int64]
-    n_values: int
-    length: float
-    single: bool  # no lists or objects
-
-    @property
-    def filled(self) -> bool:
-        return bool(len(self.code_n)) and int(self.code_n.min()) >= 0
-
-
-def _guess_columns(rows: RowSource, by_name: Mapping[str, Sequence[int]]) -> Layout | None:
-    """The item, worker and label by their content; None where it leaves a doubt.
-
-    A worker labels an item once, so the pairs of both hardly repeat; items have several votes, workers vote on several
-    items, and labels are few.
-    """
-    columns = [_describe(values) for values in _sample(rows, range(len(rows.names)))]
-    n_rows = len(columns[0].code_n)
-    headed = all(name == ROW_NAMES or re.match(r"\w", name) for name in rows.names)  # JSON may be read as CSV
-    if n_rows < 6 or not headed:
-        return None
-    unused = set(range(len(columns))) - {
-        p for role, some in by_name.items() if role not in VOTE_ROLES or len(some) == 1 for p in some
-    }
-    options = {role: _plausible(role, list(by_name.get(role) or unused), columns) for role in VOTE_ROLES}
-    for role in ("item", "worker"):
-        options[role] = _one_of_equals(role, options[role], columns, rows.names)
-    scored = []
-    for item in options["item"]:
-        for worker in options["worker"]:
-            if item == worker or _n_pairs(columns[item], columns[worker]) < 0.98 * n_rows:
-                continue
-            for label in options["label"]:
-                triple = item, worker, label
-                if len(set(triple)) == 3 and (score := _score(triple, columns, rows.names, by_name)) is not None:
-                    scored.append((score, triple))
-    scored.sort(reverse=True)
-    if not scored or (len(scored) > 1 and scored[0][0] - scored[1][0] < 1):
-        return None
-    roles = dict(zip(VOTE_ROLES, scored[0][1], strict=True))
-    more = {role: some[0] for role, some in by_name.items() if role not in VOTE_ROLES and len(some) == 1}
-    guessed = {role: rows.names[p] for role, p in roles.items() if by_name.get(role) != [p]}
-    note = Note(NoteKind.GUESSED_COLUMNS, {"columns": guessed})
-    return Layout({role: (roles | more)[role] for role in ALIASES if role in roles | more}, notes=(note,))
-
-
-def _describe(values: Sequence[Any]) -> _Column:
-    texts = ["" if value is None else str(value) for value in values]
-    codes: dict[str, int] = {}
-    code_n = np.array([codes.setdefault(text, len(codes)) if text else -1 for text in texts], dtype=np.int64)
-    single = not any(isinstance(value, (list, dict)) for value in values)
-    return _Column(code_n, len(codes), sum(map(len, codes)) / max(len(codes), 1), single)
-
-
-def _plausible(role: str, positions: Sequence[int], columns: Sequence[_Column]) -> list[int]:
-    n_rows = len(columns[0].code_n)
-    if role == "label":
-        return [p for p in positions if columns[p].single and 2 <= columns[p].n_values <= min(50, n_rows / 3)]
-    most = 0.8 * n_rows if role == "item" else 0.5 * n_rows
-    longest = 60 if role == "worker" else 10_000
-    return [
-        p
-        for p in positions
-        if columns[p].single and columns[p].filled and 2 <= columns[p].n_values <= most and columns[p].length <= longest
-    ]
-
-
-def _one_of_equals(role: str, positions: Sequence[int], columns: Sequence[_Column], names: Sequence[str]) -> list[int]:
-    """One column of those that say the same, such as the id of a text and the text: by its name, else the shortest."""
-    best: dict[bytes, int] = {}
-    for p in sorted(positions, key=lambda p: (-_hint(role, names[p]), columns[p].length, p)):
-        best.setdefault(columns[p].code_n.tobytes(), p)
-    return sorted(best.values())
-
-
-def _n_pairs(one: _Column, other: _Column) -> int:
-    return len(np.unique(one.code_n * max(other.n_values, 1) + other.code_n))
-
-
-def _hint(role: str, name: str) -> int:
-    """2 where the name's words speak for a role, 1 for an id that could be an item."""
-    words = name_words(name)
-    return 2 if HINTS[role] & set(words) else int(role == "item" and words[-1:] == ["id"])
-
-
-def _score(
-    triple: tuple[int, int, int], columns: Sequence[_Column], names: Sequence[str], by_name: Mapping[str, Sequence[int]]
-) -> float | None:
-    """How well three columns are items, workers and labels: by hints in their names, then by numbers of values."""
-    item, worker, label = (columns[p] for p in triple)
-    hints = [
-        2 if p in by_name.get(role, ()) else _hint(role, names[p]) for role, p in zip(VOTE_ROLES, triple, strict=True)
-    ]
-    if not any(hints[:2]) and item.n_values < 2 * worker.n_values:
-        return None  # nothing tells items from workers
-    if _n_pairs(worker, label) == worker.n_values:
-        return None  # it is about the worker
-    varies = _n_pairs(item, label) > item.n_values
-    return sum(hints) + 2 * varies + (item.n_values > worker.n_values) + (label.n_values <= 10)

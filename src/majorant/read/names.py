@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -221,6 +223,14 @@ def _refuse_lists(coded: Coded, values: Sequence[Any]) -> None:
         )
 
 
+def _refuse_infinite(coded: Coded, labels: Sequence[Any]) -> None:
+    """An infinite number is no class, and no score either."""
+    infinite = next((v for v in labels if isinstance(v, (float, Decimal)) and math.isinf(v)), None)
+    if infinite is not None:
+        place = f"{coded.table.source}, column {coded.table.columns.get('label', 'label')!r}"
+        raise DataError(f"{place}: the label {infinite} is infinite. Say empty='{infinite}' if it means no vote.")
+
+
 def label_uses(coded: Coded, n_values: int, vote_n: Mask | None) -> NDArray[np.integer[Any]]:
     """How many votes each raw label has."""
     code_n = coded.codes["label"]
@@ -277,6 +287,7 @@ def name_labels(
     in_column = [gold_values[code] for code in gold_used]
     in_column = match_labels([spelt.get(fold(v), v) for v in in_column] if spelt else in_column, given)
     labels, _ = distinct(coded, "label", [*given, *in_column, *file_values])
+    _refuse_infinite(coded, labels)
     labels = scale.sorted(labels, source)
     at = {kind_key(label): code for code, label in enumerate(labels)}
     label_map = np.full(len(label_values) + 1, -1, dtype=np.int32)

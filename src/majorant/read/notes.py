@@ -14,7 +14,7 @@ from majorant.read.values import kind_key
 from majorant.votes import Note, NoteKind
 
 LISTED = 5  # how many items, workers or labels a note names
-INVISIBLE = "[\u00ad\u061c\u200b-\u200f\u2060-\u2064\ufeff]"  # soft hyphen, zero-width signs, marks of direction
+UNSEEN_SIGNS = "[\u00ad\u061c\u200b-\u200f\u2060-\u2064\ufeff]"  # soft hyphen, zero-width signs, marks of direction
 NO_ANSWER = frozenset((
     "na", "nan", "none", "null", "nil", "notapplicable", "unclear", "unsure", "notsure", "unknown", "cannottell",
     "canttell", "dontknow", "idk", "dk", "refused", "refusal", "noanswer", "abstain", "abstained", "skip", "skipped",
@@ -29,7 +29,7 @@ def fold(value: Any) -> str:
     >>> fold(" Yes\\u200b") == fold("yes"), fold(1.0) == fold("1"), fold("e\\u0301") == fold("\\xe9"), fold("a b")
     (True, True, True, 'a b')
     """
-    text = unicodedata.normalize("NFC", re.sub(INVISIBLE, "", str(value)))
+    text = unicodedata.normalize("NFC", re.sub(UNSEEN_SIGNS, "", str(value)))
     text = " ".join(text.casefold().split())
     if text[:1] in "-+.0123456789" and len(text) <= 15:  # more digits than a float has are an id
         try:
@@ -113,7 +113,7 @@ def _all_differ(known: Any) -> bool:
         return not pa.types.is_string(known.type)  # numbers
     text = known
     if not pc.all(pc.string_is_ascii(known)).as_py():
-        text = pc.utf8_normalize(pc.replace_substring_regex(known, INVISIBLE, ""), "NFC")
+        text = pc.utf8_normalize(pc.replace_substring_regex(known, UNSEEN_SIGNS, ""), "NFC")
     text = pc.utf8_trim_whitespace(pc.utf8_lower(text))
     return bool(pc.count_distinct(text, mode="all").as_py() == len(known))
 

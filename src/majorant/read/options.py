@@ -177,15 +177,14 @@ class ReadOptions:
     scale: Scale = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.repeats not in POLICIES:
+        if not isinstance(self.repeats, str) or self.repeats not in POLICIES:
             raise ConfigError(f"repeats={self.repeats!r}: choose one of {', '.join(POLICIES)}.")
         if _is_gold_table(self.gold):
             if self.gold_file is not None:
                 raise ConfigError("gold= and gold_file= both give true labels. Leave one out.")
             object.__setattr__(self, "gold_file", self.gold)
             object.__setattr__(self, "gold", None)
-        if self.threshold is not None and not _is_number(self.threshold):
-            raise ConfigError(f"threshold={self.threshold!r}: give a number.")
+        _check_types(self)
         named = {role: getattr(self, role) for role in ("item", "worker", "label", "gold", "status", "seconds")}
         choice = replace(Choice.of(self.columns, **named, slice=self.by), needed=self.needed)
         object.__setattr__(self, "choice", choice)
@@ -269,8 +268,47 @@ def _is_gold_table(gold: Any) -> bool:
     return type_of_ending(ending) is not None
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+def _check_types(options: ReadOptions) -> None:
+    """Refuse arguments of the wrong type, by name."""
+    listed = {"item": str, "columns": str, "workers": str, "empty": object, "order": object}
+    for name in (
+        "worker",
+        "label",
+        "gold",
+        "status",
+        "seconds",
+        "by",
+        "text",
+        "encoding",
+        "delimiter",
+        "format",
+        "sheet",
+    ):
+        value = getattr(options, name)
+        if value is not None and not isinstance(value, str):
+            raise ConfigError(f"{name}={value!r}: give a text.")
+    for name, kind in listed.items():
+        value = getattr(options, name)
+        many = isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(one, kind) for one in value)
+        if value is not None and not isinstance(value, str) and not many:
+            raise ConfigError(f"{name}={value!r}: give a text, or a list of them.")
+    for name in ("wide", "several", "fold_case", "allow_network"):
+        if not isinstance(getattr(options, name), bool):
+            raise ConfigError(f"{name}={getattr(options, name)!r}: give True or False.")
+    if not isinstance(options.max_classes, int) or options.max_classes < 1:
+        raise ConfigError(f"max_classes={options.max_classes!r}: give a whole number of at least 1.")
+    score = options.threshold
+    if score is not None and (isinstance(score, (bool, str)) or not math.isfinite(_as_float(score))):
+        raise ConfigError(f"threshold={score!r}: give a number.")
+    if options.codes is not None and not isinstance(options.codes, (str, Mapping)):
+        raise ConfigError(f"codes={options.codes!r}: give a dict, or text such as '1=yes,2=no'.")
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def reading_signature(first: str) -> Signature:

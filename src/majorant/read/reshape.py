@@ -211,10 +211,10 @@ def join_columns(rows: RowSource, positions: Sequence[int], name: str) -> RowSou
     """The rows with one more column, in which the texts of some columns are joined."""
 
     def stream(wanted: Sequence[int], _: int) -> Iterator[list[Column]]:
-        own = [p for p in wanted if p < len(rows.names)]
-        for columns in rows.stream([*own, *positions], 0):
-            given = dict(zip(own, columns, strict=False))
-            joined = _join(columns[len(own) :], rows.kind) if len(own) < len(wanted) else None
+        needed = list(dict.fromkeys([*(p for p in wanted if p < len(rows.names)), *positions]))
+        for columns in rows.stream(needed, 0):
+            given = dict(zip(needed, columns, strict=True))
+            joined = _join([given[p] for p in positions], rows.kind) if len(rows.names) in wanted else None
             yield [given.get(p, joined) for p in wanted]
 
     return replace(rows, names=(*rows.names, name), stream=stream, coded=None)

@@ -114,14 +114,11 @@ def from_row(column: Column, start: int) -> Column:
 
 def take_rows(column: Column, index_n: NDArray[np.intp]) -> Column:
     """Some rows of a column, in a given order."""
-    import pyarrow as pa
-
     if isinstance(column, Objects):
         return Objects(column.code_n[index_n], column.values)
     if isinstance(column, Hashed):
         return Hashed(column.values.take(arrow_view(index_n)), column.key_n[index_n], column.check_n[index_n])
-    array = column if pa.types.is_dictionary(column.type) else plain(column)
-    return array.take(arrow_view(index_n))
+    return plain(column).take(arrow_view(index_n))
 
 
 def header_rows(columns: Sequence[Column], names: Sequence[str]) -> NDArray[np.intp]:
@@ -130,7 +127,10 @@ def header_rows(columns: Sequence[Column], names: Sequence[str]) -> NDArray[np.i
     for column, name in zip(columns[:-1], names[:-1], strict=True):
         if not len(rows):
             break
-        rows = rows[_equals(column, name)[rows]]
+        same_n = _equals(column, name)
+        if name == names[0]:  # the mark at the start of a file that was added to another
+            same_n |= _equals(column, f"\ufeff{name}")
+        rows = rows[same_n[rows]]
     return rows
 
 
@@ -212,23 +212,14 @@ def as_list(known: Known) -> list[Any]:
     return [] if known is None else (known if isinstance(known, list) else known.to_pylist())
 
 
-def select_list(names: Sequence[str], hashed: int) -> str:
-    """The select list of some columns, the first `hashed` of which are text that comes with its hashes."""
-    return ", ".join([*names, *map(hashes, names[:hashed])])
-
-
-def hashes(name: str) -> str:
-    """The two hashes by which text is told apart, in SQL: all 64 bits of one, 32 of another."""
-    return f"hash({name}), (hash({name} || '#') >> 32)::UINTEGER"
+def select_list(names: Sequence[str], hashed: int) -> str:  # noqa: ARG001
+    """The select list of some columns."""
+    return ", ".join(names)
 
 
 def hashed_columns(arrays: Sequence[Any], n_columns: int) -> list[Column]:
     """The columns of a batch that was asked for with `select_list`."""
-    columns: list[Column] = list(arrays[:n_columns])
-    for position, start in enumerate(range(n_columns, len(arrays), 2)):
-        key_n, check_n = numpy_view(arrays[start], np.uint64), numpy_view(arrays[start + 1], np.uint32)
-        columns[position] = Hashed(columns[position], key_n, check_n)
-    return columns
+    return list(arrays[:n_columns])
 
 
 def plain(array: ArrowArray) -> ArrowArray:

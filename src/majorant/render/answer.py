@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from majorant.ask.learn import LEARNED
 from majorant.decide import Action, Answer, Step
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
+from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.numbers import about_points, count, one_decimal, percent_of, points_range
 
 if TYPE_CHECKING:
+    from majorant.ask.learn import LearnedRule
     from majorant.pipeline import Result
-
-ASSUMPTIONS = {
-    Assumption.RANDOM_LABELS: "the labelled items are a random sample",
-    Assumption.INDEPENDENT_VOTES: "workers err independently",
-    Assumption.INDEPENDENT_WORKERS: "judges err independently",
-    Assumption.EXCHANGEABLE_WORKERS: "workers are exchangeable",
-    Assumption.INDEPENDENT_ITEMS: "items are independent",
-    Assumption.NO_COPIES: "no judge copies another",
-    Assumption.LIKE_PUBLIC_SETS: "your data resemble the public data sets",
-}
 
 
 class AnswerText(NamedTuple):
@@ -39,7 +32,8 @@ def rule_name(rule: str) -> str:
     >>> rule_name("weighted-vote"), rule_name("majority"), rule_name("gpt-4o")
     ('the weighted vote', 'majority vote', 'gpt-4o')
     """
-    return {MAJORITY: "majority vote", WEIGHTED_VOTE: "the weighted vote"}.get(rule, rule)
+    names = {MAJORITY: "majority vote", WEIGHTED_VOTE: "the weighted vote", LEARNED: "the learned rule"}
+    return names.get(rule, rule)
 
 
 def answer_text(result: Result) -> AnswerText:
@@ -65,6 +59,9 @@ def _switch(result: Result) -> str:
         return "it is ahead."
     if answer.certainty is Certainty.PROVED:
         return f"{points_range(basis.gain)}, proved by {count(basis.n_labels, 'label')}."
+    if basis.other == LEARNED:
+        taught = f"taught by your {count(basis.n_labels, 'label')}, likely {about_points(basis.gain.value)} better"
+        return f"{taught}. {_labels_to_decide(answer)}".rstrip()
     if basis.source is Source.LABELS:
         return f"it leads on {_right_of(basis)}. {_labels_to_decide(answer)}"
     return f"likely {about_points(basis.gain.value)} better. {_labels_to_decide(answer)}".rstrip()
@@ -77,7 +74,8 @@ def _right_of(basis: Evidence) -> str:
 
 def _labels_to_decide(answer: Answer) -> str:
     if answer.next.step is Step.PROVE:
-        return f"{count(answer.next.labels, 'label')} would prove it."
+        more = "more label" if answer.basis is not None and answer.basis.n_labels else "label"
+        return f"{count(answer.next.labels, more)} would prove it."
     if answer.next.step is Step.GO_ON:
         return f"About {count(answer.next.labels, 'more label')} would decide."
     if answer.next.step is Step.TEACH:
@@ -135,6 +133,9 @@ def evidence_line(result: Result) -> str:
         return f"{differ} This says nothing about how accurate they are.{_doubts(basis)}"
     if basis.source is Source.CERTIFICATE:
         return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
+    if basis.other == LEARNED and result.learned is not None:
+        proof = "" if basis.gain.low is None else f"{_by_labels(basis, other)} "
+        return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
     if basis.source is Source.LABELS:
         return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
     return f"{differ} {_by_record(basis)}"
@@ -149,6 +150,14 @@ def _by_labels(basis: Evidence, other: str) -> str:
         f"{round(basis.wins)} of the {total} labels that tell them apart" if total else "no label that tells them apart"
     )
     return f"{other.removeprefix('the ').capitalize()} is right on {won}: {points_range(basis.gain)} ({sure})."
+
+
+def _by_learning(learned: LearnedRule) -> str:
+    """How the learned rule did on labels that it had not seen, and what it weighs."""
+    right = f"It is right on {100 * learned.accuracy:.0f}% of the labels that it was not taught (cross-validation)"
+    heavy = sorted(learned.weights.items(), key=lambda pair: -abs(pair[1]))[:3]
+    shown = ", ".join(f"{worker} {weight:+.1f}" for worker, weight in heavy)
+    return f"{right}. Largest weights beyond one vote each: {shown}."
 
 
 def _by_record(basis: Evidence) -> str:
@@ -172,7 +181,7 @@ def _doubts(basis: Evidence) -> str:
     """What could not be shown, or failed."""
     parts = []
     for tested in basis.with_status(Status.FAILED, Status.UNTESTABLE):
-        name = ASSUMPTIONS.get(tested.assumption, str(tested.assumption))
+        name = ASSUMPTION_TEXT[tested.assumption]
         parts.append(
             f" A test rejects that {name}."
             if tested.status is Status.FAILED

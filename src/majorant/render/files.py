@@ -20,10 +20,9 @@ from majorant.pipeline import Result
 from majorant.render.html import render
 from majorant.render.plain import to_json
 from majorant.render.summary import SCHEMA
+from majorant.render.workers import worker_columns
 from majorant.results.calibrate import Calibration, as_calibrated, label_confidence
 from majorant.results.labels import Known, label_sets, label_table
-from majorant.results.review import review_table
-from majorant.results.workers import worker_table
 from majorant.tabular import guarded_columns
 from majorant.votes import Votes
 
@@ -47,13 +46,13 @@ def write_result(
     """
     place = make_folder(folder)
     labels = result.backend.label_files(place, label_fits(result), label_part(result, spreadsheet=spreadsheet))
-    workers = worker_table(result.backend.votes.workers, result.worker_fit, result.workers)
+    workers = worker_columns(result.workers)
     return labels.written + write_files(
         {
             **labels.content,
             **_sets(result, place),
             place / "workers.csv": guarded_columns(workers) if spreadsheet else workers,
-            place / "review.csv": guarded_columns(review_table(*result.reviewed)),
+            place / "review.csv": guarded_columns(result.review.table()),
             **(more or {}),
             place / "report.html": render(summary),
             place / "result.json": partial(_with_digests, summary),

@@ -85,8 +85,9 @@ def _text(kind: NoteKind, facts: Mapping[str, Any], spell: Spell) -> str:
         case NoteKind.ID_VARIANTS:
             role, groups = facts["role"], facts.get("groups", [])
             shown = "; ".join(one_of([repr(name) for name in group]) for group in groups)
-            alike = f"{count(n, 'group')} of {role}s look alike" + (f": {shown}" if shown else "")
-            return f"{alike}. They count as different {role}s; correct the file if they are not."
+            more = f" and {n - len(groups):,} more such groups" if groups and n > len(groups) else ""
+            alike = f"Some {role}s look alike but count as different" + (f": {shown}{more}" if shown else "")
+            return f"{alike}. If they are the same, correct the file."
         case NoteKind.ROUNDED_IDS:
             example = f", such as {facts['example']}" if "example" in facts else ""
             column = f"Column {facts['column']!r} holds numbers that a spreadsheet has rounded{example}"

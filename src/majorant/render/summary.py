@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,41 +10,35 @@ import numpy as np
 from majorant import __version__, wording
 from majorant.defaults import MAJORITY
 from majorant.render.answer import accuracy_warning, answer_text
+from majorant.render.ask import answers_notes, outcome_sentence, sample_note
+from majorant.render.certificate import certificate_summary, dependence_summary
 from majorant.render.notes import account_facts, note_text
-from majorant.render.plain import facts_of, number, plain, to_plain
+from majorant.render.plain import facts_of, plain, to_plain
+from majorant.render.plan import plan_facts
+from majorant.render.review import review_facts
+from majorant.render.workers import copies_facts, workers_facts, workers_line
 
 if TYPE_CHECKING:
     from majorant.ask.question import Outcome
     from majorant.backend import Backend
-    from majorant.evidence.certificate.certificate import Certificate, Claim, Dependence
     from majorant.evidence.certificate.claims import Counts
-    from majorant.evidence.certificate.plug_in import PlugIn
-    from majorant.evidence.certificate.slices import Slice
     from majorant.evidence.evidence import Evidence
     from majorant.methods.fit import Fit
     from majorant.pipeline import Result
     from majorant.results.agreement import Agreement
     from majorant.results.agreement.scores import Scores
     from majorant.results.calibrate import Labels
-    from majorant.results.judges import Judge, Judges
     from majorant.results.labels import LabelCounts
     from majorant.results.map import MapPanel
-    from majorant.results.plan import Plan
-    from majorant.results.review import Reviewed
     from majorant.results.slices import SliceAnswer
     from majorant.results.workers import Workers
-    from majorant.votes import IntArray, Votes
+    from majorant.votes import IntArray
 
 SCHEMA = 4  # rises when a field changes its meaning or goes
-WORKER_NUMBERS = ("accuracy", "low", "high", "chance", "agreement", "weight")
 PAIRS_SHOWN = 10
 SAID_OF_CLAIMS = ("threshold", "order", "several")  # notes that say what all claims are about
-MOST_REVIEWED = 20
-MOST_SIGNS = 300  # of an item's text
-MOST_LABELS = 6  # of an item to review
 MOST_FLOWS = 12  # labels that the flow shows one by one; the rest is pooled
 TIE, OTHERS = "tie", "others"
-WORKERS_SHOWN = 500  # those with the most votes
 MOST_CONFUSIONS, CONFUSION_CLASSES = 12, 12
 
 
@@ -83,16 +77,17 @@ def result_summary(
         },
         "accuracy": accuracy_summary(result),
         "rules": to_plain(result.rated),
-        "copies": [[plain(name) for name in group] for group in result.copies],
+        "copies": copies_facts(result.copy_groups),
         "flow": {**flow_summary(changes.flow_kl, backend.votes.labels), "changed": changes.changed},
         "gold": to_plain(result.gold),
         "confidence": confidence_summary(result.confidence),
         "workers": {
-            **workers_summary(backend.votes.workers, result.workers, result.worker_fit.method),
+            **workers_facts(result.workers),
+            "sentence": workers_line(result.workers, result.copy_groups, result.removal),
             "removal": to_plain(result.removal),
             "confusions": confusions_summary(backend.votes.workers, result.workers, result.worker_fit),
         },
-        "review": review_summary(result.reviewed),
+        "review": review_facts(result.review),
         "slices": [slice_answer_summary(one) for one in result.slices],
         "comparison": to_plain(result.comparison),
         "details": details,
@@ -101,7 +96,7 @@ def result_summary(
         facts |= {
             "agreement": agreement_summary(result.agreement, backend.votes.workers),
             "certificate": certificate_summary(result.certificate),
-            "plan": None if result.plan is None else plan_summary(result.plan),
+            "plan": None if result.plan is None else plan_facts(result.plan),
             "map": map_summary(result.map),
         }
         facts["workers"]["dependence"] = dependence_summary(result.certificate.dependence)
@@ -241,99 +236,8 @@ def expert_summary(outcome: Outcome) -> dict[str, Any]:
     """What labels drawn by design say, with its sentence and what to know about the labels."""
     return {
         **facts_of(outcome, "kind verdict decided labels skipped more leader below tolerance value rules alive right"),
-        "sentence": wording.outcome_sentence(outcome),
-        "notes": [*wording.answers_notes(outcome), wording.A_SAMPLE if outcome.uniform else wording.NOT_A_SAMPLE],
-    }
-
-
-def certificate_summary(certificate: Certificate) -> dict[str, Any]:
-    """The facts of a certificate; infinite numbers are the strings inf and -inf."""
-    return {
-        "level": certificate.level,
-        "standing": certificate.standing.kind,
-        "sentence": wording.certificate_sentence(certificate),
-        "why": certificate.why,
-        "not_tested_sentence": wording.not_tested_sentence(_not_tested(certificate.claims)),
-        **dict.fromkeys(wording.CLAIMS),
-        **{claim.kind: claim_summary(claim) for claim in certificate.claims},
-        "design": to_plain(certificate.design),
-    }
-
-
-def _not_tested(claims: Iterable[Claim]) -> list[str]:
-    """What the claims assume and nothing tests, each once."""
-    return list(dict.fromkeys(text for claim in claims for text in claim.not_tested))
-
-
-def claim_summary(claim: Claim) -> dict[str, Any]:
-    """The facts of a claim."""
-    return {
-        **facts_of(claim, "verdict why level"),
-        "by_votes": [{"votes": n_votes, "verdict": verdict} for n_votes, verdict in sorted(claim.by_votes.items())],
-        "without_say": [{"votes": n_votes, "items": share} for n_votes, share in sorted(claim.without_say.items())],
-        **facts_of(claim, "untied margin handicap"),
-        "whose": wording.whose(claim),
-        "loss": loss_facts(claim),
-        "tied_share": claim.tied_share,
-        "tie_loss": loss_facts(claim, ties=True),
-        **facts_of(claim, "items_certified evidence model gates assumptions not_tested conditions tested breakdown"),
-        "breaks_down": wording.breakdown_text(claim),
-        "more_items": claim.more_items,
-    }
-
-
-def loss_facts(claim: Claim, *, ties: bool = False) -> dict[str, Any]:
-    """A loss with its interval, and whose they are."""
-    loss = claim.tie_loss if ties else claim.loss
-    return {**to_plain(loss), **({} if loss.value is None else {"reason": loss.reason or wording.whose(claim)})}
-
-
-def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
-    """The facts of a plug-in verdict."""
-    rows = [
-        facts_of(one, "votes=n_votes verdict margin handicap majority_accuracy optimal_accuracy gap")
-        for _, one in sorted(verdict.by_votes.items())
-    ]
-    return {
-        "sentence": wording.plug_in_sentence(verdict),
-        "method": verdict.method,
-        "level": None,
-        **facts_of(verdict, "note share items=n_items optimal margin loss prior confusion"),
-        "by_votes": [{"votes": row["votes"], "items": verdict.items[row["votes"]], **row} for row in rows],
-    }
-
-
-def dependence_summary(dependence: Dependence | None) -> dict[str, Any] | None:
-    """Which workers of a panel err together, and what the panel is worth."""
-    if dependence is None:
-        return None
-    names: list[Hashable] = list(dict.fromkeys(name for pair in dependence.pairs for name in pair.workers))
-    return {
-        **facts_of(dependence, "gate truth n_eff"),
-        "redundant": [plain(name) for name in dependence.redundant],
-        "workers": [plain(name) for name in names],
-        "pairs": [
-            {"workers": [plain(name) for name in pair.workers], **facts_of(pair, "correlation p_value")}
-            for pair in dependence.pairs
-        ],
-    }
-
-
-def slice_summary(one: Slice) -> dict[str, Any]:
-    """The facts of a slice: its verdict in a sentence, and what is lost."""
-    certificate = one.certificate
-    return {
-        "value": plain(one.value),
-        "items": one.n_items,
-        "votes": one.n_votes,
-        "level": certificate.level,
-        "standing": certificate.standing.kind,
-        "verdict": certificate.anonymous.verdict,
-        "named": None if certificate.named is None else certificate.named.verdict,
-        "gold": None if certificate.gold is None else certificate.gold.verdict,
-        "sentence": wording.certificate_sentence(certificate),
-        "loss_anonymous": loss_facts(certificate.anonymous),
-        "loss_named": None if certificate.named is None else loss_facts(certificate.named),
+        "sentence": outcome_sentence(outcome),
+        "notes": [*answers_notes(outcome), sample_note(outcome)],
     }
 
 
@@ -366,91 +270,17 @@ def accuracy_summary(result: Result) -> dict[str, Any]:
 
 def confidence_summary(labels: Labels) -> dict[str, Any]:
     """How confident the labels are, and how often they are right where the truth is known."""
-    calibration = {"temperature": None, "slip": None}
+    calibration = {"temperature": None, "error_rate": None}
     if labels.calibration is not None:
-        calibration = facts_of(labels.calibration, "temperature slip=epsilon")
+        calibration = facts_of(labels.calibration, "temperature error_rate=epsilon")
     reliability = facts_of(labels.reliability, "ece gold_items bins")
-    return {"source": labels.source, **calibration, "echo": labels.dependence, **reliability}
-
-
-def review_summary(reviewed: Reviewed) -> dict[str, Any]:
-    """The items where a look pays most; the first of them one by one."""
-    from majorant.results.review import review_table
-
-    review, table = reviewed.review, review_table(*reviewed)
-    if "text" in table:
-        table["text"] = [None if text is None else shortened(text) for text in table["text"]]
-    rows = zip(*(table[name][:MOST_REVIEWED] for name in table), strict=True)
-    return {
-        "items": len(review.item_p),
-        "resource": review.resource,
-        "gain": review.gain,
-        "rows": [
-            {
-                **{name: _cell(value) for name, value in zip(table, row, strict=True)},
-                "ballot": ballot(reviewed.votes, i),
-            }
-            for i, row in zip(review.item_p, rows, strict=False)
-        ],
-    }
-
-
-def shortened(text: str, most: int = MOST_SIGNS) -> str:
-    """The beginning of a text, in one line.
-
-    >>> shortened("a  long\\nstory", 8)
-    'a long …'
-    """
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()} …"[:most]
-
-
-def ballot(votes: Votes, item: int) -> list[dict[str, Any]]:
-    """The labels that an item was given and how often, the commonest first; the first few of many.
-
-    >>> from majorant.votes import Votes
-    >>> two = Votes.from_codes([0, 0, 0], [0, 1, 2], [1, 0, 1], items="a", workers="xyz", labels=("no", "yes"))
-    >>> ballot(two, 0)
-    [{'label': 'yes', 'votes': 2}, {'label': 'no', 'votes': 1}]
-    """
-    votes_k = np.bincount(votes.label_n[votes.offsets_i[item] : votes.offsets_i[item + 1]], minlength=len(votes.labels))
-    order = [k for k in np.argsort(-votes_k, kind="stable")[:MOST_LABELS] if votes_k[k]]
-    return [{"label": plain(votes.labels[k]), "votes": int(votes_k[k])} for k in order]
-
-
-def _cell(value: Any) -> Any:
-    value = plain(value)
-    return number(value) if isinstance(value, float) else value
-
-
-def workers_summary(names: Sequence[Hashable], workers: Workers, method: str) -> dict[str, Any]:
-    """How many workers stand out and how, and the ones with the most votes."""
-    flags = [flag for one in workers.flags for flag in one]
-    busiest = np.argsort(-workers.votes_j, kind="stable")[:WORKERS_SHOWN]
-    return {
-        "method": method,
-        "level": workers.level,
-        "workers": len(names),
-        "unit": workers.unit,
-        "flagged": {flag: flags.count(flag) for flag in dict.fromkeys(flags)},
-        "rows": [
-            {
-                "worker": plain(names[j]),
-                "votes": int(workers.votes_j[j]),
-                **{name: number(getattr(workers, f"{name}_j")[j]) for name in WORKER_NUMBERS},
-                "flags": [
-                    {"flag": flag, "evidence": evidence}
-                    for flag, evidence in zip(workers.flags[j], workers.evidence[j], strict=True)
-                ],
-            }
-            for j in busiest
-        ],
-    }
+    return {"source": labels.source, **calibration, "dependence": labels.dependence, **reliability}
 
 
 def confusions_summary(names: Sequence[Hashable], workers: Workers, fit: Fit) -> list[dict[str, Any]]:
     """The confusion matrices of the workers with the most votes, where each has one and classes are few."""
-    if fit.confusion is None or fit.confusion.ndim != 3 or len(fit.label_values) > CONFUSION_CLASSES:
+    few = len(fit.label_values) <= CONFUSION_CLASSES
+    if workers.panel or fit.confusion is None or fit.confusion.ndim != 3 or not few:
         return []
     busiest = np.argsort(-workers.votes_j, kind="stable")[:MOST_CONFUSIONS]
     return [{"worker": plain(names[j]), "matrix": fit.confusion[j].round(6).tolist()} for j in busiest]
@@ -471,39 +301,6 @@ def map_summary(panels: Sequence[MapPanel]) -> list[dict[str, Any]]:
 
 def _line(line: tuple[tuple[float, ...], tuple[float, ...]]) -> dict[str, list[float]]:
     return {"x": list(line[0]), "y": list(line[1])}
-
-
-def plan_summary(plan: Plan) -> dict[str, Any]:
-    """The facts of a plan."""
-    return {
-        **facts_of(plan, "target advice"),
-        "sentence": wording.plan_sentence(plan),
-        **facts_of(plan, "votes_now majority_votes best_votes price_per_vote majority_cost best_cost"),
-        **facts_of(plan, "gold_items more_gold more_items prior confusion"),
-        "points": [facts_of(point, "votes=n_votes majority best") for point in plan.points],
-        "crew": [{"worker": plain(step.worker), **facts_of(step, "majority best")} for step in plan.crew],
-        **facts_of(plan, "expected_now observed_now"),
-        "keep": [plain(worker) for worker in plan.keep],
-        **facts_of(plan, "assumptions doubts"),
-    }
-
-
-def judge_summary(judges: Judges) -> dict[str, Any]:
-    """The facts that the lines and --json show."""
-    return {
-        "gate": judges.gate,
-        "judges": [_judge_facts(one) for one in judges.judges],
-        "panel": None if judges.panel is None else _judge_facts(judges.panel),
-        **facts_of(judges, "repeats positions worth labels gold=n_gold bar level"),
-    }
-
-
-def _judge_facts(judge: Judge) -> dict[str, Any]:
-    return {
-        **facts_of(judge, "name right judged"),
-        **facts_of(judge.accuracy, "accuracy=value low high"),
-        **facts_of(judge, "kappa confusion=confusion_kl wrong"),
-    }
 
 
 def score_summary(scores: Scores) -> dict[str, Any]:

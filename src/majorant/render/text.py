@@ -12,7 +12,7 @@ from typing import Any
 from majorant import wording
 from majorant.errors import ConfigError
 from majorant.output import write_files
-from majorant.wording import interval, level_percent, percent, points, printable, shown, votes_counted, with_ends
+from majorant.wording import interval, percent, points, printable, shown, votes_counted, with_ends
 
 MOST_NOTES = 3  # on the input, below an answer
 WIDTH = 116
@@ -29,6 +29,7 @@ def answer_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         *_wrapped("Answer", answer["headline"]),
         *_wrapped("Why", answer["evidence"]),
         *(_wrapped("Ties", answer["ties"]) if answer["ties"] else []),
+        *(_wrapped("Copies", text) if (text := summary["copies"]["text"]) else []),
         *_judges(summary["input"]),
         *_expert(answer),
         *_written(written),
@@ -65,7 +66,8 @@ def check_text(summary: dict[str, Any], written: Sequence[Path] = ()) -> str:
         _claims(summary["certificate"]),
         _accuracy(summary),
         labels_lines(summary["labels"]),
-        _wrapped("Workers", wording.workers_sentence(summary["workers"])),
+        _wrapped("Workers", summary["workers"]["sentence"]),
+        _dependence(summary["workers"]["dependence"]),
         _review(summary),
         [] if plan is None else _wrapped("Budget", plan["sentence"]),
     ]
@@ -93,12 +95,12 @@ def _wrapped(title: str, text: str) -> list[str]:
 
 
 def _claims(certificate: dict[str, Any]) -> list[str]:
-    """The claims, up to which correlation of votes they stand, and what they take for granted."""
+    """The claims, up to which correlation of votes they hold, and what they take for granted."""
     lines = _wrapped("Claims", certificate["sentence"])
-    for kind in wording.CLAIMS:
-        if (claim := certificate[kind]) and claim["breaks_down"]:
-            lines += _wrapped("", wording.breakdown_sentence(kind, claim["breaks_down"]))
-    return [*lines, *(_wrapped("Untested", text) if (text := certificate["not_tested_sentence"]) else [])]
+    for kind in ("anonymous", "named", "gold"):
+        if (claim := certificate[kind]) and claim["breakdown_sentence"]:
+            lines += _wrapped("", f"{claim['title']}: {claim['breakdown_sentence']}.")
+    return [*lines, *(_wrapped("Untested", text) if (text := certificate["untested_sentence"]) else [])]
 
 
 def _accuracy(summary: dict[str, Any]) -> list[str]:
@@ -118,7 +120,11 @@ def _accuracy(summary: dict[str, Any]) -> list[str]:
 def _review(summary: dict[str, Any]) -> list[str]:
     if not summary["review"]["items"]:
         return []
-    return _wrapped("Review", wording.review_sentence(summary["review"], summary["confidence"]))
+    return _wrapped("Review", summary["review"]["sentence"])
+
+
+def _dependence(dependence: dict[str, Any] | None) -> list[str]:
+    return _wrapped("Together", dependence["sentence"]) if dependence is not None and dependence["sentence"] else []
 
 
 def _slices(slices: list[dict[str, Any]], notes: list[dict[str, Any]]) -> list[str]:
@@ -217,50 +223,6 @@ def labels_lines(labels: dict[str, Any]) -> list[str]:
     return [f"Labels   {wording.labels_sentence(labels)}"]
 
 
-def workers_lines(workers: dict[str, Any]) -> list[str]:
-    """The workers with the most votes, and how many stand out."""
-    rows = [
-        (
-            shown(one["worker"]),
-            f"{one['votes']:,}",
-            "-" if one["accuracy"] is None else percent(one["accuracy"]),
-            "" if one["accuracy"] is None else interval(one, percent),
-            "-" if one["agreement"] is None else percent(one["agreement"]),
-            "; ".join(flag["flag"] for flag in one["flags"]),
-        )
-        for one in workers["rows"]
-    ]
-    head = ("worker", "votes", "accuracy", f"{level_percent(workers['level'])} interval", "agreement", "stands out")
-    first, busiest = wording.workers_judged(workers, len(rows))
-    return [f"Workers  {first}", f"{INDENT}{busiest}", *columns([head, *rows], left=(0, 5))]
-
-
-def certificate_text(summary: dict[str, Any]) -> str:
-    """What `majorant certify` prints: one sentence for all readers, then each claim and its numbers."""
-    lines = [printable(summary["sentence"])]
-    for kind, title in wording.CLAIMS.items():
-        if summary[kind] is not None:
-            lines += ["", *_claim_lines(kind, title, summary)]
-    if summary["design"] is not None:
-        lines += ["", f"Design   {summary['design']['text']}"]
-    if summary.get("dependence") is not None:
-        head, facts = wording.dependence_facts(summary["dependence"], 1 - summary["level"])
-        lines += ["", head, *_facts(facts)]
-    return "\n".join(lines)
-
-
-def _claim_lines(kind: str, title: str, certificate: dict[str, Any]) -> list[str]:
-    """A claim and its numbers, those of a void one marked; its reason unless the certificate said it before."""
-    claim = certificate[kind]
-    numbers = wording.claim_numbers(kind, claim)
-    said_before = claim["why"] in certificate["sentence"]
-    lines = [wording.claim_heading(title, claim, certificate["level"])]
-    lines += [] if said_before else [f"{INDENT}{printable(claim['why'])}"]
-    lines += [f"{INDENT}{text}"] if numbers and (text := wording.whose_numbers(claim)) else []
-    facts = [*numbers, *wording.claim_assumptions(claim)]
-    return [*lines, *_facts(facts)] if facts else lines
-
-
 def plug_in_text(summary: dict[str, Any]) -> str:
     """What `majorant certify` with a plug-in prints; the warning stands before the numbers."""
     head = ("votes", "items", "verdict", "margin", "majority", "best rule", "gap")
@@ -283,39 +245,6 @@ def labels_loss_lines(loss: dict[str, Any]) -> list[str]:
     """How the user's own labels compare."""
     head, facts = wording.labels_loss_facts(loss)
     return [head, *_facts(facts)]
-
-
-def plan_text(summary: dict[str, Any]) -> str:
-    """What `majorant plan` prints."""
-    lines = [summary["sentence"], *_plan_doubt(summary), "", *_plan_points(summary)]
-    if decide := wording.plan_decides(summary):
-        lines += ["", *decide]
-    if summary["crew"]:
-        head = ("the workers, best addition first", "majority of them", "best rule that knows them")
-        rows = [(shown(row["worker"]), percent(row["majority"]), percent(row["best"])) for row in summary["crew"]]
-        lines += ["", wording.plan_keeps(summary), *columns([head, *rows])]
-    return "\n".join([*lines, "", *(f"Assumes: {text}." for text in summary["assumptions"])])
-
-
-def _plan_doubt(summary: dict[str, Any]) -> list[str]:
-    """A warning where gold, or the votes themselves, show that the model promises too much."""
-    first, *rest = wording.plan_doubt(summary) or [""]
-    return [f"Note     {first}", *(f"{INDENT}{line}" for line in rest)] if first else []
-
-
-def _plan_points(summary: dict[str, Any]) -> list[str]:
-    """A row for each number of votes, as far as it matters."""
-    needed = [n for n in (summary["majority_votes"], summary["best_votes"], summary["votes_now"]) if n is not None]
-    last = len(summary["points"]) if summary["majority_votes"] is None else round(max(needed)) + 1
-    rows = [
-        (
-            str(row["votes"]),
-            *("?" if row[name] is None else percent(row[name]) for name in ("majority", "best")),
-            wording.price(row["votes"], summary["price_per_vote"]),
-        )
-        for row in summary["points"][:last]
-    ]
-    return columns([("votes per item", "majority", "best rule", "price per item"), *rows], left=())
 
 
 def score_lines(scores: dict[str, Any]) -> list[str]:

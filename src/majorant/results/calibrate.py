@@ -36,7 +36,7 @@ LEAST_TEMPERATURE, MOST_TEMPERATURE, MOST_EPSILON = 0.1, 20.0, 0.5
 FOLDS, FOLD_SEED = 5, 2**32 + 2
 UNSURE = 1e-300  # a probability of 0 counts as this
 BINS = 10
-ENOUGH_GOLD = 20  # items; with fewer, gold says too little about confidence
+GOLD_TO_CALIBRATE = 20  # items; with fewer, gold says too little about confidence
 SUREST = 0.99  # more than this counts as this much, and less than the rest as the rest
 
 
@@ -116,7 +116,7 @@ def calibrate(votes: Votes, fit: Fit, *, rng: int | np.random.Generator, refit: 
     some = slice(None, None, len(lesson.score_sk) // MOST_TEMPERED + 1)
     learned = Calibration(*learn_calibration(lesson.score_sk[some], lesson.believed_sk[some]))
     source: Literal["gold", "votes"] = "votes"
-    if n_gold(votes) >= ENOUGH_GOLD:
+    if n_gold(votes) >= GOLD_TO_CALIBRATE:
         learned, source = _learn_from_gold(learned, votes, fit), "gold"
     confidence_i = label_confidence(learned, votes, fit)
     return Labels(
@@ -202,7 +202,7 @@ def _folds(names: Sequence[Hashable]) -> NDArray[np.int64]:
 
 def scores(fit: Fit) -> FloatArray:
     """The log-probabilities of a fit; shares of votes are no probabilities, and each vote counts for one instead."""
-    if fit.method in ESTIMATORS and ESTIMATORS[fit.method].vote_shares:
+    if fit.method in ESTIMATORS and ESTIMATORS[fit.method].traits.vote_shares:
         return np.asarray(fit.posterior * fit.votes_i[:, None])
     return np.log(np.maximum(fit.posterior, UNSURE))
 

@@ -87,7 +87,7 @@ def label_table(
     known = known or Known(gold=False)
     majority = Majority().fit(votes) if majority is None else majority
     voted_i, rows = fit.votes_i > 0, np.arange(len(fit.votes_i))
-    label_i, majority_i = _decided(fit, votes, ties, rng), _decided(majority, votes)
+    label_i, majority_i = decided_labels(fit, votes, ties, rng), decided_labels(majority, votes)
     values = list(fit.label_values)
     source_i = np.where(tied(counts(votes)) & voted_i, _code(LabelSource.TIE), _code(LabelSource.RULE))
     if known.gold and votes.gold_i is not None:
@@ -118,7 +118,7 @@ def label_table(
         "confidence": np.where(voted_i | sure_i, confidence_i, np.nan),
         "majority": Named(majority_i, names),
         "weighted_vote": Named(
-            np.full(len(rows), NO_LABEL, np.int32) if weighted is None else _decided(weighted, votes), names
+            np.full(len(rows), NO_LABEL, np.int32) if weighted is None else decided_labels(weighted, votes), names
         ),
         "runner_up": Named(np.where(has_second_i, second_i, NO_LABEL), names),
         "votes": fit.votes_i,
@@ -137,7 +137,9 @@ def _padded(posterior_ik: FloatArray, n_values: int) -> FloatArray:
     return np.pad(posterior_ik, ((0, 0), (0, n_values - posterior_ik.shape[1])))
 
 
-def _decided(fit: Fit, votes: Votes, ties: TiePolicy = "coin", rng: int | np.random.Generator = 0) -> NDArray[np.int32]:
+def decided_labels(
+    fit: Fit, votes: Votes, ties: TiePolicy = "coin", rng: int | np.random.Generator = 0
+) -> NDArray[np.int32]:
     """The class of each item; -1 for items without votes, and for ties that the policy leaves open."""
     if ties != "coin":
         return fit.codes(ties, rng)
@@ -166,7 +168,7 @@ def decide_coins(fit: Fit, votes: Votes) -> Fit:
     if not len(open_t):
         return fit
     posterior_ik = np.array(fit.posterior)
-    posterior_ik[open_t, _decided(fit, votes)[open_t]] += 4 * TIE_TOLERANCE
+    posterior_ik[open_t, decided_labels(fit, votes)[open_t]] += 4 * TIE_TOLERANCE
     return replace(fit, posterior=posterior_ik / posterior_ik.sum(axis=1, keepdims=True))
 
 

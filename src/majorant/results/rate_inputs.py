@@ -196,8 +196,9 @@ def read_labelled(gold: Any, votes: Votes, how: ReadOptions, rng: np.random.Gene
 
 
 def _drawn_labels(design: Design, answer_d: Codes, votes: Votes) -> Labelled:
-    """The labels of a design that draws uniformly, up to the last one; what is missing above it is not known."""
-    if not design.uniform:
+    """The labels of a design's random sample, up to the last one; what is missing above it is not known."""
+    answer_d = answer_d[: design.n_sample]
+    if not design.n_sample:
         raise DataError(
             "These items were picked because the rules disagree on them: their labels cannot measure a rate. "
             "Draw items uniformly with majorant ask --rate."

@@ -54,7 +54,7 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
         from majorant.pipeline import check as whole_line
         from majorant.render.files import write_result
-        from majorant.render.html import live_map
+        from majorant.render.html import live_map, map_holds
         from majorant.render.summary import result_summary
 
         how = {name: job[name] for name in ("tolerance", "level")}
@@ -66,7 +66,8 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
             from majorant.ask.ask import ask as draw
 
             _write_design(job, backend, draw(backend, n=0, rng=SEED, **how))
-    return {**{name: summary[name] for name in SHOWN if name in summary}, "live_map": live_map(summary)}
+    shown = {name: summary[name] for name in SHOWN if name in summary}
+    return {**shown, "live_map": live_map(summary) if map_holds(summary) else None}
 
 
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -121,6 +122,9 @@ def _labelled(job: Mapping[str, Any]) -> Recognised | None:
     files = [_page_labels(job)] if job["labels"] else [_file(file) for file in job["gold"]]
     labelled = recognise(files) if files else None
     if labelled is None:
+        if len(files) > 1:
+            names = " and ".join(map(str, files))
+            raise ConfigError(f"{names} came without the design that would put them together: remove all but one.")
         return None
     stored = labelled.path.name
     return replace(labelled, path=Path(job["designs"].get(stored, stored)))

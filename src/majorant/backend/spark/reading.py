@@ -21,7 +21,7 @@ from majorant.backend.spark.pack import CHANGED, FACTS, Packing, Places, brought
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import PACKINGS, type_of_ending, type_of_word
 from majorant.limits import limit
-from majorant.read.build import LISTED, Coverage, Resolved, make_account, no_votes
+from majorant.read.build import Coverage, Resolved, make_account, no_votes
 from majorant.read.columns import find_roles
 from majorant.read.encode import Coded, Span, too_many_labels
 from majorant.read.formats import recognise_table
@@ -29,6 +29,7 @@ from majorant.read.gold import load_gold, match_gold, one_gold, spellings
 from majorant.read.json_text import LAID_OUT
 from majorant.read.layout import find_layout
 from majorant.read.names import Gold, LabelCodes, name_labels, unclear_status
+from majorant.read.notes import LISTED
 from majorant.read.opening import open_rows, open_table, stamp
 from majorant.read.options import ReadOptions
 from majorant.read.table import RowSource, Table

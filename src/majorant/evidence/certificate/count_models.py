@@ -43,7 +43,6 @@ RARE_CLASS = np.array([2.0, 4.5, 7.5])  # minus logit of the smaller class
 GRID_ENTRIES = 1 << 22  # floats of grid times cells, or grid times data sets, held at once
 KEPT_ENTRIES = 1 << 20  # floats of grid times cells that are kept for the next data set
 BETA_PARAMETERS = 5
-MOST_BETA_CELLS = 1000  # beyond, a search among beta-binomials would take minutes
 LOGIT_BOUND, LEAST_CONCENTRATION, MOST_CONCENTRATION = 30.0, -4.0, 9.0  # the last two are logarithms
 
 
@@ -139,11 +138,6 @@ def contradictions(sizes: Sequence[int]) -> Sides:
     for h in sizes:
         rows += [(h, narrowest_majority(h), -1), (h, h - narrowest_majority(h), 1)]
     return sides(rows)
-
-
-def uneven_ties(sizes: Sequence[int]) -> Sides:
-    """For each even number of votes the two halves of the models that a fair draw on a tie being best lies between."""
-    return sides([(h, h // 2, sign) for h in sizes if h % 2 == 0 for sign in (-1, 1)])
 
 
 def opposite(side: Sides) -> Sides:

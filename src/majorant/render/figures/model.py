@@ -123,50 +123,29 @@ def _room(plane: dict[str, Any], half: tuple[float, float], inside: bool) -> tup
 
 
 def plan_panels(summary: dict[str, Any]) -> list[Panel]:
-    """One panel with both curves."""
+    """One panel: what more votes gain; none for panels of judges, where nothing is forecast."""
     plan = summary["plan"]
-    if plan is None or not any(row["best"] is not None for row in plan["points"]):
+    if plan is None or not any(row["gain"]["value"] is not None for row in plan["points"]):
         return []
-    title = "Accuracy against votes per item"
+    title = "What more votes would gain"
     return [Panel("plan0", title, plan["sentence"], PLAN_SIZE, lambda axes: _draw_plan(axes, plan))]
 
 
 def _draw_plan(axes: Axes, plan: dict[str, Any]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    curves = (("best", LIGHT["best"], "best rule without names", "o"), ("majority", LIGHT["majority"], "majority", "s"))
-    for name, colour, label, marker in curves:
-        known = [row for row in plan["points"] if row[name] is not None]
-        axes.plot(
-            [row["votes"] for row in known],
-            [row[name] for row in known],
-            marker,
-            ls="-",
-            color=colour,
-            lw=1.8,
-            ms=4.5 if name == "best" else 4,
-            label=label,
-        )
-    axes.axhline(plan["target"], color=LIGHT["good"], lw=1.4, ls=(0, (5, 3)))
-    axes.annotate(
-        f"target {percent(plan['target'], 0)}",
-        (1, plan["target"]),
-        (0, 5),
-        xycoords=axes.get_yaxis_transform(),
-        textcoords="offset points",
-        ha="right",
-        color=LIGHT["good"],
-        weight="bold",
-    )
-    if plan["votes_now"] is not None and plan["votes_now"] <= plan["points"][-1]["votes"]:
+    known = [row for row in plan["points"] if row["gain"]["value"] is not None]
+    votes = [row["votes"] for row in known]
+    low, value, high = ([100 * row["gain"][end] for row in known] for end in ("low", "value", "high"))
+    axes.fill_between(votes, low, high, color=LIGHT["majority"], alpha=0.18, lw=0, label="came true on public crowds")
+    axes.plot(votes, value, "s", ls="-", color=LIGHT["majority"], lw=1.8, ms=4, label="forecast")
+    axes.axhline(0, color=LIGHT["soft"], lw=1)
+    if plan["votes_now"] <= plan["points"][-1]["votes"]:
         axes.axvline(plan["votes_now"], color=LIGHT["soft"], lw=1, ls=(0, (2, 3)))
         axes.annotate(
             "now", (plan["votes_now"], 0.93), (4, 4), xycoords=axes.get_xaxis_transform(), textcoords="offset points"
         )
-    lowest = min(row["majority"] for row in plan["points"] if row["majority"] is not None)
-    axes.set(xlabel="votes per item", ylabel="items labelled right", ylim=(min(lowest, plan["target"]) - 0.04, 1.005))
-    axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
-    axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))  # whole percents
+    axes.set(xlabel="votes per item", ylabel="gain in accuracy, points")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y")
     axes.set_axisbelow(True)

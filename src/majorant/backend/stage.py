@@ -1,0 +1,212 @@
+"""Write a table as Parquet with a row per vote, so that DuckDB or Spark can sort it.
+
+`majorant.read` decides what every cell means, as it does for votes in memory.  The staged file holds items by name and
+all other columns as codes; their vocabularies stay in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from majorant.errors import ConfigError, DataError
+from majorant.read.encode import Coded, Coder, Span, encode_part, no_rows, part_seconds, refuse_long
+from majorant.read.options import ReadOptions
+from majorant.read.table import Column, Objects, Table, coded_column, dictionary_codes, numpy_view, plain
+from majorant.read.values import decode
+
+Report = Callable[[str, int, int | None], None]  # the step, how much of it is done, out of how much if that is known
+
+
+def silent(step: str, done: int, total: int | None) -> None:
+    """No-op progress callback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A staged file, and what was learned while it was written."""
+
+    path: Path  # columns: item, run, codes of worker, label, gold, status and slice (-1: empty), seconds
+    coded: Coded  # vocabularies and the place of every row; no codes
+    n_runs: int  # runs of consecutive rows with the same item, which the column `run` counts
+
+
+def stage_table(table: Table, path: Path, options: ReadOptions, report: Report = silent) -> Staged:
+    """Write the rows of a table to a Parquet file.
+
+    Parameters
+    ----------
+    table
+        An open table with a row per vote.
+    path
+        The file to write.
+    options
+        How the table is read.
+    report
+        Told how many rows have been read.
+
+    Raises
+    ------
+    DataError
+        If items are of several types, or of a type other than text, numbers and truth values.
+    """
+    import pyarrow as pa
+
+    if table.wide:
+        raise wide_table()
+    coders = {
+        role: Coder(table.source, name) for role, name in table.columns.items() if role not in ("item", "seconds")
+    }
+    items = _ItemColumn(table)
+    spans: list[Span] = []
+    n_rows = 0
+    with _Writer(path) as writer:
+        for part in table.parts:
+            span = Span(n_rows, part.source, part.unit, part.first_row, part.row_n)
+            spans.append(span)
+            encode_part(part, span, coders, table.columns, options.most_labels)
+            item = items.convert(part.columns["item"])
+            columns = {"item": item, "run": pa.array(items.count_runs(item))}
+            for role, coder in coders.items():
+                coder.merge()
+                columns[role] = pa.array(coder.part_codes.pop())
+            if "seconds" in table.columns:
+                given = "seconds" in part.columns
+                columns["seconds"] = pa.array(
+                    part_seconds(part, span, table) if given else np.full(part.n_rows, np.nan)
+                )
+            writer.write(pa.table(columns))
+            n_rows += part.n_rows
+            report("reading", n_rows, None)
+    if not n_rows:
+        raise no_rows(table)
+    known = {role: coder.finish()[2] for role, coder in coders.items()}
+    for role, values in known.items():
+        refuse_long(values, table.source, table.columns[role])
+    nothing = dict.fromkeys(table.columns.keys() - {"seconds"}, np.empty(0, dtype=np.int32))
+    coded = Coded(
+        table=table, n_rows=n_rows, codes=nothing, declared=nothing, known=known, seconds_n=None, spans=spans,
+        declared_spans=(),
+    )  # fmt: skip
+    return Staged(path, coded, items.n_runs)
+
+
+def wide_table() -> ConfigError:
+    """The error for a table with a row per item."""
+    return ConfigError("a wide table is read in memory. Leave out memory= and engine=, or write a row per vote first.")
+
+
+class _Writer:
+    """Writes tables of one schema to a Parquet file that is read soon and then removed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file: Any = None
+
+    def __enter__(self) -> _Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.file is not None:
+            self.file.close()
+
+    def write(self, rows: Any) -> None:
+        import pyarrow.parquet as pq
+
+        if self.file is None:
+            self.file = pq.ParquetWriter(
+                self.path, rows.schema, compression="lz4", use_dictionary=False, write_statistics=False
+            )
+        self.file.write_table(rows)
+
+
+class _ItemColumn:
+    """Turns the parts of a column of items into Arrow arrays of one type: text, 64-bit integers, floats or booleans."""
+
+    def __init__(self, table: Table) -> None:
+        self.source, self.kind, self.name = table.source, table.kind, table.columns["item"]
+        self.type: Any = None
+        self.last: Any = None  # item of the rows before
+        self.n_runs = 0
+
+    def count_runs(self, item: Any) -> NDArray[np.int64]:
+        """The number of each row's run, counted over all rows so far."""
+        import pyarrow.compute as pc
+
+        starts_n = np.ones(len(item), dtype=bool)
+        same = pc.equal(item.slice(1), item.slice(0, max(len(item) - 1, 0))).fill_null(False)
+        starts_n[1:] = ~numpy_view(same, np.bool_)
+        if len(item):
+            starts_n[0] = self.last is None or self.last != item[0]
+            self.last = item[-1]
+        run_n: NDArray[np.int64] = np.cumsum(starts_n) + (self.n_runs - 1)
+        self.n_runs += int(starts_n.sum())
+        return run_n
+
+    def convert(self, column: Column) -> Any:
+        """The items of some rows, null where a cell is empty."""
+        import pyarrow as pa
+
+        if isinstance(column, Objects):
+            array = coded_column(column.code_n, self._array(list(column.values))).dictionary_decode()
+        elif self.kind == "json":
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            values = self._array(decode(encoded.dictionary, "json"))
+            array = coded_column(dictionary_codes(encoded), values).dictionary_decode()
+        else:
+            array = plain(column)
+        if pa.types.is_null(array.type):
+            array = pa.nulls(len(array), self.type or pa.large_string())
+        array = self._plain(array)
+        self.type = self.type or array.type
+        if array.type != self.type:
+            raise self._several_types()
+        return array
+
+    def _array(self, values: list[Any]) -> Any:
+        import pyarrow as pa
+
+        types = {type(value) for value in values if value is not None}
+        other = types - {str, int, float, bool}
+        if other:
+            raise self._other_type(f"type {other.pop().__name__}")
+        if len(types) > 1:
+            raise self._several_types()
+        try:
+            return pa.array(values)
+        except (OverflowError, pa.ArrowInvalid):
+            raise self._several_types() from None
+        except UnicodeEncodeError:
+            raise DataError(
+                f"{self.source}, column {self.name!r}: an item holds half a character (a lone surrogate) and "
+                "cannot be written down. Decode the text with the encoding it was written in."
+            ) from None
+
+    def _plain(self, array: Any) -> Any:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        types, kind = pa.types, array.type
+        if types.is_boolean(kind) or kind == pa.uint64():
+            return array
+        if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+            return array.cast(pa.large_string())
+        if types.is_integer(kind):
+            return array.cast(pa.int64())
+        if types.is_floating(kind):
+            return pc.add(array.cast(pa.float64()), 0.0)  # -0 and 0 are one number
+        raise self._other_type(f"type {kind}")
+
+    def _several_types(self) -> DataError:
+        return self._other_type("several types")
+
+    def _other_type(self, kind: str) -> DataError:
+        return DataError(
+            f"{self.source}, column {self.name!r}: items of {kind}, which only votes in memory may have. Write every "
+            "item as text, or every one as a whole number."
+        )
