@@ -113,6 +113,15 @@ def test_labels_by_question_are_recognised_without_slices():
     assert clustered.high - clustered.low > 1.3 * (spread.high - spread.low)
 
 
+def test_slices_as_a_frame():
+    table, truth, rng = log(questions=60)
+    found = mj.rate(table, gold=some(truth, rng, 50), label="pass", by="system")
+    columns = found.to_dict()
+    assert columns["name"] == [None, "alpha", "beta"]
+    assert columns["labels"][0] == 50 == sum(columns["labels"][1:])
+    assert repr(found).startswith(f"Rates: {found.value:.3f} (")
+
+
 def test_pairing_by_question_pays():
     """Questions are hard for both systems or easy for both: differences by question are known far better."""
     rng, rows, truth = np.random.default_rng(3), [], {}

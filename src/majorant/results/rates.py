@@ -38,6 +38,7 @@ from majorant.results.rate_inputs import (
     read_labelled,
 )
 from majorant.results.rules import fit_rule
+from majorant.tabular import Tabular
 from majorant.tally import counts
 from majorant.values import FloatArray, as_generator, as_level, lock
 from majorant.votes import Account, NoteKind, Votes
@@ -132,8 +133,8 @@ class RateRecord:
     most: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Rates(Tabular):
     """What `rate` finds; facts only.  All intervals hold together at the level."""
 
     measure: Measure
@@ -170,6 +171,16 @@ class Rates:
     def labels(self) -> int:
         """How many labels were used."""
         return self.overall.labels
+
+    def table(self) -> dict[str, Any]:
+        """A row for all items, and one for each slice."""
+        every = (self.overall, *self.slices)
+        names = ("name", "value", "low", "high", "n_items", "labels")
+        return {name.removeprefix("n_"): [getattr(one, name) for one in every] for name in names}
+
+    def __repr__(self) -> str:
+        ends = "no labels" if self.value is None else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+        return f"Rates: {ends}, {self.labels:,} labels, {len(self.slices)} slices\nto_pandas() gives a row for each"
 
     def at_least(self, bar: float) -> bool:
         """Whether the labels show that the rate is above the bar."""
