@@ -2,8 +2,8 @@
 
 Accuracy is by gold labels where there are enough.  Without gold it is estimated from the votes of a crowd, with
 intervals widened to what public crowds show; on a panel, whose judges may share mistakes, votes say nothing about a
-single judge, and no accuracy is given.  Every flag is a test whose p-values allow for the number of workers (Holm), so
-that in a crowd without such a worker anybody at all is flagged with probability at most 1 - level: docs/workers.md.
+single judge, and no accuracy is given.  Flags are tests that allow for the number of workers (Holm), or hold on public
+crowds for nearly everybody flagged: docs/workers.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from majorant.votes import IntArray, Votes
 MOST_CONFUSION_COLUMNS = 100
 GOOD_ACCURACY = 0.75
 FEW_VOTES = 10  # below this an interval says next to nothing
-NEAR_CHANCE = 0.15  # points above guessing that still count as near it
+NEAR_CHANCE = 0.1  # points above guessing that still count as near it
 FAST = 1 / 3  # of the usual time on the item
 FEW_TIMES = 3  # timed votes that an item needs for a usual time of its own
 # On 12 public crowds, intervals from half as many votes and 5 points longer at each end hold the true accuracy of 98 %
@@ -271,7 +271,7 @@ class _Record(NamedTuple):
 
     votes_jl: IntArray
     votes_j: NDArray[np.int64]
-    known_j: FloatArray  # votes that the interval rests on
+    known_j: FloatArray  # votes that the doubt about the labels leaves
     accuracy_j: FloatArray
     low_j: FloatArray
     high_j: FloatArray
@@ -289,8 +289,9 @@ def _record(sums: WorkerSums, fit: Fit, *, panel: bool, level: float) -> _Record
         given_jl = np.where(by_gold_j[:, None], sums.gold_jl, sums.votes_jl)
         label_share_jl = given_jl / given_jl.sum(axis=1, keepdims=True)
         prior_k = sums.gold_k / sums.gold_k.sum()
-    known_j = np.where(by_gold_j, gold_j, TRUSTED_VOTES * _known_votes(estimated_j, doubt_j, votes_j))
-    low_j, high_j = binomial_bounds(np.nan_to_num(known_j * accuracy_j), known_j, (1 - level) / 2)
+    known_j = np.where(by_gold_j, gold_j, _known_votes(estimated_j, doubt_j, votes_j))
+    trusted_j = np.where(by_gold_j, 1.0, TRUSTED_VOTES) * known_j
+    low_j, high_j = binomial_bounds(np.nan_to_num(trusted_j * accuracy_j), trusted_j, (1 - level) / 2)
     slack_j = np.where(by_gold_j, 0.0, MODEL_ERROR)
     low_j, high_j = np.maximum(low_j - slack_j, 0.0), np.minimum(high_j + slack_j, 1.0)
     unknown_j = np.isnan(accuracy_j)
@@ -419,24 +420,21 @@ def holm(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
 
 
 def _accuracy_flags(flags: list[list[Flag]], record: _Record, tested_j: NDArray[np.bool_], level: float) -> None:
-    """Worse than guessing; or near it, and less than half as far above it as the middle worker."""
+    """Worse than guessing; or near it, and surely worse than the typical worker, by the widened interval."""
     accuracy_j, chance_j = np.nan_to_num(record.accuracy_j), np.nan_to_num(record.chance_j)
     typical = float(np.median(accuracy_j[tested_j])) if tested_j.any() else 0.0  # spammers do not pull it down
     worse_j = holm(_fewer(accuracy_j, record.known_j, chance_j), tested_j) <= 1 - level
-    half_j = (chance_j + np.maximum(typical, chance_j)) / 2
-    weak_j = holm(_fewer(accuracy_j, record.known_j, half_j), tested_j) <= 1 - level
-    for j in np.flatnonzero(tested_j):
-        near = weak_j[j] and accuracy_j[j] < chance_j[j] + NEAR_CHANCE
-        if worse_j[j] or near:
-            flags[j].append(
-                Flag(
-                    kind=FlagKind.ADVERSARIAL if worse_j[j] else FlagKind.NEAR_CHANCE,
-                    votes=int(record.votes_j[j]),
-                    accuracy=float(accuracy_j[j]),
-                    chance=float(chance_j[j]),
-                    typical=typical,
-                )
+    near_j = (accuracy_j < chance_j + NEAR_CHANCE) & (np.nan_to_num(record.high_j, nan=1.0) < typical)
+    for j in np.flatnonzero(tested_j & (worse_j | near_j)):
+        flags[j].append(
+            Flag(
+                kind=FlagKind.ADVERSARIAL if worse_j[j] else FlagKind.NEAR_CHANCE,
+                votes=int(record.votes_j[j]),
+                accuracy=float(accuracy_j[j]),
+                chance=float(chance_j[j]),
+                typical=typical,
             )
+        )
 
 
 def _fewer(accuracy_j: FloatArray, known_j: FloatArray, expected_j: FloatArray) -> FloatArray:
