@@ -180,8 +180,8 @@ def confidence(sets: list[Set]) -> tuple[str, list[Goal]]:
     head = ("set", "", *(f"{name}, {what}" for name in names for what in ("ECE", "Brier")))
     about = (
         "## Confidence without gold\n\nExpected calibration error (ten bins) and Brier score of each label's "
-        f"confidence; smaller is better. Peers: {', '.join(peers['versions'])}; cleanlab is given smoothed vote shares for a "
-        "classifier's probabilities.\n\n"
+        f"confidence; smaller is better. Peers: {', '.join(peers['versions'])}; cleanlab is given smoothed vote "
+        "shares for a classifier's probabilities.\n\n"
     )
     goals = [
         Goal("confidence, ECE, beside vote share", every[0], every[2], 0.0, smaller=True),
@@ -411,8 +411,8 @@ def forecasts(sets: list[Set]) -> tuple[str, list[Goal]]:
         "## Forecasts of more votes\n\nFrom three votes per item, in points. On crowds the gain is off by "
         f"{100 * off[0]:.1f} points on average, and {low:.1f} to {high:.1f} times the forecast came true (8 of 10 "
         f"forecasts); the level is off by {100 * np.abs(crowd[:, 2]).mean():.1f}. On panels the true gain is "
-        f"{100 * panel[:, 1].mean():+.1f} points on average, where {100 * panel[:, 0].mean():+.1f} are forecast, and the "
-        f"level is off by {100 * np.abs(panel[:, 2]).mean():.0f}: nothing is forecast there.\n\n"
+        f"{100 * panel[:, 1].mean():+.1f} points on average, where {100 * panel[:, 0].mean():+.1f} are forecast, and "
+        f"the level is off by {100 * np.abs(panel[:, 2]).mean():.0f}: nothing is forecast there.\n\n"
     )
     head = ("set", "", "votes", "gain forecast", "true gain", "level too high by")
     goals = [

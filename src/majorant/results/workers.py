@@ -2,8 +2,7 @@
 
 Accuracy is by gold labels where there are enough.  Without gold it is estimated from the votes of a crowd, with
 intervals widened to what public crowds show; on a panel, whose judges may share mistakes, votes say nothing about a
-single judge, and no accuracy is given.  Flags are tests that allow for the number of workers (Holm), or hold on public
-crowds for nearly everybody flagged: docs/workers.md.
+single judge, and no accuracy is given.  Flags are tests that allow for the number of workers: docs/workers.md.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from majorant.votes import IntArray, Votes
 MOST_CONFUSION_COLUMNS = 100
 GOOD_ACCURACY = 0.75
 FEW_VOTES = 10  # below this an interval says next to nothing
-NEAR_CHANCE = 0.1  # points above guessing that still count as near it
+NEAR_CHANCE = 0.15  # points above guessing that still count as near it
 FAST = 1 / 3  # of the usual time on the item
 FEW_TIMES = 3  # timed votes that an item needs for a usual time of its own
 # On 12 public crowds, intervals from half as many votes and 5 points longer at each end hold the true accuracy of 98 %
@@ -419,12 +418,28 @@ def holm(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
     return adjusted
 
 
+def benjamini_hochberg(p_value: FloatArray, tested: NDArray[np.bool_]) -> FloatArray:
+    """Adjusted p-values: of those below a level, at most this share is false on average (Benjamini & Hochberg 1995).
+
+    >>> benjamini_hochberg(np.array([.01, .04, .5, .03]), np.array([True, True, False, True])).round(3).tolist()
+    [0.03, 0.04, 1.0, 0.04]
+    """
+    adjusted = np.ones(len(p_value))
+    rows = np.flatnonzero(tested)
+    order = rows[np.argsort(-p_value[rows], kind="stable")]
+    ranks = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.minimum.accumulate(p_value[order] * len(order) / ranks), 1.0) if len(order) else []
+    return adjusted
+
+
 def _accuracy_flags(flags: list[list[Flag]], record: _Record, tested_j: NDArray[np.bool_], level: float) -> None:
-    """Worse than guessing; or near it, and surely worse than the typical worker, by the widened interval."""
+    """Worse than guessing; or near it, and less than half as far above it as the typical worker."""
     accuracy_j, chance_j = np.nan_to_num(record.accuracy_j), np.nan_to_num(record.chance_j)
     typical = float(np.median(accuracy_j[tested_j])) if tested_j.any() else 0.0  # spammers do not pull it down
     worse_j = holm(_fewer(accuracy_j, record.known_j, chance_j), tested_j) <= 1 - level
-    near_j = (accuracy_j < chance_j + NEAR_CHANCE) & (np.nan_to_num(record.high_j, nan=1.0) < typical)
+    half_j = (chance_j + np.maximum(typical, chance_j)) / 2
+    weak_j = benjamini_hochberg(_fewer(accuracy_j, record.known_j, half_j), tested_j) <= 1 - level
+    near_j = weak_j & (accuracy_j < chance_j + NEAR_CHANCE)
     for j in np.flatnonzero(tested_j & (worse_j | near_j)):
         flags[j].append(
             Flag(
