@@ -69,8 +69,8 @@ def test_a_label_given_thousands_of_times_is_no_overflow():
     crew = np.concatenate([one_coin_crew([0.9] * 20), [[[1, 0]] * 2]])
     votes, _ = simulate(HALF, crew, 6000, 21, rng=0)
     with np.errstate(over="raise"):
-        flag = assess_workers(votes, Hierarchical().fit(votes)).flags[20][-1]
-    assert flag.kind is FlagKind.ONE_LABEL
+        flags = assess_workers(votes, Hierarchical().fit(votes)).flags[20]
+    [flag] = [flag for flag in flags if flag.kind is FlagKind.ONE_LABEL]
     assert np.isfinite(flag.times)
 
 

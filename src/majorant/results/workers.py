@@ -47,10 +47,12 @@ class FlagKind(StrEnum):
     ONE_LABEL = "one label"
     TOO_FAST = "too fast"
     COPY = "copy"  # repeats another worker
+    DISAGREES = "disagrees"  # a judge of a panel who agrees with the others no more than chance would
     FEW_VOTES = "too few votes"  # to judge; nothing is held against the worker
 
 
-GROUNDS = tuple(kind for kind in FlagKind if kind is not FlagKind.FEW_VOTES)  # flags that speak for removal
+# Flags that speak for removal; on a panel that shares mistakes, who disagrees may be the one who is right.
+GROUNDS = tuple(kind for kind in FlagKind if kind not in (FlagKind.FEW_VOTES, FlagKind.DISAGREES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,7 @@ class Flag:
     other: Hashable = None  # the worker who is repeated
     agreed: int | None = None
     shared: int | None = None
+    agreement: float | None = None  # with the other votes on the same items; `chance` is then what chance would give
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -242,6 +245,8 @@ def workers_from(
     flags = _find_flags(votes, fit, record, find_copies(votes) if copies is None else copies, level)
     with np.errstate(invalid="ignore", divide="ignore"):
         agreement_j = sums.same_j / sums.paired_j
+    if panel:
+        _disagreement_flags(flags, sums, agreement_j, record)
     n_classes = len(fit.label_values)
     has_matrices = fit.confusion is not None and fit.confusion.ndim == 3 and n_classes**2 <= MOST_CONFUSION_COLUMNS
     assessed = Workers(
@@ -549,6 +554,23 @@ def _copy_flags(flags: list[list[Flag]], votes: Votes, record: _Record, copies: 
             agreed, shared = _agreement(votes, code[first], j)
             flag = Flag(kind=FlagKind.COPY, votes=int(record.votes_j[j]), other=first, agreed=agreed, shared=shared)
             flags[j].append(flag)
+
+
+def _disagreement_flags(flags: list[list[Flag]], sums: WorkerSums, agreement_j: FloatArray, record: _Record) -> None:
+    """Judges without gold who agree with the others no more than chance would, where others do."""
+    votes_jl = sums.votes_jl.astype(float)
+    others_jl = votes_jl.sum(axis=0) - votes_jl
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share_jl, rest_jl = (x / x.sum(axis=1, keepdims=True) for x in (votes_jl, others_jl))
+        chance_j = (share_jl * rest_jl).sum(axis=1)
+        excess_j, error_j = agreement_j - chance_j, 0.5 / np.sqrt(sums.paired_j)
+        tested_j = (record.votes_j >= FEW_VOTES) & ~record.by_gold_j & np.isfinite(excess_j)
+        typical = float(np.median(excess_j[tested_j])) if tested_j.any() else 0.0
+        out_j = tested_j & (excess_j < 2 * error_j) & (excess_j + 3 * error_j < typical)
+    for j in np.flatnonzero(out_j):
+        agreement, chance = float(agreement_j[j]), float(chance_j[j])
+        flag = Flag(kind=FlagKind.DISAGREES, votes=int(record.votes_j[j]), agreement=agreement, chance=chance)
+        flags[j].append(flag)
 
 
 def _agreement(votes: Votes, a: int, b: int) -> tuple[int, int]:
