@@ -17,7 +17,7 @@ import numpy as np
 
 from majorant.ask.design import Recognised, recognise
 from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
-from majorant.ask.evidence import LabelEvidence, evidence_from_labels, rival_of, sample_level
+from majorant.ask.evidence import evidence_from_labels, rival_of, sample_level
 from majorant.ask.expert import votes_of_design
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
@@ -499,15 +499,17 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     level, seed, labelled = settings.level, settings.seed, settings.labelled
     settings.stage("comparing")
     inputs = claim_inputs(backend, rng=seed, counts=counts)
-    said = None if labelled is None else evidence_from_labels(labelled)
-    expert = None if said is None else said.outcome
+    found = None if labelled is None else evidence_from_labels(labelled)
+    expert = None if found is None else found.outcome
     rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
     setting = _setting(rules, shape, counts)
-    learned = None
-    if settings.method is None:
-        rules = _with_judges(rules, setting) if backend.has_gold else rules
-        rules, learned = _with_learned(rules, setting, settings.seed, said)
+    learned = None if found is None else found.learned
+    if settings.method is None and (backend.has_gold or learned is not None):
+        rules = _with_judges(rules, setting)
+        learned = learned or _learn(rules, setting, settings.seed)
+        proving = found is not None and any(one.other == LEARNED for one in found.evidence)
+        rules = _with_learned(rules, learned, proving=proving)
     certify = _once(partial(_certify, inputs, level, seed))
     asked = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
@@ -515,9 +517,9 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
     evidence = [
-        *(() if said is None else said.evidence),
+        *(() if found is None else found.evidence),
         *gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level)),
-        *(_learned_evidence(learned, rules) if said is None or not said.evidence else ()),
+        *(_learned_evidence(learned, rules) if found is None or found.learned is None else ()),
         *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
@@ -567,7 +569,7 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
     if combined is not None:
         here[WEIGHTED_VOTE] = combined.fit
     for name in filter(None, (settings.method, settings.ties, None if expert is None else rival_of(expert))):
-        if name not in here and name != LEARNED:
+        if name not in (*here, LEARNED):
             here[name] = fit_rule(name, votes, start)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
     if item_p is None:  # all votes are in memory by now, wherever they came from
@@ -625,28 +627,25 @@ def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
     return replace(rules, fitted=fitted)
 
 
-def _with_learned(
-    rules: _Rules, setting: Setting, seed: int, said: LabelEvidence | None
-) -> tuple[_Rules, LearnedRule | None]:
-    """The rules, and one learned from labels if it beats the rule that would be used without them.
-
-    The rule that a labelling session froze stays as it is, since it is the one that labels prove.
-    """
+def _learn(rules: _Rules, setting: Setting, seed: int) -> LearnedRule | None:
+    """The rule that gold labels teach, and how it does against the one that would be used without them."""
     item_p, truth_p = gold_labels(rules.backend)
-    learned = None if said is None else said.learned
-    if WEIGHTED_VOTE not in rules.fitted or (learned is None and len(item_p) < LEAST_LABELS):
-        return rules, None
+    if len(item_p) < LEAST_LABELS or WEIGHTED_VOTE not in rules.fitted:
+        return None
+    weighted = rules.fitted[WEIGHTED_VOTE].everywhere
+    baseline = weighted if setting.teaches else rules.fitted[MAJORITY].everywhere
+    return learn_rule(rules.backend, item_p, truth_p, weighted, baseline=baseline, seed=seed)
+
+
+def _with_learned(rules: _Rules, learned: LearnedRule | None, *, proving: bool) -> _Rules:
+    """The rules, and the learned one if it beats the rule that would be used without labels, or labels judge it."""
+    if learned is None or not (learned.adopted or proving) or WEIGHTED_VOTE not in rules.fitted:
+        return rules
     weighted = rules.fitted[WEIGHTED_VOTE]
-    if learned is None:
-        baseline = weighted.everywhere if setting.teaches else rules.fitted[MAJORITY].everywhere
-        learned = learn_rule(rules.backend, item_p, truth_p, weighted.everywhere, baseline=baseline, seed=seed)
-    proving = said is not None and any(one.other == LEARNED for one in said.evidence)
-    if not learned.adopted and not proving:
-        return rules, learned
     everywhere = learned.fit(rules.backend, weighted.everywhere)
     here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
     rule = Rule(everywhere, here, partial(_refit_learned, learned, weighted.refit))
-    return replace(rules, fitted={**rules.fitted, LEARNED: rule}), learned
+    return replace(rules, fitted={**rules.fitted, LEARNED: rule})
 
 
 def _refit_learned(learned: LearnedRule, weighted: Callable[[Votes], Fit], votes: Votes) -> Fit:

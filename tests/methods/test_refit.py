@@ -40,7 +40,7 @@ def crowd(n_classes, n_items=400):
 
 @pytest.mark.parametrize("newton", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_each_fit_is_the_estimators(n_classes, newton, monkeypatch):
+def test_each_refit_equals_the_fit_of_the_estimator(n_classes, newton, monkeypatch):
     monkeypatch.setattr("majorant.methods.refit.CLOSE", 1e-6)
     for many in ("", "_OF_MANY"):
         monkeypatch.setattr(f"majorant.methods.refit.PRECISION{many}", 1e-6)

@@ -134,7 +134,8 @@ def evidence_line(result: Result) -> str:
     if basis.source is Source.CERTIFICATE:
         return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
     if basis.other == LEARNED and result.learned is not None:
-        return f"{differ} {_by_learning(result.learned)}{_doubts(basis)}"
+        proof = "" if basis.gain.low is None else f"{_by_labels(basis, other)} "
+        return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
     if basis.source is Source.LABELS:
         return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
     return f"{differ} {_by_record(basis)}"

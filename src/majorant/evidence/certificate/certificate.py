@@ -142,6 +142,12 @@ def doubt(assumptions: tuple[Tested, ...]) -> Reason | None:
     return Reason.CANNOT_BE_TESTED if Status.UNTESTABLE in statuses else None
 
 
+def is_worth_intervals(assumptions: tuple[Tested, ...], intervals: bool = True) -> bool:
+    """Whether a claim with these assumptions gets intervals: not if one failed, nor, unless asked, if it is open."""
+    reason = doubt(assumptions)
+    return reason is None or (intervals and reason != Reason.ASSUMPTION_FAILED)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """Two workers, the correlation of their votes given the true label, and its two-sided p-value."""
