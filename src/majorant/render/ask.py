@@ -37,7 +37,8 @@ def at_stake(rules: Sequence[str], differ: int, n_items: int, tolerance: float) 
 
 
 def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """The beginning of a sentence; names of methods and judges stay as they are."""
+    return text[:1].upper() + text[1:] if text.startswith(("the ", "majority vote")) else text
 
 
 def labels_planned(expected: int | None, asked: int) -> str:
