@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """What a labelled design says, as evidence about rules, and what else its labels are good for."""
+=======
+"""What a labelled design says, as evidence: which rule is better, and what else its labels are good for."""
+>>>>>>> learn
 
 from __future__ import annotations
 
