@@ -17,11 +17,7 @@ import numpy as np
 
 from majorant.ask.design import Recognised, recognise
 from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
-<<<<<<< HEAD
 from majorant.ask.evidence import LabelEvidence, evidence_from_labels, rival_of, sample_level
-=======
-from majorant.ask.evidence import evidence_from_labels, rival_of, sample_level
->>>>>>> learn
 from majorant.ask.expert import votes_of_design
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
@@ -505,7 +501,6 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     level, seed, labelled = settings.level, settings.seed, settings.labelled
     settings.stage("comparing")
     inputs = claim_inputs(backend, rng=seed, counts=counts)
-<<<<<<< HEAD
     said = None if labelled is None else evidence_from_labels(labelled)
     expert = None if said is None else said.outcome
     rules = _fit_rules(backend, inputs, settings, expert)
@@ -517,35 +512,15 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
         rules, learned = _with_learned(rules, setting, settings.seed, said)
     examined = _once(partial(examine, inputs, level=level, rng=seed))
     certify = _once(lambda: certification_of(examined()))
-=======
-    found = None if labelled is None else evidence_from_labels(labelled)
-    expert = None if found is None else found.outcome
-    rules = _fit_rules(backend, inputs, settings, expert)
-    shape = design(rules.votes)
-    setting = _setting(rules, shape, counts)
-    learned = None if found is None else found.learned
-    if settings.method is None and (backend.has_gold or learned is not None):
-        rules = _with_judges(rules, setting)
-        learned = learned or _learn(rules, setting, settings.seed)
-        proving = found is not None and any(one.other == LEARNED for one in found.evidence)
-        rules = _with_learned(rules, learned, proving=proving)
-    certify = _once(partial(_certify, inputs, level, seed))
->>>>>>> learn
     asked = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
     present = rules.compared(MAJORITY)
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
     evidence = [
-<<<<<<< HEAD
         *(() if said is None else said.evidence),
         *gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level)),
         *(_learned_evidence(learned, rules) if said is None or not said.evidence else ()),
-=======
-        *(() if found is None else found.evidence),
-        *gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level)),
-        *(_learned_evidence(learned, rules) if found is None or found.learned is None else ()),
->>>>>>> learn
         *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
@@ -596,11 +571,7 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
     if combined is not None:
         here[WEIGHTED_VOTE] = combined.fit
     for name in filter(None, (settings.method, settings.ties, None if expert is None else rival_of(expert))):
-<<<<<<< HEAD
         if name not in here and name != LEARNED:
-=======
-        if name not in (*here, LEARNED):
->>>>>>> learn
             here[name] = fit_rule(name, votes, start)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
     if item_p is None:  # all votes are in memory by now, wherever they came from
@@ -658,7 +629,6 @@ def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
     return replace(rules, fitted=fitted)
 
 
-<<<<<<< HEAD
 def _with_learned(
     rules: _Rules, setting: Setting, seed: int, said: LabelEvidence | None
 ) -> tuple[_Rules, LearnedRule | None]:
@@ -677,23 +647,6 @@ def _with_learned(
     proving = said is not None and any(one.other == LEARNED for one in said.evidence)
     if not learned.adopted and not proving:
         return rules, learned
-=======
-def _learn(rules: _Rules, setting: Setting, seed: int) -> LearnedRule | None:
-    """The rule that gold labels teach, and how it does against the one that would be used without them."""
-    item_p, truth_p = gold_labels(rules.backend)
-    if len(item_p) < LEAST_LABELS or WEIGHTED_VOTE not in rules.fitted:
-        return None
-    weighted = rules.fitted[WEIGHTED_VOTE].everywhere
-    baseline = weighted if setting.teaches else rules.fitted[MAJORITY].everywhere
-    return learn_rule(rules.backend, item_p, truth_p, weighted, baseline=baseline, seed=seed)
-
-
-def _with_learned(rules: _Rules, learned: LearnedRule | None, *, proving: bool) -> _Rules:
-    """The rules, and the learned one if it beats the rule that would be used without labels, or labels judge it."""
-    if learned is None or not (learned.adopted or proving) or WEIGHTED_VOTE not in rules.fitted:
-        return rules
-    weighted = rules.fitted[WEIGHTED_VOTE]
->>>>>>> learn
     everywhere = learned.fit(rules.backend, weighted.everywhere)
     here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
     rule = Rule(everywhere, here, partial(_refit_learned, learned, weighted.refit))

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """What a labelled design says, as evidence about rules, and what else its labels are good for."""
-=======
-"""What a labelled design says, as evidence: which rule is better, and what else its labels are good for."""
->>>>>>> learn
 
 from __future__ import annotations
 
