@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from advice import data_sets
 from majorant.ask.kind import Kind, kind_of, label_free_rule
 from majorant.ask.learn import learn_rule
 from majorant.defaults import MAJORITY
@@ -24,6 +23,7 @@ from majorant.methods.fit import Fit, chances
 from majorant.results.rules import fit_rule
 from majorant.values import FloatArray
 from majorant.votes import Votes
+from public_sets import data_sets
 
 DRAWS = 20
 FIVE_PANELS = ("chexpert_eleven", "faithbench", "llmbar_six", "mtbench_pairs", "rewardbench2_nine")

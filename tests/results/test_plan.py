@@ -211,3 +211,5 @@ def test_settings_that_make_no_sense_are_refused(settings, message):
 def test_no_votes_bear_no_plan():
     with pytest.raises(ConfigError, match="no votes to plan from"):
         plan(Votes.from_codes([], [], [], items="a", workers="x", labels="ny"))
+    with pytest.raises(ConfigError, match="one class"):
+        plan(Votes.from_codes([0], [0], [0], items="a", workers="w", labels="n"))

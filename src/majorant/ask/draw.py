@@ -8,6 +8,7 @@ they are decided the same way under every rule.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -16,14 +17,15 @@ from numpy.typing import NDArray
 
 from majorant.ask.accuracy import AIM, NOTHING, Known, WrittenLabels
 from majorant.ask.design import Design
+from majorant.ask.learn import LEAST_LABELS, gold_labels, learn_rule
 from majorant.ask.question import SKIPPED, UNASKED, Codes, Question
 from majorant.ask.race import Race
+from majorant.ask.session import Session, untied_labels
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
-from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
+from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
-from majorant.items import mix_bits, name_hashes
-from majorant.kernels import row_maxima
-from majorant.methods.fit import TIE_TOLERANCE, Fit, chances
+from majorant.items import mix_bits, name_hashes, take_items
+from majorant.methods.fit import Fit, chances
 from majorant.read.tasks import ExpertAnswer
 from majorant.tally import counts, tied
 from majorant.values import FloatArray
@@ -45,6 +47,7 @@ def draw_rules(
     tolerance: float = TOLERANCE,
     level: float = LEVEL,
     experts: str = "majority",
+    tie_worth: float | None = None,
 ) -> Design:
     """A design that tells which of these rules is best; the first is the one in use, the favourite the one advised.
 
@@ -55,6 +58,7 @@ def draw_rules(
     frozen = freeze(backend, fits)
     order = random_order(backend, frozen.item_d, seed)
     question = _race(fits, frozen, order, favourite=favourite, tolerance=tolerance, level=level)
+    question = replace(question, tie_worth=tie_worth)
     return _design(backend, question, frozen.item_d[order], seed, experts)
 
 
@@ -107,6 +111,58 @@ def draw_accuracy(
         confidence=round(float(posterior_dk.max(axis=1).mean()), DECIMALS) if len(item_d) else 1.0,
     )
     return _design(backend, question, item_d, seed, experts)
+
+
+def draw_session(
+    backend: Backend,
+    weighted: Fit,
+    *,
+    seed: int,
+    baseline: str,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+    experts: str = "majority",
+    tie_worth: float | None = None,
+) -> Design:
+    """A design whose first labels teach a rule and whose later ones prove it.
+
+    `weighted` is the weighted vote on these votes, `baseline` the rule that would be used without labels.  Where gold
+    labels came with the votes they teach, and the design holds the items without.
+    """
+    voted = np.concatenate(list(backend.map(_voted, doing="comparing")))
+    if not len(voted):
+        raise DataError("No item has a vote.")
+    gold_p, truth_p = gold_labels(backend)
+    by_gold = len(gold_p) >= LEAST_LABELS
+    if by_gold:
+        voted = voted[~np.isin(voted, gold_p)]
+        if not len(voted):
+            raise DataError("Every item has a gold label: there is nothing left to label.")
+    order = voted[random_order(backend, voted, seed)]
+    rising = np.argsort(order)
+    place = np.argsort(rising)
+    some = take_items(backend.take(order[rising]), place)
+    used = sorted(np.unique(some.worker_n).tolist(), key=lambda j: str(some.workers[j]))
+    code_j = np.zeros(len(some.workers), dtype=np.int64)
+    code_j[used] = np.arange(len(used))
+    by_name = np.lexsort((some.label_n, code_j[some.worker_n], some.item_n))  # whatever the order of the rows
+    session = Session(
+        workers=tuple(some.workers[j] for j in used),
+        offset_d=some.offsets_i.astype(np.int64),
+        worker_n=code_j[some.worker_n][by_name],
+        label_n=some.label_n[by_name].astype(np.int64),
+        weighted_dk=fit_of_items(backend, weighted, order).posterior.round(4),
+        baseline=baseline,
+        n_items=len(voted),
+        tie_worth=tie_worth,
+        tolerance=tolerance,
+        level=level,
+    )
+    if by_gold:
+        before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY, seed)
+        learned = learn_rule(backend, gold_p, truth_p, weighted, baseline=before, seed=seed)
+        session = replace(session, taught=session.freeze(learned, 0))
+    return _design(backend, session, order, seed, experts)
 
 
 def _coin_labels(posterior_dk: FloatArray, names: Sequence[Hashable]) -> Codes:
@@ -191,13 +247,6 @@ def _of_part(fits: tuple[Fit, ...], weight_r: FloatArray, part: Part) -> _Frozen
         label_rd=label_ri[:, d],
         belief_rd=belief_ik[d, label_ri[:, d]],
     )
-
-
-def untied_labels(posterior_ik: FloatArray, plurality_i: Codes) -> Codes:
-    """The best class of each item; where a rule is tied the plurality of the votes if it is among the best."""
-    rows = np.arange(len(plurality_i))
-    best_i = posterior_ik[rows, plurality_i] >= row_maxima(posterior_ik) - TIE_TOLERANCE
-    return np.where(best_i, plurality_i, posterior_ik.argmax(axis=1)).astype(np.int64)
 
 
 def _race(

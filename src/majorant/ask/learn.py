@@ -95,8 +95,16 @@ class Features:
         row_n = item_n.astype(np.int64) * n_classes + label_n
         count_ik = np.bincount(row_n, count_n, n_items * n_classes).reshape(n_items, n_classes).astype(float)
         said = csr_array((count_n, (row_n, worker_n)), shape=(n_items * n_classes, n_workers))
-        both = np.stack([np.asarray(weighted_ik, dtype=float), shares(count_ik)], axis=2)
-        return cls(np.log(np.maximum(both, FLOOR)), said)
+        return cls.from_shares(np.asarray(weighted_ik, dtype=float), shares(count_ik), said)
+
+    @classmethod
+    def from_shares(cls, weighted_ik: FloatArray, share_ik: FloatArray, said: csr_array[Any]) -> Features:
+        """The features from the shares of the votes and from who said what."""
+        return cls(np.log(np.maximum(np.stack([weighted_ik, share_ik], axis=2), FLOOR)), said)
+
+    def take(self, item_n: Codes) -> Features:
+        """The features of some items."""
+        return Features(self.log_ikf[item_n], self.said[_rows(item_n, self.log_ikf.shape[1])])
 
     def fit(self, item_n: ArrayLike, truth_n: ArrayLike) -> Weights:
         """The weights under which the labels `truth_n` (class codes) of the items `item_n` are likeliest."""
@@ -243,7 +251,7 @@ class LearnedRule:
             skill=None,
             learned={"mix": weights.mix, "weights": weights.weight_j, "offsets": weights.offset_k},
             trace=(),
-            online=None,
+            resume=None,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -310,10 +318,7 @@ def learn_rule(
     >>> rule.adopted, [round(weight, 1) for weight in rule.weights.values()]
     (True, [0.9, -0.5, -0.4, -0.5])
     """
-    backend, truth_p = as_backend(votes), np.asarray(truth_p, dtype=np.int64)
-    item_p = np.asarray(item_p, dtype=np.int64)
-    if len(item_p) < LEAST_LABELS:
-        raise DataError(f"A rule is learned from at least {LEAST_LABELS} labels of random items, not {len(item_p)}.")
+    backend, item_p, truth_p = as_backend(votes), np.asarray(item_p, np.int64), np.asarray(truth_p, np.int64)
     rising = np.argsort(item_p)
     labelled, truth_n = item_p[rising], truth_p[rising]
     some = backend.take(labelled)
@@ -322,22 +327,39 @@ def learn_rule(
         labelled, truth_n = labelled[kept], truth_n[kept]
         some = backend.take(labelled)
     features = Features.of(some, np.asarray(fit_of_items(backend, weighted, labelled).posterior))
-    lesson = features.lesson(np.arange(len(labelled)), truth_n)
-    rows = np.arange(len(labelled))
-    partitions = 3 if len(labelled) <= 1_000 else 1  # of few labels, one partition is too noisy to decide on
+    before_nk = np.asarray(fit_of_items(backend, baseline, labelled).posterior)
+    return teach(features, some.items, truth_n, before_nk, workers=some.workers, baseline=baseline.method, seed=seed)
+
+
+def teach(
+    features: Features,
+    items: Sequence[Hashable],
+    truth_n: Codes,
+    before_nk: FloatArray,
+    *,
+    workers: Sequence[Hashable],
+    baseline: str,
+    seed: int = 0,
+) -> LearnedRule:
+    """The rule learned from labelled items; `before_nk` is the posterior of the baseline on them."""
+    if len(items) < LEAST_LABELS:
+        raise DataError(f"A rule is learned from at least {LEAST_LABELS} labels of random items, not {len(items)}.")
+    rows = np.arange(len(items))
+    lesson = features.lesson(rows, truth_n)
+    partitions = 3 if len(items) <= 1_000 else 1  # of few labels, one partition is too noisy to decide on
     right = [
-        chances(lesson.cross_validated(_folds(some.items, seed + partition)))[rows, truth_n].mean()
+        chances(lesson.cross_validated(_folds(items, seed + partition)))[rows, truth_n].mean()
         for partition in range(partitions)
     ]
     weights = lesson.fit()
     return LearnedRule(
-        weights={some.workers[j]: float(weights.weight_j[j]) for j in lesson.taught},
+        weights={workers[j]: float(weights.weight_j[j]) for j in lesson.taught},
         mix=(float(weights.mix[0]), float(weights.mix[1])),
         offset_k=weights.offset_k,
-        n_labels=len(labelled),
+        n_labels=len(items),
         accuracy=float(np.mean(right)),
-        baseline=baseline.method,
-        baseline_accuracy=float(chances(fit_of_items(backend, baseline, labelled).posterior)[rows, truth_n].mean()),
+        baseline=baseline,
+        baseline_accuracy=float(chances(before_nk)[rows, truth_n].mean()),
     )
 
 

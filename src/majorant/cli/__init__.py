@@ -14,19 +14,22 @@ from majorant import __version__
 from majorant.errors import MajorantError
 from majorant.ownership import command_scope
 
+for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # read when NumPy loads, which is later
+    os.environ.setdefault(_variable, "1")  # small matrices: more threads only wait for each other
+
 # The first sentence of each command, kept here so that the list of commands loads none of them.
 COMMANDS = {
     "check": "Keep majority vote, or switch to another rule: the answer, how sure it is, and the best labels.",
-    "certify": "Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.",
+    "certify": "Is majority vote as good as the best rule: optimal, not optimal, or open.",
     "serve": "Drop a file into a page on this machine, see the answer, label a few items.",
     "ask": "Which items an expert should label, so that a few labels settle it without any model.",
     "label": "Label items in the terminal, one key each; stops when the question is settled.",
     "rate": "The pass rate, win rate or mean score, exactly, from a few labels; and whether A beats B.",
-    "plan": "How many votes, gold items and workers it takes to reach an accuracy.",
+    "plan": "What more votes would gain, what stopping early would save, and which judges are enough.",
     "aggregate": "Write one label per item.",
-    "workers": "Who is good: accuracy with intervals, agreement, confusion and flags of each worker.",
+    "workers": "Who is good: accuracy by gold or estimated, agreement and flags of each worker, the worst first.",
     "agreement": "How well the workers agree, beyond chance.",
-    "judges": "How good each judge is by gold labels, who repeats whom, and whether they are good enough to gate on.",
+    "judges": "How good each judge is by gold labels, which to keep, and whether they are good enough to gate on.",
     "scores": "How well scores or ordered labels agree by distance; mean, median and majority of each item.",
     "theory": "Where majority vote is optimal: margin, accuracies and the votes that decide, for a given model.",
     "report": "Make the page of a saved result again.",

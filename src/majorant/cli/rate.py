@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from majorant.cli.options import Grouped, common_options, level_option, number_list, overwrite_option, show
-from majorant.cli.source import DATASET, Source, input_options
+from majorant.cli.source import DATASET, Source, input_options, say_notes
 from majorant.errors import ConfigError
 from majorant.ownership import refuse_unsafe
 
@@ -41,9 +41,11 @@ def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, 
       2    wrong call or table
       130  interrupted
     """
+    from majorant.read.pairs import read_pairs
     from majorant.render.rates import rate_facts, rate_markdown, rate_text
     from majorant.render.text import is_job_summary
-    from majorant.results.rates import rate as measure
+    from majorant.results.rates import measure_rate
+    from majorant.votes import NoteKind
 
     if digest == "-" and how["as_json"]:
         raise ConfigError("--json and --summary - both print: name a file for the summary.")
@@ -51,11 +53,14 @@ def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, 
         refuse_unsafe([Path(digest)])
     gold = source.options.gold_file
     source = replace(source, options=replace(source.options, gold_file=None))
+    pairs = None if source.file[0].startswith(DATASET) else read_pairs(source.files, source.options)
+    votes = replace(source, quiet=True).read(by=by) if pairs is None else pairs.votes
+    notes = tuple(note for note in votes.account.notes if note.kind is not NoteKind.NUMBER_LABELS)  # scores are welcome
+    say_notes(replace(votes.account, notes=notes), quiet=source.quiet)
     settings = {"label": wanted, "limits": how["limits"], "level": how["level"], "rng": how["seed"]}
-    if source.file[0].startswith(DATASET):
-        found = measure(source.read(), gold, by=by, **settings)
-    else:
-        found = measure(source.files, gold, by=by, **settings, **_reading(source))
+    found = measure_rate(votes, gold, how=source.options, pairs=pairs, **settings)
+    if bar is not None and len(found.candidates) > 1:
+        raise ConfigError(f"--at-least is about one rate, and these are {len(found.candidates)} pairs. Keep one pair.")
     command = _next_command(found.labels, gold)
     shown: dict[str, Any] = {"bar": bar, "command": command}
     if digest is not None:
@@ -70,14 +75,6 @@ def rate(source: Source, wanted: str | None, by: str | None, bar: float | None, 
 for _parameter in rate.params:  # --label names the class here, so the column has a longer name
     if _parameter.name == "label":
         _parameter.opts = ["--label-column"]
-
-
-def _reading(source: Source) -> dict[str, Any]:
-    """How to read the votes, in the words of `mj.rate`."""
-    told = source.options.told()
-    if "label" in told:
-        told["label_column"] = told.pop("label")
-    return told
 
 
 def _next_command(n_labels: int, gold: Any) -> str:

@@ -106,16 +106,16 @@ def _is_column(values: Any) -> bool:
 
 def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
     """The labels of items that `majorant ask` drew uniformly: experts and skipped items count as its design says."""
-    from majorant.read.tasks import SKIPPED, count_answers, read_answers
+    from majorant.read.tasks import SKIPPED, count_answers, read_answers, sample_size
 
     answers, order = read_answers(source if isinstance(source, NamedFile) else Path(source)).answers, design["order"]
     counted = count_answers(answers, order, design["labels"], asked=design["asked"], experts=design["experts"])
-    given = np.flatnonzero(counted.answer_d >= 0)
-    skipped = int((counted.answer_d == SKIPPED).sum())
+    answer_d = counted.answer_d[: sample_size(design)]
+    given, skipped = np.flatnonzero(answer_d >= 0), int((answer_d == SKIPPED).sum())
     notes = [Note(NoteKind.GOLD_SAMPLE, {"source": str(source), "labels": len(given)})]
     if skipped:
         notes.append(Note(NoteKind.GOLD_SKIPPED, {"items": skipped}))
-    labels = [design["labels"][counted.answer_d[position]] for position in given]
+    labels = [design["labels"][answer_d[position]] for position in given]
     return GoldFile(str(source), [order[position] for position in given], labels, tuple(notes))
 
 

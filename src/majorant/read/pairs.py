@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from typing import Any
 
 from majorant.errors import DataError
 from majorant.read.columns import (
@@ -21,7 +21,7 @@ from majorant.read.columns import (
     says_position,
 )
 from majorant.read.frames import open_frame
-from majorant.read.options import Reading, ReadOptions
+from majorant.read.options import ReadOptions
 from majorant.read.reshape import JOINED_BY
 from majorant.read.table import RowSource
 from majorant.read.values import cell_values, is_empty
@@ -156,7 +156,7 @@ def lay_out_pairs(rows: RowSource, how: ReadOptions) -> RowSource:
     return replace(opened, source=rows.source, format=f"{rows.format}, pairwise judgements")
 
 
-def read_pairs(source: Any, **reading: Unpack[Reading]) -> Pairs | None:
+def read_pairs(source: Any, how: ReadOptions | None = None) -> Pairs | None:
     """Pairwise judgements with who took which side; None for any other table.
 
     >>> table = {"question": [1, 1, 2, 2], "model_a": list("xyxy"), "model_b": list("yxyx"), "judge": ["j"] * 4,
@@ -165,12 +165,12 @@ def read_pairs(source: Any, **reading: Unpack[Reading]) -> Pairs | None:
     >>> pairs.candidates, pairs.votes.to_dict()["label"], pairs.judged[0].first_twice
     ((('x', 'y'),), ['x', 'tie'], 1)
     """
-    from majorant.read import read
+    from majorant.read import read_with
     from majorant.read.opening import is_rereadable, open_rows
 
     if not is_rereadable(source):
         return None
-    how = ReadOptions.of(reading)
+    how = ReadOptions() if how is None else how
     with open_rows(source, how) as every:
         if len(every) != 1 or not every[0].named or how.wide:
             return None
@@ -178,15 +178,13 @@ def read_pairs(source: Any, **reading: Unpack[Reading]) -> Pairs | None:
         if columns is None:
             return None
         laid = _lay_out(every[0], columns)
-    sliced: Reading = {**reading, "by": PAIR}
-    votes = read(source, **sliced)
-    candidates = tuple(laid.candidates[str(name)] for name in votes.slices)
-    return Pairs(votes, candidates, tuple(laid.judged.values()))
+    votes = read_with(source, replace(how, by=PAIR))
+    return Pairs(votes, tuple(laid.candidates[str(name)] for name in votes.slices), tuple(laid.judged.values()))
 
 
 def _lay_out(rows: RowSource, columns: Columns) -> _Laid:
     laid, wanted = _Laid(), [p for p in _positions(columns) if p is not None]
-    for batch in rows.stream(wanted, 0):
+    for batch in rows.stream(wanted):
         cells = dict(zip(wanted, (cell_values(column, rows.kind) for column in batch), strict=True))
         for n in range(len(cells[columns.first])):
             _add(laid, {p: cells[p][n] for p in wanted}, columns, rows)

@@ -175,6 +175,8 @@ def plan(
     votes = as_votes(votes, **reading)
     if not votes.n_votes:
         raise ConfigError("There are no votes to plan from.")
+    if len(votes.labels) < 2:
+        raise ConfigError("All votes are for one class: there is nothing to plan.")
     if votes.votes_i.max() < 3:
         raise NotIdentified(TOO_FEW_VOTES)
     panel = is_panel(votes.shape, votes.n_votes)
