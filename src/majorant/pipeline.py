@@ -11,13 +11,14 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, TypeVar, Unpack, cast
 
 import numpy as np
 
 from majorant.ask.design import Recognised, recognise
 from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
-from majorant.ask.evidence import evidence_from_labels, rival_of
+from majorant.ask.evidence import LabelEvidence, evidence_from_labels, rival_of, sample_level
+from majorant.ask.expert import votes_of_design
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
@@ -29,8 +30,9 @@ from majorant.evidence.certificate.claims import (
     Certification,
     ClaimInputs,
     Counts,
-    certification_from,
+    certification_of,
     claim_inputs,
+    examine,
     whole_or_sample,
 )
 from majorant.evidence.certificate.design import VotingDesign, design
@@ -90,6 +92,7 @@ COIN = "coin"
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
 MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
+T = TypeVar("T")
 
 
 def ignore_stage(stage: str) -> None:
@@ -311,6 +314,8 @@ def check(
     if not 0 <= tolerance <= 1:
         raise ConfigError(f"tolerance is a difference in accuracy, 0 to 1, not {tolerance!r}.")
     backend = as_backend(votes, **reading)
+    if labelled is not None:
+        backend = votes_of_design(labelled.design, backend)
     settings = _Settings(
         seed=as_seed(rng),
         level=as_level(level),
@@ -496,26 +501,26 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     level, seed, labelled = settings.level, settings.seed, settings.labelled
     settings.stage("comparing")
     inputs = claim_inputs(backend, rng=seed, counts=counts)
-    found = None if labelled is None else evidence_from_labels(labelled)
-    expert = None if found is None else found.outcome
+    said = None if labelled is None else evidence_from_labels(labelled)
+    expert = None if said is None else said.outcome
     rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
     setting = _setting(rules, shape, counts)
-    learned = None if found is None else found.learned
-    if settings.method is None and (backend.has_gold or learned is not None):
-        rules = _with_judges(rules, setting)
-        learned = learned or _learn(rules, setting, settings.seed)
-        rules = _with_learned(rules, learned)
-    certify = _once(partial(_certify, inputs, level, seed))
+    learned = None
+    if settings.method is None:
+        rules = _with_judges(rules, setting) if backend.has_gold else rules
+        rules, learned = _with_learned(rules, setting, settings.seed, said)
+    examined = _once(partial(examine, inputs, level=level, rng=seed))
+    certify = _once(lambda: certification_of(examined()))
     asked = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
     present = rules.compared(MAJORITY)
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
     evidence = [
-        *(() if found is None else found.evidence),
-        *gold_evidence(rules.backend, present, unlearned, level=level),
-        *(_learned_evidence(learned, rules) if found is None or found.learned is None else ()),
+        *(() if said is None else said.evidence),
+        *gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level)),
+        *(_learned_evidence(learned, rules) if said is None or not said.evidence else ()),
         *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
@@ -527,7 +532,8 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
                 settle_ties(majority, majority, None), settle_ties(weighted, majority, None), rules.belief
             )
             evidence += track_record(setting, expected)
-        evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
+        if not examined().is_open:
+            evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
@@ -565,7 +571,7 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
     if combined is not None:
         here[WEIGHTED_VOTE] = combined.fit
     for name in filter(None, (settings.method, settings.ties, None if expert is None else rival_of(expert))):
-        if name not in (*here, LEARNED):
+        if name not in here and name != LEARNED:
             here[name] = fit_rule(name, votes, start)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
     if item_p is None:  # all votes are in memory by now, wherever they came from
@@ -623,25 +629,28 @@ def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
     return replace(rules, fitted=fitted)
 
 
-def _learn(rules: _Rules, setting: Setting, seed: int) -> LearnedRule | None:
-    """The rule that gold labels teach, and how it does against the one that would be used without them."""
+def _with_learned(
+    rules: _Rules, setting: Setting, seed: int, said: LabelEvidence | None
+) -> tuple[_Rules, LearnedRule | None]:
+    """The rules, and one learned from labels if it beats the rule that would be used without them.
+
+    The rule that a labelling session froze stays as it is, since it is the one that labels prove.
+    """
     item_p, truth_p = gold_labels(rules.backend)
-    if len(item_p) < LEAST_LABELS or WEIGHTED_VOTE not in rules.fitted:
-        return None
-    weighted = rules.fitted[WEIGHTED_VOTE].everywhere
-    baseline = weighted if setting.teaches else rules.fitted[MAJORITY].everywhere
-    return learn_rule(rules.backend, item_p, truth_p, weighted, baseline=baseline, seed=seed)
-
-
-def _with_learned(rules: _Rules, learned: LearnedRule | None) -> _Rules:
-    """The rules, and the learned one if it beats the rule that would be used without labels."""
-    if learned is None or not learned.adopted or WEIGHTED_VOTE not in rules.fitted:
-        return rules
+    learned = None if said is None else said.learned
+    if WEIGHTED_VOTE not in rules.fitted or (learned is None and len(item_p) < LEAST_LABELS):
+        return rules, None
     weighted = rules.fitted[WEIGHTED_VOTE]
+    if learned is None:
+        baseline = weighted.everywhere if setting.teaches else rules.fitted[MAJORITY].everywhere
+        learned = learn_rule(rules.backend, item_p, truth_p, weighted.everywhere, baseline=baseline, seed=seed)
+    proving = said is not None and any(one.other == LEARNED for one in said.evidence)
+    if not learned.adopted and not proving:
+        return rules, learned
     everywhere = learned.fit(rules.backend, weighted.everywhere)
     here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
     rule = Rule(everywhere, here, partial(_refit_learned, learned, weighted.refit))
-    return replace(rules, fitted={**rules.fitted, LEARNED: rule})
+    return replace(rules, fitted={**rules.fitted, LEARNED: rule}), learned
 
 
 def _refit_learned(learned: LearnedRule, weighted: Callable[[Votes], Fit], votes: Votes) -> Fit:
@@ -667,15 +676,11 @@ def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evide
     )
 
 
-def _certify(inputs: ClaimInputs, level: float, seed: int) -> Certification:
-    return certification_from(inputs, level=level, rng=seed)
-
-
-def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
+def _once(make: Callable[[], T]) -> Callable[[], T]:
     """The function, called at most once."""
-    made: list[Certification] = []
+    made: list[T] = []
 
-    def call() -> Certification:
+    def call() -> T:
         if not made:
             made.append(make())
         return made[0]

@@ -1,4 +1,4 @@
-"""What holds for every estimator, as far as its declared traits go; a new one in ESTIMATORS is tested by itself."""
+"""What holds for every method, as far as its traits say; a new method is tested as soon as it is registered."""
 
 from dataclasses import replace
 
@@ -80,7 +80,7 @@ def recoded(votes, item_of=None, worker_of=None, label_of=None, order=None):
 
 
 @each_method()
-def test_the_answer_has_its_shape(name):
+def test_fits_have_the_right_shapes(name):
     votes = crowd(name)
     answer = fit(name, votes)
     I, J, K = votes.shape

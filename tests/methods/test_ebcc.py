@@ -1,4 +1,4 @@
-"""EBCC: its bound is the bound, never falls, survives many votes; correlated errors are seen."""
+"""EBCC: the objective is the evidence lower bound and never falls; correlated errors are recognised."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_the_m_step_by_hand():
     np.testing.assert_allclose(start.items_k, [4, 8])
 
 
-def test_a_thousand_votes_on_an_item_leave_numbers():
+def test_a_thousand_votes_on_an_item_do_not_overflow():
     votes = random_votes(np.random.default_rng(0), n_items=3, n_workers=1_000, n_votes=3_000)
     answer = EBCC().fit(votes)
     assert answer.converged

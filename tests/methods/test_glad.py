@@ -1,4 +1,4 @@
-"""GLAD: the objective is the log-posterior from the first step on, its end is a summit, its own model is recovered."""
+"""GLAD climbs its log-posterior to a maximum, and recovers its own model."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_every_objective_is_the_log_posterior(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_end_is_a_summit_of_the_log_posterior(n_classes):
+def test_the_fit_maximises_the_log_posterior(n_classes):
     votes = random_votes(np.random.default_rng(7), n_items=15, n_classes=n_classes, n_votes=60)
     answer = GLAD(tol=1e-10).fit(votes)
     ability, ease = answer.skill, answer.learned["ease"]

@@ -126,7 +126,7 @@ def test_the_correct_prior_undoes_the_confusion():
     assert IAA(prior="corrected").fit(votes).prior[0] == pytest.approx(0.6, abs=0.015)
 
 
-def test_uneven_classes_pass_for_noise():
+def test_uneven_classes_are_mistaken_for_noise():
     # The paper's square root holds for even classes; a known limit, shown here so that nobody relies on it.
     votes, _ = simulate([0.9, 0.1], [[0.8, 0.2], [0.2, 0.8]], n_items=20_000, n_votes=5, rng=0)
     assert IAA().fit(votes).confusion[0, 0] < 0.75

@@ -1,4 +1,4 @@
-"""MACE: names do not matter, smoothing is heard, the M step and the bound by hand, its own model recovered."""
+"""MACE: names do not matter, smoothing does; M step and bound by hand; its own model is recovered."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A method may be written as other libraries write it; what is unknown gets the nearest name."""
+"""Methods are found by the names that other libraries use; an unknown name gets a suggestion."""
 
 import pytest
 

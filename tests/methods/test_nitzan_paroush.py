@@ -1,4 +1,4 @@
-"""Weighted majority is the sum of Nitzan and Paroush's weights, with accuracies given or counted on gold items."""
+"""The weighted vote is the sum of Nitzan and Paroush's weights, with accuracies given or counted on gold items."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_log_odds_are_sums_of_weights(n_classes):
     np.testing.assert_array_equal(answer.skill, accuracy)
 
 
-def test_accuracies_are_counted_on_gold_and_drawn_to_the_crowd():
+def test_accuracies_are_counted_on_gold_and_pulled_to_the_mean():
     votes = Votes.from_codes(
         [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 2, 1], [0, 0, 1, 0, 1, 1], items="abc", workers="xyz", labels="01",
         gold=[0, 1, -1],

@@ -1,4 +1,4 @@
-"""Models of expected counts go on from a state: EM over the touched items, the others held; states are safe files."""
+"""Updates run EM over the touched items, with all others held; states survive files."""
 
 from pathlib import Path
 
@@ -182,7 +182,7 @@ def test_settings_stay_with_the_state(history, batch, tmp_path):
     assert not np.allclose(later.posterior, update(DawidSkene().fit(history).state(), batch).posterior)
 
 
-def test_where_there_is_no_state_it_says_so(history):
+def test_fits_without_a_state_say_so(history):
     gold = Votes.from_codes(history.item_n, history.worker_n, history.label_n, items=history.items,
                             workers=history.workers, labels=history.labels, gold=history.gold_i)  # fmt: skip
     fits = (
@@ -264,7 +264,7 @@ EMPTY = {
 }
 
 
-def test_numbers_that_cannot_be_are_refused(history):
+def test_impossible_numbers_are_refused(history):
     state = DawidSkene().fit(history).state()
 
     def other(**arrays):
@@ -292,7 +292,7 @@ def write_votes(name, rows):
 
 
 @pytest.mark.parametrize("method", ["dawid-skene", "la-one-pass"])
-def test_the_command_line_goes_on_from_a_file(run, method):
+def test_the_command_line_continues_from_a_file(run, method):
     first = [(f"a{i}", f"w{j}", "no" if (i + (j == 0)) % 2 else "yes") for i in range(30) for j in range(3)]
     second = [(f"b{i}", f"w{j}", "no" if (i + (j == 0)) % 2 else "yes") for i in range(10) for j in range(4)]
     write_votes("1.csv", first)

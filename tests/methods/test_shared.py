@@ -1,4 +1,4 @@
-"""One confusion for all: the histogram of counts says everything, and equals Dawid-Skene with a single worker."""
+"""One confusion for all: counts of labels are sufficient, and it equals Dawid-Skene with a single worker."""
 
 import numpy as np
 import pytest

@@ -55,12 +55,12 @@ def test_it_recovers_skills_whatever_the_number_of_votes():
     np.testing.assert_allclose(Spectral().fit(fewer).skill, counted, atol=0.06)
 
 
-def test_where_neither_side_is_better_all_is_tied():
+def test_all_items_tie_if_neither_side_is_better():
     votes = Votes.from_codes([0, 0], [0, 1], [0, 1], items="a", workers="xy", labels="01")
     assert Spectral().fit(votes).labels() == [None]
 
 
-def test_what_cannot_be_told_is_said():
+def test_votes_that_do_not_identify_skills_are_refused():
     alone = Votes.from_codes([0, 1], [0, 1], [0, 1], items="ab", workers="xy", labels="01")
     with pytest.raises(NotIdentified, match="spectral compares workers on common items"):
         Spectral().fit(alone)

@@ -100,7 +100,7 @@ def test_two_parts_of_a_crowd_without_a_common_item_each_find_their_side():
     np.testing.assert_allclose(answer.skill, [0.8, 0.6, -0.5] * 2, atol=1e-9)
 
 
-def test_what_cannot_be_told_is_said():
+def test_votes_that_do_not_identify_skills_are_refused():
     names = {"items": "ab", "workers": "xyz", "labels": "01"}
     with pytest.raises(NotIdentified, match="no two workers share one: use majority"):
         Triplet().fit(Votes.from_codes([0, 1], [0, 1], [0, 1], **names))

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from majorant.ask.accuracy import AIM, NOTHING, Known, WrittenLabels
 from majorant.ask.design import Design
+from majorant.ask.learn import LEAST_LABELS, gold_labels, learn_rule
 from majorant.ask.question import SKIPPED, UNASKED, Codes, Question
 from majorant.ask.race import Race
 from majorant.ask.session import Session, untied_labels
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
-from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
+from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
 from majorant.items import mix_bits, name_hashes, take_items
 from majorant.methods.fit import Fit, chances
@@ -125,11 +126,18 @@ def draw_session(
 ) -> Design:
     """A design whose first labels teach a rule and whose later ones prove it.
 
-    `weighted` is the weighted vote on these votes, `baseline` the rule that would be used without labels.
+    `weighted` is the weighted vote on these votes, `baseline` the rule that would be used without labels.  Where gold
+    labels came with the votes they teach, and the design holds the items without.
     """
     voted = np.concatenate(list(backend.map(_voted, doing="comparing")))
     if not len(voted):
         raise DataError("No item has a vote.")
+    gold_p, truth_p = gold_labels(backend)
+    by_gold = len(gold_p) >= LEAST_LABELS
+    if by_gold:
+        voted = voted[~np.isin(voted, gold_p)]
+        if not len(voted):
+            raise DataError("Every item has a gold label: there is nothing left to label.")
     order = voted[random_order(backend, voted, seed)]
     rising = np.argsort(order)
     place = np.argsort(rising)
@@ -150,6 +158,10 @@ def draw_session(
         tolerance=tolerance,
         level=level,
     )
+    if by_gold:
+        before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY, seed)
+        learned = learn_rule(backend, gold_p, truth_p, weighted, baseline=before, seed=seed)
+        session = replace(session, taught=session.freeze(learned, 0))
     return _design(backend, session, order, seed, experts)
 
 

@@ -1,4 +1,4 @@
-"""What a labelled design says, as evidence: which rule is better, and what else its labels are good for."""
+"""What a labelled design says, as evidence about rules, and what else its labels are good for."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from majorant.ask.design import Recognised
-from majorant.ask.learn import LEARNED, LearnedRule
+from majorant.ask.learn import LearnedRule
 from majorant.ask.question import Outcome
-from majorant.ask.session import Session
+from majorant.ask.session import BETTER, WORSE, Session
 from majorant.defaults import MAJORITY
 from majorant.evidence.evidence import Assumption, Evidence, Source, Status, Tested
 from majorant.values import Estimate, lock
@@ -63,6 +63,13 @@ def evidence_from_labels(recognised: Recognised) -> LabelEvidence:
     )
 
 
+def sample_level(labelled: Recognised | None, level: float) -> float:
+    """The level for what gold labels say about other rules: of a session's error most is spent on its own proof."""
+    if labelled is None or labelled.design.question.kind != Session.kind:
+        return level
+    return 1 - (1 - BETTER - WORSE) * (1 - level)
+
+
 def _evidence(outcome: Outcome) -> tuple[Evidence, ...]:
     rule = rival_of(outcome)
     if rule is None or not (outcome.labels or outcome.decided):
@@ -70,22 +77,19 @@ def _evidence(outcome: Outcome) -> tuple[Evidence, ...]:
     tested = (Tested(Assumption.RANDOM_LABELS, Status.PASSED),)
     facts: dict[str, Any] = {"level": outcome.level, "assumptions": tested, "n_labels": outcome.labels}
     learned = outcome.learned
-    if outcome.kind == "session" and not outcome.n_proving and not outcome.decided:
+    if outcome.kind == "teach" and not outcome.n_proving and not outcome.decided:
         if learned is None or not learned.adopted or learned.baseline != MAJORITY:
             return ()
         facts |= {"n_used": learned.n_labels, "gain": Estimate(learned.lead)}  # by cross-validation, without a proof
         return (Evidence(source=Source.LABELS, other=rule, **facts),)
     wins, losses = (float(outcome.right.get(name, 0)) for name in (rule, MAJORITY))
-    used = outcome.n_proving if outcome.kind == "session" else outcome.labels
+    used = outcome.n_proving if outcome.kind == "teach" else outcome.labels
     facts |= {"n_used": used, "wins": wins, "losses": losses}
     return (Evidence(source=Source.LABELS, other=rule, gain=outcome.value, **facts),)
 
 
 def rival_of(outcome: Outcome) -> str | None:
     """The rule that labels compare with majority vote: the leader, or the last that was compared."""
-    if outcome.kind not in ("rules", "session") or outcome.rules[:1] != (MAJORITY,):
+    if outcome.kind not in ("rules", "teach") or outcome.rules[:1] != (MAJORITY,):
         return None
     return outcome.leader if outcome.leader not in (MAJORITY, None) else outcome.rules[-1]
-
-
-__all__ = ["LEARNED", "LabelEvidence", "evidence_from_labels", "rival_of"]

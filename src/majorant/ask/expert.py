@@ -11,6 +11,7 @@ import numpy as np
 from majorant.ask.design import Design
 from majorant.backend import Backend, MemoryBackend
 from majorant.errors import ConfigError, DataError
+from majorant.evidence.copies import find_copies, merge_copies
 from majorant.votes import Votes
 
 CANNOT_TELL = "?"
@@ -43,6 +44,11 @@ def labels_of_worker(votes: Votes, worker: str) -> dict[str, Any]:
     return {str(votes.items[votes.item_n[n]]): votes.labels[votes.label_n[n]] for n in mine}
 
 
+def without_gold(votes: Votes) -> Backend:
+    """The votes alone."""
+    return MemoryBackend(replace(votes, gold_i=None))
+
+
 def without_worker(backend: Backend, worker: str) -> Backend:
     """The votes of all others: rules must not see the votes of the worker who judges them."""
     votes = backend.whole
@@ -66,6 +72,15 @@ def without_worker(backend: Backend, worker: str) -> Backend:
 def votes_of_design(design: Design, backend: Backend) -> Backend:
     """The votes that a design was drawn for: without the worker who answered it, if one did."""
     return backend if design.judged_by is None else without_worker(backend, design.judged_by)
+
+
+def without_copies(backend: Backend) -> Backend:
+    """The votes with workers who repeat each other counted as one, where all votes are in memory."""
+    votes = backend.whole
+    copies = None if votes is None else find_copies(votes)
+    if votes is None or copies is None or not copies.groups:
+        return backend
+    return MemoryBackend(merge_copies(votes, copies.workers))
 
 
 def _code_of(votes: Votes, worker: str) -> int:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 TEACHING = 30  # labels of a random sample, first
 MOST_TEACHING = 60  # labels, where the first do not show a clear lead
-CLEAR_LEAD = 0.2  # of the learned rule over majority vote, in cross-validation
 # Of the error that is allowed: for "the learned rule is better", for "it is worse"; the rest is for what the random
 # sample says about other rules.
 BETTER, WORSE = 0.8, 0.1
@@ -66,7 +65,7 @@ class Taught:
 class Session:
     """Items in a random order with their votes; labels of the first teach a rule, labels of others prove it."""
 
-    kind: ClassVar[str] = "session"
+    kind: ClassVar[str] = "teach"
     workers: tuple[Hashable, ...]
     offset_d: Codes  # the votes on item d are offset_d[d] to offset_d[d + 1]
     worker_n: Codes
@@ -131,10 +130,10 @@ class Session:
             if len(known) < max(enough, LEAST_LABELS):
                 return self
             learned = self.learn(known[:enough], answer_d)
-            clear = learned.accuracy - self._right(known[:enough], answer_d) >= CLEAR_LEAD
+            clear = learned.accuracy - self._right(known[:enough], answer_d) >= 0.2
             if clear or enough >= MOST_TEACHING or enough >= self.size // 2:
                 positions = int(known[enough - 1]) + 1
-                return replace(self, taught=self._freeze(learned, positions))
+                return replace(self, taught=self.freeze(learned, positions))
         return self
 
     def learn(self, known: Codes, answer_d: Codes) -> LearnedRule:
@@ -151,7 +150,7 @@ class Session:
         best_nk = count_nk == count_nk.max(axis=1, keepdims=True)
         return float((best_nk[np.arange(len(known)), answer_d[known]] / best_nk.sum(axis=1)).mean())
 
-    def _freeze(self, learned: LearnedRule, positions: int) -> Taught:
+    def freeze(self, learned: LearnedRule, positions: int) -> Taught:
         """The learned rule, or the baseline where labels taught nothing better and it is not majority vote."""
         posterior_dk = self.features().predict(learned.weights_for(self.workers))
         rule = LEARNED

@@ -160,7 +160,7 @@ class _Substitute:
 
     def answer(self, backend: Backend, options: dict[str, Any]) -> tuple[Design, dict[Any, Any]]:
         """The design, and the labels that are known already."""
-        from majorant.ask.expert import answer_design, labels_of_worker, without_worker
+        from majorant.ask.expert import answer_design, labels_of_worker, without_gold, without_worker
 
         if self.name is None:
             return _drawn(backend, options), {}
@@ -171,7 +171,7 @@ class _Substitute:
             raise ConfigError("--expert-from a column or a worker needs all votes in memory: leave out --memory.")
         elif self.source.options.gold == self.name and votes.gold_i is not None:
             known = [(item, k) for item, k in zip(votes.items, votes.gold_i, strict=True) if k >= 0]
-            label_of = {str(item): votes.labels[k] for item, k in known}
+            label_of, backend = {str(item): votes.labels[k] for item, k in known}, without_gold(votes)
         else:
             label_of, worker = labels_of_worker(votes, self.name), self.name
             backend = without_worker(backend, self.name)
@@ -252,7 +252,7 @@ def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
     """A design of these votes, with the labels of a file, by default the one beside it."""
     from majorant.ask.design import Design, Recognised, recognise
     from majorant.ask.draw import votes_digest
-    from majorant.ask.expert import votes_of_design
+    from majorant.ask.expert import votes_of_design, without_copies
     from majorant.read.tasks import DESIGN_ENDING
 
     path = Path(design)
@@ -261,7 +261,7 @@ def _labelled(backend: Backend, design: str, labels: Any = None) -> Recognised:
     labelled = labels or next((file for file in beside if file.is_file()), None)
     recognised = None if labelled is None else recognise(labelled, design=path)
     recognised = recognised or Recognised(Design.read(path), path, ())
-    recognised.design.refuse_other_votes(votes_digest(votes_of_design(recognised.design, backend)))
+    recognised.design.refuse_other_votes(votes_digest(without_copies(votes_of_design(recognised.design, backend))))
     return recognised
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from majorant.errors import ConfigError
+from majorant.methods.agreement_weights import IWMV, Wawa, ZeroBasedSkill
 from majorant.methods.bwa import BWA
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.ebcc import EBCC
@@ -28,7 +29,6 @@ from majorant.methods.online import State, update
 from majorant.methods.shared import SharedConfusion
 from majorant.methods.state_file import load_state, save_state
 from majorant.methods.two_class import KOS, Spectral, Triplet
-from majorant.methods.weighted_votes import IWMV, Wawa, ZeroBasedSkill
 
 __all__ = [
     "ESTIMATORS",

@@ -47,8 +47,6 @@ class Traits:
         What `update` goes on from: expected "counts", "accuracies", or nothing.
     vote_shares
         `Fit.posterior` holds shares of weighted votes, which are not probabilities.
-    weight_above_chance
-        A vote weighs K * skill - 1 rather than skill.
     tables_per_worker
         Number of K x K tables that the method learns for each worker.
     """
@@ -62,7 +60,6 @@ class Traits:
     order_free: bool = True
     online: Literal["", "counts", "accuracies"] = ""
     vote_shares: bool = False
-    weight_above_chance: bool = False
     tables_per_worker: int = 0
 
 

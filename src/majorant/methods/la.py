@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from majorant.errors import ConfigError
 from majorant.kernels import as_weights, shares
+from majorant.methods.agreement_weights import linear_posterior
 from majorant.methods.fit import TIE_TOLERANCE, Fit, Traits, fit_of
 from majorant.methods.online import State, add_names
 from majorant.methods.tables import prepare
-from majorant.methods.weighted_votes import linear_posterior
 from majorant.read import as_votes
 from majorant.values import FloatArray
 from majorant.votes import IntArray, Votes
@@ -86,7 +86,7 @@ class LaTwoPass:
     """
 
     name: ClassVar[str] = "la-two-pass"
-    traits: ClassVar[Traits] = Traits(order_free=False, online="accuracies", vote_shares=True, weight_above_chance=True)
+    traits: ClassVar[Traits] = Traits(order_free=False, online="accuracies", vote_shares=True)
 
     def fit(
         self,

@@ -119,7 +119,7 @@ def _as_params(fit: Fit) -> Params:
 def _fit_weightings(
     matrix: VoteMatrix, weight_bi: NDArray[np.number], start: Params, near: NewtonMethod | None, smoothing: float
 ) -> tuple[Params, NDArray[np.bool_]]:
-    """The parameters of each weighting, and whether they converged: by the chord method, else by EM."""
+    """The parameters of each weighting, and whether they converged: by Newton's method, else by EM."""
     wanted = make_weighting(matrix, weight_bi)
     if near is None:
         return _run_em(matrix, wanted, start, smoothing)
@@ -139,10 +139,10 @@ class Params(NamedTuple):
 
 
 class VoteMatrix(NamedTuple):
-    """Who said what, items x (worker, label), as a whole and in blocks, each with its transpose.
+    """The votes as a matrix, items x (worker, label), whole and in blocks, each with its transpose.
 
-    Blocks of very many items and weightings are in single precision: a rounding of 1e-7 in each posterior moves a sum
-    of n votes by 1e-7 n at most, which is nothing against the chance deviation of root n that weightings stand for.
+    With very many items and weightings the blocks are in single precision: a rounding of 1e-7 in each posterior moves a
+    sum of n votes by at most 1e-7 n, which is nothing against the chance deviation of sqrt(n) between weightings.
     """
 
     whole: Any
@@ -155,7 +155,7 @@ class VoteMatrix(NamedTuple):
 
 
 class Weighting(NamedTuple):
-    """How often each item counts, (items of the block, B) for each block, and what follows for votes and items."""
+    """How often each item counts, (items of the block, B) for each block, and weighted numbers of votes and items."""
 
     weights: tuple[NDArray[Any], ...]  # in the precision of the blocks
     votes_cb: FloatArray  # by (worker, label)
@@ -163,7 +163,7 @@ class Weighting(NamedTuple):
 
 
 def make_vote_matrix(votes: Votes, n_weightings: int, *, shared: bool) -> VoteMatrix:
-    """The votes as sparse matrices; one worker stands for all if they share a confusion."""
+    """The votes as sparse matrices; a single worker gives all votes if they share a confusion matrix."""
     from scipy.sparse import csr_array
 
     n_items, n_workers, n_classes = votes.shape
@@ -185,7 +185,7 @@ def make_vote_matrix(votes: Votes, n_weightings: int, *, shared: bool) -> VoteMa
 
 
 def make_weighting(matrix: VoteMatrix, weight_bi: NDArray[Any]) -> Weighting:
-    """Rows of weights, (B, items), as the columns that an EM step needs."""
+    """Turn rows of weights, (B, items), into the columns that an EM step needs."""
     weights, votes_cb, start = [], np.zeros((matrix.whole.shape[1], len(weight_bi))), 0
     for block, transpose in matrix.blocks:
         stop = start + block.shape[0]
@@ -197,13 +197,13 @@ def make_weighting(matrix: VoteMatrix, weight_bi: NDArray[Any]) -> Weighting:
 
 
 def choose(weighting: Weighting, kept_b: NDArray[np.bool_]) -> Weighting:
-    """Some of the weightings."""
+    """Keep some of the weightings."""
     weights = tuple(weight_ib[:, kept_b] for weight_ib in weighting.weights)
     return Weighting(weights, weighting.votes_cb[:, kept_b], weighting.items_b[kept_b])
 
 
 def choose_columns(arrays: T, kept_b: NDArray[np.bool_]) -> T:
-    """Some of the weightings, the last axis of each array of a (named) tuple."""
+    """Keep some of the weightings, the last axis of each array of a (named) tuple."""
     return type(arrays)(*(part[..., kept_b] for part in arrays))
 
 
@@ -236,7 +236,7 @@ def em_step(matrix: VoteMatrix, weighting: Weighting, params: Params, smoothing:
 
 
 def _weighted_posterior(score_ikb: FloatArray, weight_ib: FloatArray) -> FloatArray:
-    """Weight times P(class k), for all classes but the first, from log-odds against the first, which are used up."""
+    """Weight times P(class k) for all classes but the first, from log-odds against the first (overwritten)."""
     if score_ikb.shape[1] == 1:
         np.negative(score_ikb, out=score_ikb)
         np.minimum(score_ikb, 80.0, out=score_ikb)  # beyond, nothing changes until exp overflows
@@ -251,10 +251,10 @@ def _weighted_posterior(score_ikb: FloatArray, weight_ib: FloatArray) -> FloatAr
 
 
 class NewtonMethod(NamedTuple):
-    """The unweighted fit, and how far EM's residual there says that the maximum lies.
+    """A fit, and the matrix that turns EM's residual near it into a Newton step.
 
-    Parameters p in a column: each confusion matrix without its last label, (worker, label, class), then the class
-    probabilities without the last.  `count_p` is the number of votes, or items, that EM's share p is taken of.
+    Parameters p are a column: each confusion matrix without its last label, (worker, label, class), then the class
+    probabilities without the last. `count_p` is the number of votes, or items, of which share p is taken.
     """
 
     params: Params  # of one weighting
@@ -263,7 +263,7 @@ class NewtonMethod(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """The parameters of each weighting, EM's residual there times counts, and the step that it asks for (log-odds)."""
+    """The parameters of each weighting, EM's residual there times counts, and the Newton step, in log-odds."""
 
     share_pb: FloatArray
     residual_pb: FloatArray
@@ -273,7 +273,7 @@ class _Point(NamedTuple):
 def plan_newton(
     matrix: VoteMatrix, weight_i: FloatArray, posterior_ik: FloatArray, params: Params, smoothing: float
 ) -> NewtonMethod | None:
-    """The chord method around a fit; None where its information is not positive, as at no maximum."""
+    """Invert the observed information at a fit; None if it is not positive definite, so that the fit is no maximum."""
     n_workers, n_labels, n_classes, _ = params.confusion.shape
     expected_ck = matrix.whole.T @ (posterior_ik * weight_i[:, None])
     votes_jk = expected_ck.reshape(n_workers, n_labels, n_classes).sum(axis=1) + n_labels * smoothing
@@ -323,7 +323,7 @@ def _point(newton: NewtonMethod, params: Params, plain: Params) -> _Point:
 
 
 def _accelerate(newton: NewtonMethod, point: _Point, past: list[_Point]) -> Params:
-    """Where the step leads, the residual lessened by what the last steps have shown of how it changes."""
+    """Take the step, with the residual reduced by what the last steps have shown of how it changes (Anderson)."""
     share_pb, step_pb = point.share_pb, point.step_pb
     if past:
         change = [_Point(*(now - then for now, then in zip(point, before, strict=True))) for before in past]
@@ -338,7 +338,7 @@ def _accelerate(newton: NewtonMethod, point: _Point, past: list[_Point]) -> Para
 
 
 def _keep_inside(params: Params, plain: Params) -> Params:
-    """Rows of probabilities that a step leads out of their range go on as EM says."""
+    """Replace rows of probabilities that a step leads out of their range by those of EM."""
     outside = [(part <= 0).any(axis=axis, keepdims=True) for part, axis in zip(params, (1, 0), strict=True)]
     return Params(*(np.where(out, em, part) for out, em, part in zip(outside, plain, params, strict=True)))
 
@@ -358,7 +358,7 @@ def _unpack(share_pb: FloatArray, like: Params) -> Params:
 
 
 def _as_shares(params: Params, step_pb: FloatArray) -> FloatArray:
-    """A small step in log-odds against the last label, or class, as a step in shares."""
+    """Turn a small step in log-odds against the last label, or class, into a step in shares."""
     n_workers, n_labels, n_classes, _ = params.confusion.shape
     cut = len(step_pb) - (n_classes - 1)
     confusion, prior_kb = params.confusion[:, :-1], params.prior[:-1]
@@ -369,7 +369,7 @@ def _as_shares(params: Params, step_pb: FloatArray) -> FloatArray:
 
 
 def _complete_information(params: Params, votes_jk: FloatArray, items: float) -> FloatArray:
-    """The information if the labels were seen: counts times the covariance of each row of shares."""
+    """The information if the classes were known: counts times the covariance of each row of shares."""
     confusion_jlk, prior_k = params.confusion[:, :-1, :, 0], params.prior[:-1, 0]
     n_workers, n_free, n_classes = confusion_jlk.shape
     size = n_workers * n_free * n_classes
@@ -386,9 +386,9 @@ def _complete_information(params: Params, votes_jk: FloatArray, items: float) ->
 def _missing_information(
     matrix: VoteMatrix, weight_i: FloatArray, posterior_ik: FloatArray, params: Params
 ) -> FloatArray:
-    """What not seeing the labels takes away: the covariance of the scores given the votes, added up over items.
+    """What not knowing the classes takes away: the covariance of the scores given the votes, summed over items.
 
-    The score of a share in class k is 0 where the item is of another class, else what was said less what was expected.
+    The score of a share in class k is 0 if the item is of another class, else the label given less its expectation.
     """
     n_workers, n_labels, n_classes, _ = params.confusion.shape
     n_free = n_labels - 1
@@ -414,7 +414,7 @@ def _missing_information(
 
 
 def _surplus(sum_cx: FloatArray, confusion_jl: FloatArray) -> FloatArray:
-    """Sums by (worker, label) less what each worker's share of the label leads to expect, without the last label."""
+    """Sums by (worker, label) less their expectation by each worker's share of the label, without the last label."""
     n_workers, n_labels = confusion_jl.shape
     sum_jlx = sum_cx.reshape(n_workers, n_labels, -1)
     surplus = sum_jlx - confusion_jl[:, :, None] * sum_jlx.sum(axis=1, keepdims=True)
@@ -424,7 +424,7 @@ def _surplus(sum_cx: FloatArray, confusion_jl: FloatArray) -> FloatArray:
 def _run_em(
     matrix: VoteMatrix, weighting: Weighting, start: Params, smoothing: float
 ) -> tuple[Params, NDArray[np.bool_]]:
-    """EM in SQUAREM cycles (two steps, a leap, a step) for all weightings that still move; leaps must stay inside."""
+    """EM in SQUAREM cycles (two steps, a leap, a step) for all weightings that still move, within their range."""
     n_weightings = len(weighting.items_b)
     params = Params(*(np.repeat(part, n_weightings, axis=-1) for part in start))
     done = Params(*(part.copy() for part in params))
@@ -436,7 +436,7 @@ def _run_em(
     information = _information(weighting, start) if many else None
     active = np.arange(n_weightings)
     moved_b = np.full(n_weightings, np.inf)
-    plain_b = np.zeros(n_weightings, dtype=bool)  # where a leap has led away: go on without
+    plain_b = np.zeros(n_weightings, dtype=bool)  # a leap has led away: continue without
     for cycle in range(max_iter // 3):
         first = em_step(matrix, weighting, params if cycle else start, smoothing)  # one posterior serves all at first
         second = em_step(matrix, weighting, first, smoothing)
@@ -461,7 +461,7 @@ def _run_em(
 
 
 def _leap(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
-    """The SQUAREM step from three successive points; the last of them where it leaves the range of probabilities."""
+    """The SQUAREM step from three successive points; the last of them if it leaves the range of probabilities."""
     old, first, second = three
     n = len(plain_b)
 
@@ -474,7 +474,7 @@ def _leap(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
 
 
 def _leap_by_worker(three: tuple[Params, ...], plain_b: NDArray[np.bool_]) -> Params:
-    """The same with a length for each worker, and one for the classes; only rows that it leads outside stay behind."""
+    """The same with a length for each worker, and one for the classes; only rows that it leads outside stay."""
     confusion, prior = ([params[n] for params in three] for n in (0, 1))
     return Params(_leap_together(confusion, plain_b, (1, 2), row=1), _leap_together(prior, plain_b, (0,), row=0))
 
@@ -493,7 +493,7 @@ def _leap_together(
 
 
 def _information(weighting: Weighting, start: Params) -> FloatArray:
-    """One over the variance of each confusion's shares, (J, L, K, 1), as if the labels were seen.
+    """One over the variance of each confusion's shares, (J, L, K, 1), as if the classes were known.
 
     However small a share is, it is not known better than to one vote.
     """
@@ -506,7 +506,7 @@ def _information(weighting: Weighting, start: Params) -> FloatArray:
 
 
 def _distance(old: Params, new: Params, information: FloatArray) -> FloatArray:
-    """How far each weighting's confusions lie apart, in standard errors (root mean square)."""
+    """How far each weighting's confusions are apart, in standard errors (root mean square)."""
     apart = new.confusion - old.confusion
     apart *= apart
     apart *= information

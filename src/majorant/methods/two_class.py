@@ -179,9 +179,12 @@ class Triplet:
 
 def skill_sizes(agreement: PairAgreement, *, dense_up_to: int = 2_048) -> FloatArray:
     """|theta| of each worker, NaN if no triangle reaches the worker."""
-    mean_ab, items_ab = agreement
+    mean_ab, items_ab, items_j = agreement
     size_j = np.full(mean_ab.shape[0], np.nan)
-    own_j = [a + _most_items(items_ab.data[a:b]) for a, b in pairwise(mean_ab.indptr)]
+    own_j = [
+        a + _choose_partners(items_ab.data[a:b], items_j[mean_ab.indices[a:b]], mean_ab.data[a:b])
+        for a, b in pairwise(mean_ab.indptr)
+    ]
     look_up = _agreement_between(agreement, np.unique(mean_ab.indices[np.concatenate(own_j)]), dense_up_to)
     for j, own in enumerate(own_j):
         mean_p, items_p = mean_ab.data[own], items_ab.data[own]
@@ -202,7 +205,7 @@ def _agreement_between(
     """A function from workers among `worker_u` to their agreements with each other and their common items."""
 
     def slice_out(worker_p: IntArray) -> tuple[FloatArray, FloatArray]:
-        mean_ab, items_ab = agreement
+        mean_ab, items_ab, _ = agreement
         return mean_ab[worker_p][:, worker_p].toarray(), items_ab[worker_p][:, worker_p].toarray()
 
     if len(worker_u) > dense_up_to:
@@ -237,13 +240,14 @@ class PairAgreement(NamedTuple):
 
     mean_ab: csr_array[Any]
     items_ab: csr_array[Any]
+    items_j: FloatArray  # of each worker
 
 
 def measure_agreement(name: str, votes: Votes, weight_i: FloatArray, *, workers_at_once: int = 256) -> PairAgreement:
     """How each two workers agree on the items they share; NotIdentified if no two share one.
 
     A worker who votes more than once on an item counts there with the mean sign. Of a worker's co-workers, the PARTNERS
-    with the most common items are kept.
+    with the most common items are kept; of those with equally many, the busier ones and then those who agree more.
     """
     from scipy.sparse import csr_array, vstack
 
@@ -251,12 +255,14 @@ def measure_agreement(name: str, votes: Votes, weight_i: FloatArray, *, workers_
     sign_ij.data /= voted_ij.data
     voted_ij.data[:] = 1.0
     weighted_ji = [csr_array(matrix.T.tocsr() * weight_i) for matrix in (sign_ij, voted_ij)]
+    items_j = weight_i @ voted_ij
     parts = []
     for start in range(0, len(votes.workers), workers_at_once):
         rows = slice(start, start + workers_at_once)
         # Products with a sum of 0 would vanish from a sparse matrix, so 2 is added to each mean until they are aligned.
         items_ab = csr_array(weighted_ji[1][rows] @ voted_ij)
-        parts.append(_keep_partners(items_ab, csr_array(weighted_ji[0][rows] @ sign_ij + 2 * items_ab), start))
+        raised_ab = csr_array(weighted_ji[0][rows] @ sign_ij + 2 * items_ab)
+        parts.append(_keep_partners(items_ab, raised_ab, items_j, start))
     items_ab, raised_ab = vstack([part[0] for part in parts]), vstack([part[1] for part in parts])
     items_ab, raised_ab = csr_array(items_ab.maximum(items_ab.T)), csr_array(raised_ab.maximum(raised_ab.T))
     if not items_ab.nnz:
@@ -264,11 +270,11 @@ def measure_agreement(name: str, votes: Votes, weight_i: FloatArray, *, workers_
     for matrix in (items_ab, raised_ab):
         matrix.sort_indices()
     mean_ab = csr_array((raised_ab.data / items_ab.data - 2, items_ab.indices, items_ab.indptr), shape=items_ab.shape)
-    return PairAgreement(mean_ab, items_ab)
+    return PairAgreement(mean_ab, items_ab, items_j)
 
 
 def _keep_partners(
-    items_ab: csr_array[Any], raised_ab: csr_array[Any], start: int
+    items_ab: csr_array[Any], raised_ab: csr_array[Any], items_j: FloatArray, start: int
 ) -> tuple[csr_array[Any], csr_array[Any]]:
     """The PARTNERS entries of each row with the most common items, without the diagonal."""
     from scipy.sparse import csr_array
@@ -280,7 +286,9 @@ def _keep_partners(
     kept = []
     for a, b in pairwise(items_ab.indptr):
         entry = a + np.flatnonzero(others[a:b])
-        kept.append(entry[_most_items(items_ab.data[entry])])
+        kept.append(
+            entry[_choose_partners(items_ab.data[entry], items_j[items_ab.indices[entry]], raised_ab.data[entry])]
+        )
     kept_e = np.concatenate(kept)
     place = (row_e[kept_e], items_ab.indices[kept_e])
     return (
@@ -289,11 +297,14 @@ def _keep_partners(
     )
 
 
-def _most_items(items_p: FloatArray) -> IntArray:
-    """The places of the PARTNERS largest entries, in order of place; all, if there are no more."""
-    if len(items_p) <= PARTNERS:
-        return np.arange(len(items_p))
-    return np.sort(np.argpartition(-items_p, PARTNERS)[:PARTNERS])
+def _choose_partners(common_p: FloatArray, items_p: FloatArray, agreement_p: FloatArray) -> IntArray:
+    """The places of the PARTNERS largest entries, and of those that equal the last: order does not matter."""
+    if len(common_p) <= PARTNERS:
+        return np.arange(len(common_p))
+    first = np.lexsort((-agreement_p, -items_p, -common_p))[:PARTNERS]
+    last = first[-1]
+    equal_p = (common_p == common_p[last]) & (items_p == items_p[last]) & (agreement_p == agreement_p[last])
+    return np.union1d(first, np.flatnonzero(equal_p))
 
 
 def _two_classes(name: str, votes: Any, weights: ArrayLike | None) -> tuple[Votes, FloatArray]:

@@ -312,7 +312,7 @@ def sample_size(content: Mapping[str, Any]) -> int:
     question, kind = content["content"], content.get("question")
     if kind == "accuracy" and not question["known"]["n_items"]:
         return len(content["order"])
-    if kind == "session":
+    if kind == "teach":
         return len(content["order"]) if question["taught"] is None else int(question["taught"]["positions"])
     return 0
 

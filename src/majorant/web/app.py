@@ -38,7 +38,7 @@ from majorant.render.figures.canvas import scheme
 from majorant.render.html import MAP_SCRIPT, MAP_STYLE
 from majorant.render.numbers import signed_points
 from majorant.web.fields import FIELDS, NO_COLUMN, PLACES, REPEATS_WORDS, ROLES, in_page_words, troubled_fields
-from majorant.web.job import DESIGN, ITEMS, TO_LABEL
+from majorant.web.job import DESIGN, ITEMS_FILE, TO_LABEL
 from majorant.web.runs import Kept, Runs
 
 if TYPE_CHECKING:
@@ -438,6 +438,8 @@ def _answer(kept: Kept) -> dict[str, Any]:
     assert facts is not None
     answer = facts["answer"]
     given = labelling(kept.folder / "ask")
+    teach = answer["step"]["kind"] == "teach" or (given is not None and given.design.question.kind == "teach")
+    main = "teach" if teach else "rules"
     return {
         "answer": answer,
         "facts": facts,
@@ -446,9 +448,12 @@ def _answer(kept: Kept) -> dict[str, Any]:
         "other": _share(facts["accuracy"]["other"]),
         "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
         "given": 0 if given is None else given.given,
-        "asked": "rules" if given is None else given.design.question.kind,
+        "asked": main if given is None else given.design.question.kind,
+        "main": main,
         "accuracy_costs": ACCURACY_COSTS,
-        "questions": {kind: question_words(kind, (answer["rule"],)) for kind in ASK_KINDS if kind != "rules"},
+        "questions": {
+            kind: question_words(kind, (answer["rule"],)) for kind in ASK_KINDS if kind not in ("rules", main)
+        },
         "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
         "downloads": [
             (name, wording.DOWNLOADS[name], wording.size_words(path.stat().st_size))
@@ -531,7 +536,7 @@ def labelling(folder: Path) -> Labelling | None:
     at = max((draw for draw, row in enumerate(rows, 1) if _label(row)), default=0) + 1
     if outcome.decided or at > len(rows):
         return Labelling(design=design, outcome=outcome, rows=rows, at=None, own={}, votes=())
-    items = json.loads((folder / ITEMS).read_text(encoding="utf-8"))
+    items = json.loads((folder / ITEMS_FILE).read_text(encoding="utf-8"))
     place = design.asked[at - 1]
     known = items[place] if place < len(items) else {"own": {}, "votes": []}
     votes = tuple((worker, label) for worker, label in known["votes"])
@@ -568,7 +573,7 @@ def _continued(folder: Path) -> Labelling:
     start = len(now.design.items)
     if len(longer.items) == start:
         return now
-    items = json.loads((folder / ITEMS).read_text(encoding="utf-8"))
+    items = json.loads((folder / ITEMS_FILE).read_text(encoding="utf-8"))
     new = [items[place]["own"] if place < len(items) else {} for place in longer.asked[start:]]
     columns = {name: [own.get(name) for own in new] for name in {name: None for own in new for name in own}}
     longer.write_more(folder / TO_LABEL, start, design=folder / DESIGN, columns=columns)

@@ -23,7 +23,17 @@ from majorant.evidence.certificate.assumption_tests import (
     find_breakdown,
     fit_p_value,
 )
-from majorant.evidence.certificate.certificate import Certificate, Claim, Family, Model, Reason, Verdict, assume, doubt
+from majorant.evidence.certificate.certificate import (
+    Certificate,
+    Claim,
+    Family,
+    Model,
+    Reason,
+    Verdict,
+    assume,
+    doubt,
+    is_worth_intervals,
+)
 from majorant.evidence.certificate.count_models import (
     BETA_BINOMIALS,
     BETA_PARAMETERS,
@@ -132,10 +142,11 @@ class CountTests:
     assumptions: tuple[Tested, ...]
 
 
-def examine_counts(histograms: Histograms, rng: np.random.Generator) -> CountTests:
+def examine_counts(histograms: Histograms, rng: np.random.Generator, *, is_doubted: bool = False) -> CountTests:
     """Find a model that explains the histograms, and test what it assumes.
 
-    Two binomials (independent votes), or two beta-binomials (items that differ in difficulty) if those do not fit.
+    Two binomials (independent votes), or two beta-binomials (items that differ in difficulty) if those do not fit. The
+    latter are not tried if the claim `is_doubted` anyway, since another of its assumptions failed.
     """
     totals = {h: float(items_k.sum()) for h, items_k in histograms.items()}
     kept = _in_fixed_order({h: histograms[h] for h in sizes_within(totals)})
@@ -156,9 +167,12 @@ def examine_counts(histograms: Histograms, rng: np.random.Generator) -> CountTes
     best_u = suprema(held, held_c[None])[1][0, 0]
     model, tested = Model.INDEPENDENT_VOTES, check_independence(*flatten(kept), best_u, rng)
     known = replace(known, independence=tested)
-    if tested.status == Status.FAILED and (difficulty := _fit_difficulty(kept, best_u, rng)) is not None:
-        model, (best_u, tested) = Model.ITEM_DIFFICULTY, difficulty
     by_size = check_sizes(kept)
+    is_doubted = is_doubted or (by_size is not None and by_size.status == Status.FAILED)
+    if tested.status == Status.FAILED and not is_doubted:
+        difficulty = _fit_difficulty(kept, best_u, rng)
+        if difficulty is not None:
+            model, (best_u, tested) = Model.ITEM_DIFFICULTY, difficulty
     assumptions = (tested, *([] if by_size is None else [by_size]), *others)
     return replace(known, model=model, best_u=best_u, assumptions=assumptions)
 
@@ -170,10 +184,13 @@ def _in_fixed_order(histograms: Histograms) -> Histograms:
     return histograms if forward <= backward else mirrored
 
 
-def claim_from_counts(tests: CountTests, level: float, assumptions: tuple[Tested, ...] | None = None) -> Claim:
+def claim_from_counts(
+    tests: CountTests, level: float, assumptions: tuple[Tested, ...] | None = None, *, intervals: bool = True
+) -> Claim:
     """The anonymous claim of examined counts.
 
-    `assumptions` replaces those of the tests where more is known, such as whether workers are exchangeable.
+    `assumptions` replaces those of the tests if more is known, such as whether workers are exchangeable. A claim with
+    an assumption that failed is a point estimate, and without `intervals` so is one that cannot be tested.
     """
     known = tests.assumptions if assumptions is None else assumptions
     blank = Claim(family=Family.ANONYMOUS, level=level, n_items=tests.n_items)
@@ -183,11 +200,12 @@ def claim_from_counts(tests: CountTests, level: float, assumptions: tuple[Tested
     tied = sum(float(items_k[h // 2]) for h, items_k in tests.histograms.items() if h % 2 == 0)
     blank = replace(blank, model=tests.model, tied_share=tied / total)
     find = _difficulty_claim if tests.model == Model.ITEM_DIFFICULTY else _independent_claim
-    return assume(find(blank, tests, doubt(known)), *known)
+    with_interval, is_sure = is_worth_intervals(known, intervals), doubt(known) is None
+    return assume(find(blank, tests, with_interval=with_interval, is_sure=is_sure), *known)
 
 
-def _independent_claim(claim: Claim, tests: CountTests, doubted: Reason | None) -> Claim:
-    """By two binomials; only the fit itself if an assumption failed."""
+def _independent_claim(claim: Claim, tests: CountTests, *, with_interval: bool, is_sure: bool) -> Claim:
+    """By two binomials."""
     level, histograms, sizes, theta_3 = claim.level, tests.histograms, deciding_sizes(tests.sizes), tests.best_u
     cells, items_c = flatten(histograms)
     held, held_c = held_cells(histograms)
@@ -202,7 +220,7 @@ def _independent_claim(claim: Claim, tests: CountTests, doubted: Reason | None) 
         loss=Estimate(float(loss(theta_3)), reason="no interval"),
         accuracy=count_accuracy(class_logs(cells, theta_3), cells, total_c),
     )
-    if doubted == Reason.ASSUMPTION_FAILED:
+    if not with_interval:
         return claim
     evidence = weigh(held, held_c[None], sizes)
     region = binomial_region(held, held_c, theta_3, ratio_cut(level))
@@ -212,7 +230,7 @@ def _independent_claim(claim: Claim, tests: CountTests, doubted: Reason | None) 
         return replace(claim, reason=Reason.TOO_FEW_ITEMS, more_items=plan_items(cells, items_c, theta_3, sizes, level))
     breakdown = find_breakdown(histograms, sizes, verdict, theta_3, level)
     # A proof also needs a test of independence that would have seen the dependence with which the verdict is wrong.
-    is_safe = doubted is None and breakdown is not None and breakdown.power >= ENOUGH_POWER
+    is_safe = is_sure and breakdown is not None and breakdown.power >= ENOUGH_POWER
     proved = (
         verdict == Verdict.OPTIMAL
         and is_safe
@@ -283,8 +301,8 @@ def _fit_difficulty(
     return None if p_value < TEST_LEVEL else (psi_5, Tested(Assumption.ITEM_DIFFICULTY, Status.PASSED, p_value))
 
 
-def _difficulty_claim(claim: Claim, tests: CountTests, doubted: Reason | None) -> Claim:
-    """By two beta-binomials and their likelihood ratio alone; only the fit itself if an assumption failed."""
+def _difficulty_claim(claim: Claim, tests: CountTests, *, with_interval: bool, is_sure: bool) -> Claim:  # noqa: ARG001
+    """By two beta-binomials and their likelihood ratio alone, which proves nothing."""
     level, psi_5 = claim.level, tests.best_u
     cells, items_c = flatten(tests.histograms)
     total_c, null = cells.totals(items_c), _patterns(tests.sizes)
@@ -299,7 +317,7 @@ def _difficulty_claim(claim: Claim, tests: CountTests, doubted: Reason | None) -
         loss=Estimate(float(loss(psi_5)), reason="no interval"),
         accuracy=count_accuracy(beta_class_logs(cells, psi_5), cells, total_c),
     )
-    if doubted == Reason.ASSUMPTION_FAILED:
+    if not with_interval:
         return claim
     null = null.take(np.argsort(margin_p, kind="stable")[:8])  # the counts on which majority vote is least safe
     inside = float(margin_p.min()) > 0

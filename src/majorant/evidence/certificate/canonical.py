@@ -1,7 +1,7 @@
 """A canonical order of items, workers and labels, so that random draws depend on the votes and not on their order.
 
-Every item, worker and label gets a signature that depends only on who voted what together with whom (two rounds of
-colour refinement on the graph of votes). Sorting by signature gives the same arrays for the same votes, whatever the
+Every item, worker and label gets a signature that depends only on who agreed with whom on what (color refinement on the
+graph of votes). Sorting by signature gives the same arrays for the same votes, whatever the
 order of the rows and the names. What shares a signature is interchangeable, but for symmetries that votes of real
 people do not have.
 """
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from majorant.items import Keys, mix_bits
 from majorant.methods.fit import Fit
+from majorant.tally import counts
 from majorant.votes import IntArray, Votes
 
 
@@ -43,7 +44,7 @@ def canonical_order(votes: Votes) -> Canonical:
     >>> one = Votes.from_codes([0, 0, 1], [0, 1, 0], [1, 1, 0], items="ab", workers="wx", labels="ny")
     >>> two = Votes.from_codes([1, 0, 1], [0, 1, 1], [0, 1, 0], items="ba", workers="xw", labels="yn")
     >>> [canonical_order(some).votes.worker_n.tolist() for some in (one, two)]
-    [[1, 0, 1], [1, 0, 1]]
+    [[0, 1, 0], [0, 1, 0]]
     """
     signature_i, signature_j, signature_k = _signatures(votes)
     order_i, order_j, order_k = (np.argsort(key, kind="stable") for key in (signature_i, signature_j, signature_k))
@@ -67,18 +68,23 @@ def canonical_order(votes: Votes) -> Canonical:
 def _signatures(votes: Votes) -> tuple[Keys, Keys, Keys]:
     """Signatures of the items, the workers and the labels."""
     codes = (votes.item_n, votes.worker_n, votes.label_n)
-    groups = [_Groups.of(code_n, size) for code_n, size in zip(codes, votes.shape, strict=True)]
-    signature_i, signature_j, signature_k = (mix_bits(group.sizes.astype(np.uint64)) for group in groups)
-    for _ in range(2):
+    by_item, by_worker, by_label = (_Groups.of(code_n, size) for code_n, size in zip(codes, votes.shape, strict=True))
+    agreeing_n = counts(votes)[votes.item_n, votes.label_n].astype(np.uint64)
+    first_n = mix_bits(agreeing_n * np.uint64(1 << 32) + by_item.sizes.astype(np.uint64)[votes.item_n])
+    signature_i, signature_j, signature_k = (mix_bits(group.sums(first_n)) for group in (by_item, by_worker, by_label))
+    n_known = 0
+    for _ in range(8):  # two or three rounds tell apart what can be told apart
         label_n = mix_bits(signature_k)[votes.label_n]
-        of_item_n = mix_bits(signature_j)[votes.worker_n] * np.uint64(3) + label_n
-        of_worker_n = mix_bits(signature_i)[votes.item_n] * np.uint64(5) + label_n
-        of_label_n = of_item_n + of_worker_n
-        signature_i = mix_bits(signature_i + groups[0].sums(mix_bits(of_item_n)))
-        signature_j = mix_bits(signature_j + groups[1].sums(mix_bits(of_worker_n)))
+        of_item_n = mix_bits(mix_bits(signature_j)[votes.worker_n] * np.uint64(3) + label_n)
+        of_worker_n = mix_bits(mix_bits(signature_i)[votes.item_n] * np.uint64(5) + label_n)
+        signature_k = mix_bits(signature_k + by_label.sums(mix_bits(of_item_n + of_worker_n)))
+        signature_i = mix_bits(signature_i + by_item.sums(of_item_n))
+        signature_j = mix_bits(signature_j + by_worker.sums(of_worker_n))
         if votes.gold_i is not None:
             signature_i = mix_bits(signature_i + np.append(mix_bits(signature_k), np.uint64(0))[votes.gold_i])
-        signature_k = mix_bits(signature_k + groups[2].sums(mix_bits(of_label_n)))
+        n_before, n_known = n_known, sum(len(np.unique(one)) for one in (signature_i, signature_j, signature_k))
+        if n_known <= n_before:
+            break
     return signature_i, signature_j, signature_k
 
 

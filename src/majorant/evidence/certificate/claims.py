@@ -38,9 +38,9 @@ from majorant.evidence.certificate.certificate import (
     Dependence,
     Family,
     Model,
-    Reason,
     assume,
     doubt,
+    is_worth_intervals,
 )
 from majorant.evidence.certificate.dependence import dependence
 from majorant.evidence.certificate.design import VotingDesign, design
@@ -131,7 +131,11 @@ def certification(votes: Votes | Countable, *, level: float = LEVEL, rng: int | 
 
 def certification_from(inputs: ClaimInputs, *, level: float, rng: int | np.random.Generator) -> Certification:
     """The certificate of what was gathered."""
-    examination = examine(inputs, level=level, rng=rng)
+    return certification_of(examine(inputs, level=level, rng=rng))
+
+
+def certification_of(examination: Examination) -> Certification:
+    """The certificate of examined votes."""
     case = examination.fit_workers()
     fitted = case or examination.by_label
     fit = None if fitted is None else examination.ordered.restore(fitted.fit)
@@ -266,6 +270,11 @@ class Examination:
         """All assumptions that were tested, or could not be."""
         return tuple(dict.fromkeys((*self.anonymous, *self.named)))
 
+    @property
+    def is_open(self) -> bool:
+        """Whether claims by a model of the votes are open anyway, so that they need not be made."""
+        return doubt(self.anonymous) is not None and doubt(self.named) is not None
+
     def fit_workers(self) -> Case | None:
         """The votes with one confusion matrix per worker; None if workers gave too few votes, or are too many."""
         votes = self.ordered.votes
@@ -322,15 +331,16 @@ def _examine_crowd(known: Examination) -> Examination:
     votes, seed, histograms = known.ordered.votes, known.seed, known.inputs.histograms
     tested: tuple[Tested, ...] = ()
     independent: tuple[Tested, ...] = ()
+    exchangeable = check_exchangeable(votes, rng=_stream(seed, "workers"))
     if histograms is not None:
-        counted = examine_counts(as_histograms(histograms), _stream(seed, "counts"))
+        is_doubted = doubt((exchangeable, *known.anonymous)) is not None
+        counted = examine_counts(as_histograms(histograms), _stream(seed, "counts"), is_doubted=is_doubted)
         known, independent = replace(known, counts=counted), (counted.independence,)
         tested = tuple(one for one in counted.assumptions if one.status != Status.UNTESTED)
     elif len(votes.labels) > 2 and votes.n_votes:
         fit = align(SharedConfusion().fit(votes))
         known = replace(known, by_label=Case(votes=votes, fit=fit, refit=partial(refit_dawid_skene, votes)))
         tested = independent = (check_counts(votes, fit),)
-    exchangeable = check_exchangeable(votes, rng=_stream(seed, "workers"))
     named = known.named if known.panel is not None else (*independent, *known.named)
     return replace(known, anonymous=(*tested, exchangeable, *known.anonymous), named=named)
 
@@ -354,7 +364,7 @@ def fit_workers(votes: Votes) -> Case | None:
 # --- the claims
 
 
-def make_certificate(examination: Examination, by_worker: Case | None = None) -> Certificate:
+def make_certificate(examination: Examination, by_worker: Case | None = None, *, intervals: bool = True) -> Certificate:
     """The claims of examined votes, with verdicts and intervals.
 
     A claim with an assumption that failed is a point estimate: no interval is computed for it.
@@ -365,13 +375,16 @@ def make_certificate(examination: Examination, by_worker: Case | None = None) ->
         See `examine`.
     by_worker : Case, optional
         What `examination.fit_workers()` returned, if it was called before.
+    intervals : bool
+        Whether claims whose assumptions cannot be tested, and which are open for that, get intervals.
     """
     level, gold = examination.level, examination.inputs.gold
     case = by_worker or examination.fit_workers()
     # `standing` is gold if that decides, else anonymous: together they are right at the level.
     each = level if gold is None else (1 + level) / 2
-    drawn = None if case is None else _draw(case, examination.named, _stream(examination.seed, "named"))
-    anonymous = _anonymous(examination, drawn, each)
+    stream, hopeless = _stream(examination.seed, "named"), not is_worth_intervals(examination.named, intervals)
+    drawn = None if case is None or hopeless else _draw(case, stream)
+    anonymous = _anonymous(examination, drawn, each, intervals=intervals)
     return Certificate(
         level=level,
         anonymous=replace(anonymous, level=level),
@@ -382,19 +395,20 @@ def make_certificate(examination: Examination, by_worker: Case | None = None) ->
     )
 
 
-def _draw(case: Case, assumptions: tuple[Tested, ...], rng: np.random.Generator) -> Replicates | None:
-    """The bootstrap of a fit; None if no claim could use it."""
-    failed = doubt(assumptions) == Reason.ASSUMPTION_FAILED
-    return None if failed or case.votes.votes_i.max(initial=0) < 3 else bootstrap(case, rng=rng)
+def _draw(case: Case, rng: np.random.Generator) -> Replicates | None:
+    """The bootstrap of a fit; None if no item has three votes, so that no claim could use it."""
+    return None if case.votes.votes_i.max(initial=0) < 3 else bootstrap(case, rng=rng)
 
 
-def _anonymous(examination: Examination, drawn: Replicates | None, level: float) -> Claim:
+def _anonymous(examination: Examination, drawn: Replicates | None, level: float, *, intervals: bool) -> Claim:
     """The claim about rules that ignore who voted: from counts for a crowd, from the named model for a panel."""
     tested = examination.anonymous
     if examination.counts is not None:
-        return claim_from_counts(examination.counts, level, _merge(examination.counts.assumptions, tested))
+        known = _merge(examination.counts.assumptions, tested)
+        return claim_from_counts(examination.counts, level, known, intervals=intervals)
     if examination.by_label is not None:
-        replicates = _draw(examination.by_label, tested, _stream(examination.seed, "shared"))
+        hopeless = not is_worth_intervals(tested, intervals)
+        replicates = None if hopeless else _draw(examination.by_label, _stream(examination.seed, "shared"))
         claim = multiclass_claim(examination.by_label, replicates, level=level)
         return assume(replace(claim, assumptions=()), *_merge(claim.assumptions, tested))
     if examination.panel is not None:

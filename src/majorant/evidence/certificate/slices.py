@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from majorant.backend import Backend, Countable, MemoryBackend, Part, as_backend
 from majorant.defaults import LEVEL
 from majorant.evidence.certificate.certificate import Certificate, Claim, Family
-from majorant.evidence.certificate.claims import certification
+from majorant.evidence.certificate.claims import claim_inputs, examine, make_certificate
 from majorant.items import take_items
 from majorant.limits import refuse_beyond
 from majorant.tabular import Records
@@ -78,7 +78,9 @@ def certify_slices(votes: Any, *, level: float = LEVEL, rng: int | np.random.Gen
             value=value,
             n_items=part.votes.shape[0],
             n_votes=part.votes.n_votes,
-            certificate=certification(part, level=shared, rng=seed).certificate,
+            certificate=make_certificate(
+                examine(claim_inputs(part, rng=seed), level=shared, rng=seed), intervals=False
+            ),
         )
         for value, part in slices_of(backend)
     )

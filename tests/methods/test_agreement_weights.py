@@ -6,7 +6,7 @@ import pytest
 from crowds import informed_votes, random_votes
 from majorant.errors import ConfigError
 from majorant.methods import ESTIMATORS
-from majorant.methods.weighted_votes import IWMV, Wawa, ZeroBasedSkill
+from majorant.methods.agreement_weights import IWMV, Wawa, ZeroBasedSkill
 from majorant.simulate import one_coin_crew, simulate
 from majorant.votes import Votes
 
@@ -48,7 +48,7 @@ def test_iwmv_is_a_fixed_point_of_its_loop(seed):
     np.testing.assert_allclose(answer.confusion[0, 1], (1 - mean) / 2)
 
 
-def test_iwmv_turns_the_votes_of_an_adversary():
+def test_iwmv_inverts_the_votes_of_an_adversary():
     crew = one_coin_crew([0.9, 0.9, 0.9, 0.1])
     votes, truth = simulate([0.5, 0.5], crew, n_items=2_000, n_votes=4, rng=0)
     answer = IWMV().fit(votes)
@@ -92,7 +92,7 @@ def test_a_tie_is_not_won_by_the_first_label(method):
     assert answer.skill[2] == pytest.approx(0.5)  # no votes: chance
 
 
-def test_weighted_votes_find_the_good_workers():
+def test_agreement_identifies_the_good_workers():
     crew = one_coin_crew([0.95, 0.9, 0.6, 0.55, 0.5], n_classes=4)
     votes, truth = simulate([0.25] * 4, crew, n_items=3_000, n_votes=5, rng=2)
     majority = ESTIMATORS["majority"]().fit(votes)

@@ -69,7 +69,7 @@ class IWMV:
     """
 
     name: ClassVar[str] = "iwmv"
-    traits: ClassVar[Traits] = Traits(iterative=True, distributed=True, vote_shares=True, weight_above_chance=True)
+    traits: ClassVar[Traits] = Traits(iterative=True, distributed=True, vote_shares=True)
 
     max_iter: int = 20
     tol: float = 1e-9
