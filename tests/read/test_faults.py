@@ -50,7 +50,7 @@ def test_what_once_broke_another_reader_is_read_or_refused(tmp_path, name):
 
 @pytest.mark.parametrize("encoding", ["zlib", "idna", "undefined", "hex", "rot13", "punycode", "unicode_escape", "no"])
 def test_encodings_that_are_none_of_text_files(votes_csv, encoding):
-    with pytest.raises(ConfigError, match=r"^encoding='\w+': no encoding of text files"):
+    with pytest.raises(ConfigError, match=r"^encoding='\w+': not an encoding of text files"):
         mj.read(votes_csv, encoding=encoding)
 
 

@@ -373,7 +373,7 @@ def test_recognised_and_not_readable_says_which_export_is(tmp_path):
     alone = {"text": "a", "_input_hash": 1, "_task_hash": 2, "label": "economy", "answer": "accept"}
     refused("alone.jsonl", alone, "Prodigy export, without the names of annotators.*session=NAME")
     header, row = "id,annotator,annotation_id,boxes", '1,1,1,"[{""x"": 1, ""rectanglelabels"": [""car""]}]"'
-    refused("boxes.csv", f"{header}\n{row}\n", "column 'boxes'.*is no single answer")
+    refused("boxes.csv", f"{header}\n{row}\n", "column 'boxes'.*is not a single answer")
 
 
 def test_several_labels_are_a_yes_or_no_on_each(tmp_path):

@@ -197,7 +197,7 @@ def test_cut_off_json_lines(write):
 
 
 def test_json_that_is_no_object(write):
-    refused(write('{"item": 1, "worker": "ana", "label": "yes"}\n[1, 2]\n', "votes.jsonl"), "line 2", "no object")
+    refused(write('{"item": 1, "worker": "ana", "label": "yes"}\n[1, 2]\n', "votes.jsonl"), "line 2", "not an object")
 
 
 def test_cut_off_gzip(write):

@@ -1,4 +1,4 @@
-"""Anybody's votes to Votes, with an account of every row."""
+"""Read votes from files, frames, judge logs and exports of labelling tools, with an account of every row."""
 
 from __future__ import annotations
 
@@ -25,33 +25,65 @@ __all__ = ["Reading", "as_votes", "from_matrix", "read", "read_with"]
 
 
 def as_votes(votes: Any, **reading: Unpack[Reading]) -> Votes:
-    """The votes themselves, or what `read` makes of a file, frame, dict or list; `reading` is told to `read`.
+    """Return votes as they are, and read anything else.
 
     >>> as_votes([("a", "w", 1), ("a", "x", 0)]).shape
     (1, 2, 2)
     """
     if not isinstance(votes, Votes):
         return read(votes, **reading)
-    given = ReadOptions.of(reading).told()
-    if given:
+    options = ReadOptions.of(reading).given()
+    if options:
         raise ConfigError(
-            f"{next(iter(given))}= says how to read a table, and these votes are read already: tell it to read."
+            f"{next(iter(options))}= says how to read a table, but these votes have been read: give it to read instead."
         )
     return votes
 
 
 def read(source: Any, **reading: Unpack[Reading]) -> Votes:
-    """Votes from a file, a glob, a list of files, "-" (standard input), a frame, a dict of columns or a list of votes.
+    """Read votes.
 
-    Columns are found by name; `item`, `worker`, `label`, `gold`, `status` and `seconds` name them where a name is
-    not usual ("" for an optional one: there is none), `columns` gives their order where there are no names; `by` names
-    a column of the items, such as their language, by which to slice them, `text` the one with their text, which is
-    looked up for the items that are shown.  `workers` names the columns of a wide table,
-    `sheet` the sheet of a workbook; with `several`, a list of labels is a yes or no on each label, and labels are the
-    slices; `order` lists labels from lowest to highest, `threshold` makes two classes of scores, `codes` names
-    codes (1=yes,2=no).  Every row is a vote, an abstention, a merged copy or a dropped repeat: see `votes.account`.
-    docs/input.md has the rules.
+    Parameters
+    ----------
+    source
+        A file, a folder, a pattern or a list of files, "-" for standard input; a pandas, polars, pyarrow or DuckDB
+        table; a dict of columns; a list of (item, worker, label) or of dicts. Judge logs and the exports of labelling
+        tools are recognised by their content.
+    item, worker, label, status, seconds : str, optional
+        The columns, where their names or contents do not tell; "" if there is no such column. Several columns may name
+        an item together: ``item=["question", "system"]`` or ``item="question,system"``.
+    gold : str, path, frame, Series or dict, optional
+        True labels: a column of the table, or a table of items and labels of its own.
+    by, text : str, optional
+        A column that divides the items into slices; the column with the items' own text.
+    workers, wide, columns, sheet : optional
+        The columns of the workers, in a table with a row per item; that it is such a table; the roles of columns
+        without names, such as ``"worker,item,label"``; the sheet of a workbook.
+    several, order, threshold, codes, fold_case : optional
+        Several labels per vote, each a yes or no; the labels from lowest to highest; a score that makes two classes;
+        what codes mean (``"1=yes,2=no"``); merge labels that differ only in case, spaces or invisible signs.
+    repeats : {"error", "first", "last", "each"}
+        What counts if a worker labels an item twice and differently.
+    empty : str or list of str
+        Labels that mean no vote, such as "NA".
 
+    Returns
+    -------
+    Votes
+        ``votes.account`` says what became of every row, and which column was taken for what.
+
+    Raises
+    ------
+    DataError, ConfigError
+        They name the file, row, column and value, and what to do.
+
+    Warns
+    -----
+    DataNote
+        Something that changes what the votes mean, such as NA counted as a label.
+
+    Examples
+    --------
     >>> votes = read({"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1]})
     >>> votes.shape, votes.items, votes.labels
     ((2, 2, 2), ('a', 'b'), (0, 1))
@@ -64,12 +96,12 @@ def read(source: Any, **reading: Unpack[Reading]) -> Votes:
     votes = read_with(source, ReadOptions.of(reading))
     for note in votes.account.notes:
         if note.kind.changes_meaning:
-            warnings.warn(DataNote(note), stacklevel=_frames_of_ours())
+            warnings.warn(DataNote(note), stacklevel=_depth_of_caller())
     return votes
 
 
-def _frames_of_ours() -> int:
-    """How many frames to go up to the caller's own line, for a warning."""
+def _depth_of_caller() -> int:
+    """How many frames up a warning finds the line that called this package."""
     frame, depth = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "majorant":
         frame, depth = frame.f_back, depth + 1
@@ -81,7 +113,7 @@ read.__signature__ = reading_signature("source")  # type: ignore[attr-defined]
 
 @naming_faults
 def read_with(source: Any, options: ReadOptions) -> Votes:
-    """The same, by options that are checked already."""
+    """Read votes by options that have been checked, without warnings."""
     with open_table(source, options) as table:
         options = one_gold(options, table)
         coded = collect_codes(table, options.most_labels, options.progress)
@@ -101,10 +133,21 @@ def from_matrix(
     empty: Sequence[str] = (),
     max_classes: int = MAX_CLASSES,
 ) -> Votes:
-    """Votes from an array, frame or nested list of items x workers; NaN, None, -1 and "" mean: no vote.
+    """Votes from a matrix of items x workers.
 
-    Items and workers are named by `items` and `workers`, else by the index and columns of a frame, else by position.
+    Parameters
+    ----------
+    matrix
+        An array, a frame or a nested list; NaN, None, -1 and "" mean no vote.
+    items, workers : sequence, optional
+        Their names; by default the index and columns of a frame, else positions.
+    empty : sequence of str
+        Further labels that mean no vote.
+    max_classes : int
+        How many different labels are allowed.
 
+    Examples
+    --------
     >>> votes = from_matrix([[1, 0, None], [1, -1, 1]], workers=["ana", "bo", "cy"])
     >>> votes.shape, votes.votes_i.tolist(), votes.workers
     ((2, 3, 2), [2, 2], ('ana', 'bo', 'cy'))

@@ -1,4 +1,4 @@
-"""Codes to Votes: votes sorted by item, repeats resolved, gold attached, every row accounted for."""
+"""From codes to Votes: sorted by item, repeats resolved, gold attached, every row accounted for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMING = frozenset((  # notes that name items or workers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortedVotes:
-    """Votes sorted by item; vote n stood in row row_n[n] of the table (None: in row n)."""
+    """Votes sorted by item; vote n was in row row_n[n] of the table (None: in row n)."""
 
     item_n: Codes
     worker_n: Codes
@@ -59,7 +59,7 @@ class SortedVotes:
         )
 
     def row(self, vote: int) -> int:
-        """The row of the table in which a vote stood."""
+        """The row of the table that a vote was in."""
         return vote if self.row_n is None else int(self.row_n[vote])
 
 
@@ -109,7 +109,7 @@ def no_votes(coded: Coded) -> DataError:
 def resolve_votes(
     coded: Coded, items: Ids, workers: Ids, named: LabelCodes, vote_n: Mask | None, repeats: str
 ) -> tuple[SortedVotes, Resolved]:
-    """The votes sorted by item, without those that the policy on repeated votes leaves out."""
+    """The votes sorted by item, without those that the policy on repeated votes drops."""
     ballots = _sorted(coded, items, workers, named, vote_n)
     resolved = _resolve(coded, items, workers, named, ballots, repeats)
     return (ballots if resolved.kept_n is None else ballots.at(resolved.kept_n)), resolved
@@ -142,7 +142,7 @@ def _resolve(coded: Coded, items: Ids, workers: Ids, named: LabelCodes, ballots:
             f"{items.values[ballots.item_n[later]]!r} a second time, {named.labels[ballots.label_n[later]]!r} after "
             f"{named.labels[ballots.label_n[earlier]]!r} in {before}. "
             "Keep one vote per worker and item, or choose with repeats='first'|'last'|'each'."
-            + (f" If {shown[0]!r} is the order of a pair: majorant judges tells position bias." if shown else "")
+            + (f" If {shown[0]!r} is the order of a pair: majorant judges measures position bias." if shown else "")
         )
 
     return resolve(
@@ -250,7 +250,7 @@ def _groups(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Which labels, items and workers the votes reach; of items and workers without votes, the first few by name."""
+    """Which labels, items and workers have votes; of items and workers without votes, the first few by name."""
 
     labels: Sequence[Hashable]
     votes_l: IntArray

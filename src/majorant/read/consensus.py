@@ -1,4 +1,4 @@
-"""Labels back into labelling tools: predictions, suggestions or tasks with their confidence, the items' text kept."""
+"""Labels for labelling tools to import: predictions, suggestions or tasks, with confidence and the items' text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXT = "text"
 
 
 class Consensus(NamedTuple):
-    """The label of an item with its confidence; without a label, a tie that was left open or an item without votes."""
+    """The label of an item with its confidence; no label for an item without votes."""
 
     item: Any
     label: Any
@@ -27,7 +27,7 @@ class Consensus(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """What the labels go back to: the items' own fields, the classes, and the names of the control."""
+    """What an export needs: the items' own fields, the classes, and the names of the controls."""
 
     fields: Mapping[str, Mapping[str, Any]]  # text of the item -> its fields
     labels: Sequence[Any]
@@ -48,8 +48,8 @@ def export_text(name: str, labelled: Iterable[Consensus], tool: Tool) -> str:
 
 
 @naming_faults
-def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, Any]]:
-    """What a file says of each item, by the item's text: of an export the fields of its data, of a table nothing."""
+def item_fields(source: Any, *, item: str | Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+    """The fields of each item in an export, by the item's text; empty for a plain table."""
     fields_of: dict[str, dict[str, Any]] = {}
     with open_rows(source, ReadOptions(item=item)) as every:
         for rows in every:
@@ -66,12 +66,12 @@ def item_fields(source: Any, *, item: str | None = None) -> dict[str, dict[str, 
 
 @naming_faults
 def control_of(source: Any) -> tuple[str, str] | None:
-    """The names of the choice in a Label Studio export, as the project's labelling interface has them."""
+    """The names of the choice in a Label Studio export, as in the project's labelling interface."""
     if not isinstance(source, (str, Path)) or not Path(source).is_file() or Path(source).suffix != ".json":
         return None
     try:
         tasks = loads(Path(source).read_text(encoding="utf-8-sig"))
-    except ValueError:  # JSON Lines, or another encoding: no export of Label Studio
+    except ValueError:  # JSON Lines, or another encoding: not an export of Label Studio
         return None
     for task in _records(tasks):
         for annotation in _records(task.get("annotations")):
@@ -83,7 +83,7 @@ def control_of(source: Any) -> tuple[str, str] | None:
 
 
 def _records(values: Any) -> list[dict[str, Any]]:
-    """The objects in a list; nothing where it is none."""
+    """The objects in a list; empty for anything else."""
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong while bytes become votes, in the caller's words: the last place before an error leaves `read`."""
+"""Errors of parsers and decoders, as errors of ours that name the source."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS)
 def named_faults(source: Any) -> Iterator[None]:
     """Turn what parsers and decoders raise on damaged input into a DataError that names the source.
 
-    Faults of our own, such as a TypeError, are let through: they should be seen.
+    Bugs of our own, such as a TypeError, are let through.
 
     >>> with named_faults("votes.csv"):
     ...     b"\\xff".decode("utf-8")
@@ -59,7 +59,7 @@ def named_faults(source: Any) -> Iterator[None]:
 
 
 def too_deep(source: str, error: RecursionError, instead: str = "Give one plain value a cell") -> DataError:
-    """The refusal of values that are nested beyond the limit, or beyond what Python goes into where it was raised."""
+    """The error for values that are nested too deeply."""
     most = limit("NESTING")
     if isinstance(error, TooDeepError):
         depth = f"{error.depth:,} lists and objects inside each other: the limit NESTING is {most:,}"
@@ -68,7 +68,7 @@ def too_deep(source: str, error: RecursionError, instead: str = "Give one plain 
 
 
 def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
-    """The same function, in which damaged input is a DataError that names the first argument."""
+    """Make a function raise a DataError that names its first argument where the input is damaged."""
 
     @wraps(read)
     def guarded(*args: P.args, **named: P.kwargs) -> T:
@@ -80,10 +80,10 @@ def naming_faults(read: Callable[P, T]) -> Callable[P, T]:
 
 def _is_of_input(error: Exception) -> bool:
     if isinstance(error, OSError) and error.errno in NO_ROOM:
-        return False  # of a file that is written: whoever writes it says so
+        return False  # of a file that is being written, which is reported elsewhere
     if isinstance(error, json.JSONDecodeError):  # in a cell
         return True
-    if type(error) is LookupError:  # an encoding that a file names, and nobody knows
+    if type(error) is LookupError:  # an unknown encoding that a file names
         return True
     if isinstance(error, (OSError, EOFError, UnicodeError, OverflowError, csv.Error, zlib.error, zipfile.BadZipFile)):
         return True

@@ -95,7 +95,7 @@ def _is_iceberg(folder: Path) -> bool:
 
 
 def partitions(path: str) -> dict[str, str | None]:
-    """What the folders of a path say, as Hive names them.
+    """The values in the names of a path's folders, as Hive writes them.
 
     >>> partitions("votes/lang=en/day=2026-01-01/part-0.parquet")
     {'lang': 'en', 'day': '2026-01-01'}
@@ -110,7 +110,7 @@ def partitions(path: str) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A file that exists, can be read and holds something."""
+    """A file that exists, is readable and not empty."""
 
     name: str  # as the user wrote it
     path: Path  # where its bytes are
@@ -154,8 +154,8 @@ def find_files(
     if is_address(name):
         if not how.allow_network:
             raise ConfigError(
-                f"{name} is an address, and majorant opens no connection by itself. Allow it with allow_network=True, "
-                "or download the file first."
+                f"{name} is an address, and majorant does not use the network unless you say "
+                "allow_network=True. Or download the file first."
             )
         return fetch(name, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="majorant-"))))
     path = expanded(name)
@@ -172,7 +172,7 @@ def find_files(
 
 
 def files_of(name: str, path: Path) -> list[Path]:
-    """The files that a name stands for: the one at its path, those in a folder, or those that match a pattern."""
+    """The files that a name refers to: one file, those in a folder, or those that match a pattern."""
     if path.is_dir():
         return files_in(name, path)
     if path.exists() or not glob.has_magic(name):
@@ -201,7 +201,7 @@ def _spool(name: str, stream: IO[bytes], stack: ExitStack) -> Path:
 
 @contextmanager
 def _room() -> Iterator[None]:
-    """A full temporary folder is not the table's fault."""
+    """Report a full temporary folder as what it is."""
     try:
         yield
     except OSError as error:
@@ -214,7 +214,7 @@ def _room() -> Iterator[None]:
 
 
 def expanded(name: str) -> Path:
-    """The path, ~ and ~user replaced; a name that only begins so, such as ~$votes.csv, stays as it is."""
+    """The path with ~ and ~user replaced; a file called ~$votes.csv stays as it is."""
     path = Path(name)
     if not name.startswith("~") or path.exists():
         return path
@@ -241,7 +241,7 @@ def temporary(stack: ExitStack) -> Path:
 
 
 def identify(name: str, path: Path, how: ReadOptions) -> File:
-    """What the file holds, by its first bytes; an error where its ending says otherwise."""
+    """Recognise a file by its first bytes; an error if its extension says otherwise."""
     with _guarded(name, path) as stream:
         raw = stream.read(HEAD_BYTES)
     if not raw:
@@ -322,7 +322,7 @@ def _encoding(name: str, head: bytes, encoding: str | None) -> str:
                 return code
         except (LookupError, UnicodeError):
             pass
-        raise ConfigError(f"encoding={encoding!r}: no encoding of text files. Try utf-8, latin-1, cp1252, utf-16.")
+        raise ConfigError(f"encoding={encoding!r}: not an encoding of text files. Try utf-8, latin-1, cp1252, utf-16.")
     for bom, code in BOMS:
         if head.startswith(bom):
             return code
@@ -361,9 +361,9 @@ def _type_of_text(name: str, head: bytes, encoding: str) -> FileType:
 
 
 def as_utf8(file: File, stack: ExitStack) -> Path:
-    """A file with the same text in UTF-8 without a mark: itself (packed or not) if it is one, else a temporary copy.
+    """The file itself if it is UTF-8 without a byte-order mark, else a temporary copy that is.
 
-    Raises UnicodeDecodeError where the bytes are not what the encoding says.
+    Raises UnicodeDecodeError if the bytes are not in the file's encoding.
     """
     if file.encoding == "utf-8":
         return file.path
@@ -385,12 +385,12 @@ def is_address(name: str) -> bool:
 
 
 def fetch(name: str, folder: Path) -> list[tuple[str, Path]]:
-    """The files behind an address, a pattern too, copied into `folder`, each with its address."""
+    """Copy the files at an address or pattern into `folder`; each with its address."""
     import duckdb
 
     scheme = name.split("://")[0].casefold()
     if scheme not in STORES:
-        raise ConfigError(f"{name}: {scheme}:// is no store that DuckDB reads. Download the file first.")
+        raise ConfigError(f"{name}: DuckDB cannot read {scheme}://. Download the file first.")
     files: list[tuple[str, Path]] = []
     try:
         with connect_to_store(scheme) as connection:

@@ -20,7 +20,7 @@ USUAL_TYPES = ("object", "str", "int64", "float64", "bool", "Int64", "Float64", 
 
 
 def open_frame(source: Any, choice: Choice) -> RowSource:
-    """The rows of anything in memory; rows are counted from 0, as in Python."""
+    """The rows of a table in memory, counted from 0."""
     if isinstance(source, np.ndarray) and source.dtype.names is None:
         raise ConfigError("an array has no column names: majorant.from_matrix reads items x workers.")
     module = _module(source)
@@ -49,7 +49,7 @@ def _module(source: Any) -> str:
 
 
 def _with_index(frame: Any, choice: Choice) -> Any:
-    """A pandas frame with those levels of its index as columns that are named, or mean what no column does."""
+    """A pandas frame whose index levels are columns, where they are named or take a role that no column has."""
     if not hasattr(frame, "columns"):  # a Series of labels, indexed by item and worker
         frame = frame.to_frame(name="label" if frame.name is None else frame.name)
     taken = list(map(str, frame.columns))
@@ -68,7 +68,7 @@ def _with_index(frame: Any, choice: Choice) -> Any:
 
 
 def label_type(source: Any, column: str) -> Any:
-    """How a pandas or polars frame types its labels, None for the types that Python values get by themselves."""
+    """The type of the labels in a pandas or polars frame; None for the usual types."""
     if _module(source) not in ("pandas", "polars") or not hasattr(type(source), "columns"):
         return None
     types = source.dtypes if _module(source) == "pandas" else source.collect_schema()
@@ -83,7 +83,7 @@ def _open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
     lengths = {key: len(source[key]) for key in names}
     if len(lengths) < len(names):
         twice = next(key for key in names if list(names).count(key) > 1)
-        raise DataError(f"{name}: the column {twice!r} stands there twice. Rename one of them.")
+        raise DataError(f"{name}: there are two columns {twice!r}. Rename one of them.")
     if len(set(lengths.values())) > 1:
         spelt = ", ".join(f"{key!r} has {length}" for key, length in lengths.items())
         raise DataError(f"{name}: columns differ in length: {spelt}. Every row needs all its fields.")
@@ -93,7 +93,7 @@ def _open_columns(name: str, names: Sequence[Any], source: Any) -> RowSource:
 def open_positions(
     source: str, names: Sequence[str], columns: Sequence[Any], *, format: str, first_row: int
 ) -> RowSource:
-    """Columns by position: several may have one name, or none."""
+    """Columns by position: names may repeat, or be empty."""
 
     def stream(positions: Sequence[int]) -> Iterator[list[Column]]:
         yield from _batched([_column(columns[p], source, names[p]) for p in positions])
@@ -130,7 +130,7 @@ def _open_records(records: list[Any], choice: Choice) -> RowSource:
 
 
 def _column(values: Any, source: str, name: str) -> Column:
-    """A column as Arrow if its values share one plain type, else as coded Python values, which merge nothing."""
+    """A column as Arrow if its values share one plain type, else as coded Python values."""
     import pyarrow as pa
 
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
@@ -152,7 +152,7 @@ def _column(values: Any, source: str, name: str) -> Column:
 
 
 def coded(cells: Iterable[Any], source: str, name: str) -> Objects:
-    """Python values told apart by kind: number 1 and 1.0 are one value, "1" and True others.
+    """Codes of Python values by kind: 1 and 1.0 are one value, "1" and True others.
 
     >>> coded([1, "1", 1.0, True, None], "dict of columns", "label").code_n.tolist()
     [0, 1, 0, 2, -1]
@@ -188,7 +188,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _batched(columns: list[Column]) -> Iterator[list[Column]]:
-    """Columns of equal length in batches, plain arrays all of them."""
+    """Columns of equal length, in batches of plain arrays."""
     for start in range(0, column_length(columns[0]), BATCH_ROWS):
         yield [_slice(column, start) for column in columns]
 

@@ -1,7 +1,4 @@
-"""Gold labels: a column beside the votes, or a file of its own; one per item, or none.
-
-Labels that the user already has, in a file of their own.
-"""
+"""Gold labels: a column beside the votes, or a table of their own; at most one per item."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from majorant.read.columns import GOLD_ROLES
 from majorant.read.encode import Coded, collect_codes
 from majorant.read.faults import naming_faults
 from majorant.read.files import NamedFile
-from majorant.read.names import Gold, distinct, first_per_item, found_again, match_labels
+from majorant.read.names import Gold, distinct, find_items, first_per_item, match_labels
 from majorant.read.opening import open_table
 from majorant.read.options import MAX_CLASSES, ReadOptions
 from majorant.read.table import Table
@@ -28,7 +25,7 @@ from majorant.votes import Note, NoteKind, Votes
 
 
 def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
-    """The options, of which a gold file is refused beside a column of gold, unless it holds what `ask` drew."""
+    """Refuse a gold file beside a gold column, unless it holds what `ask` drew; remember how items are named."""
     if options.gold_file is None:
         return options
     options = replace(options, gold_key=table.key)
@@ -41,11 +38,11 @@ def one_gold(options: ReadOptions, table: Table) -> ReadOptions:
             f"gold labels stand both in column {table.columns['gold']!r} and in the gold file. Leave one out: gold='' "
             "ignores the column."
         )
-    return replace(options, gold_file=None)  # the column is gold; what ask drew is judged by its design
+    return replace(options, gold_file=None)  # the column is gold; labels that ask drew are used by its design
 
 
 def gold_of_file(options: ReadOptions, items: Sequence[Any]) -> Gold | None:
-    """What the gold file that goes with votes says of their items; None where there is none."""
+    """The gold labels in the file that goes with the votes; None if there is none."""
     return None if options.gold_file is None else read_gold(options.gold_file, options.for_gold(), items)
 
 
@@ -56,7 +53,7 @@ def read_gold(source: Any, how: ReadOptions, items: Sequence[Any], *, what: str 
 
 @dataclass(frozen=True, slots=True)
 class GoldFile:
-    """What a file of gold labels says: items and their labels, in pairs, as the file writes them."""
+    """Items and their gold labels, as the file writes them."""
 
     source: str
     items: list[Any]
@@ -121,7 +118,7 @@ def _sample(source: Any, design: Mapping[str, Any]) -> GoldFile:
 
 def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
     """The gold labels of the items: matched by value, and by text where the types differ."""
-    place_of = found_again(file.items, items)
+    place_of = find_items(file.items, items)
     unknown = [item for item, at in zip(file.items, place_of, strict=True) if at is None]
     if place_of and len(unknown) == len(place_of):
         known = f", e.g. {items[0]!r}" if len(items) else ""
@@ -138,7 +135,7 @@ def match_gold(file: GoldFile, items: Sequence[Any]) -> Gold:
 
 
 def spellings(items: Iterable[Any]) -> set[str]:
-    """The texts by which items of a gold file may be found again."""
+    """The texts by which items of a gold file may be found."""
     texts = {str(item) for item in items}
     return texts | {unguarded(text) for text in texts}
 
@@ -153,7 +150,7 @@ def _gold_values(coded: Coded, no_vote: frozenset[str]) -> list[Any]:
 
 @naming_faults
 def read_labels(source: Any, votes: Votes, *, column: str = "label") -> NDArray[np.int32]:
-    """The class code of each item from a table with the columns item and `column`; -1 where there is none.
+    """The class code of each item from a table with the columns item and `column`; -1 for none.
 
     >>> votes = Votes.from_codes([0, 1], [0, 0], [1, 0], items="ab", workers="w", labels=("no", "yes"))
     >>> read_labels({"item": ["b"], "label": ["yes"]}, votes).tolist()

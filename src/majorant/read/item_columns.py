@@ -1,6 +1,6 @@
-"""What a table says of items beside the votes, to show to an expert: their text, a link, a picture.
+"""Columns that describe items, to show to an expert: their text, a link, a picture.
 
-The items' own text, looked up in the source for the few items that are shown, and kept nowhere.
+The text is looked up in the source for the few items that are shown, and not kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from majorant.read.table import Column, Objects, RowSource
 from majorant.read.values import cell_values
 from majorant.votes import Account
 
-LEADING = (  # parts of names of columns that could tell the expert what others think
+LEADING = (  # parts of the names of columns that could tell the expert what others think
     *(
         "label",
         "answer",
@@ -50,10 +50,10 @@ TEXT_COLUMNS = (  # names of columns that hold what an item says, the likeliest 
 
 
 def item_columns(source: Any, items: Sequence[Any], how: ReadOptions) -> dict[str, list[Any]]:
-    """The columns that say the same in every row of an item, a value for each of `items`; None where there is none.
+    """The columns that agree in all rows of an item, with a value for each of `items`, or None.
 
-    Columns that take part in the votes, and those whose names say that they could lead an expert, are left out; with
-    text=, all but the one of that name.
+    Columns that take part in the votes, and those that could influence an expert, are left out; with text=, all but the
+    column of that name.
 
     >>> table = {"item": ["a", "a", "b"], "worker": ["w", "x", "w"], "label": [1, 0, 1], "text": ["A!", "A!", "B."]}
     >>> item_columns(table, ["b", "a"], ReadOptions())
@@ -96,7 +96,7 @@ def _collect(
 
 @dataclass(frozen=True, slots=True)
 class ItemText:
-    """Where the items' text stands; called with some items, what it says of each: None where it says nothing."""
+    """Looks up the text of items: called with some items, it returns the text of each, or None."""
 
     source: Any = field(compare=False)
     options: ReadOptions
@@ -104,7 +104,7 @@ class ItemText:
     column: str
 
     def __call__(self, items: Sequence[Any]) -> list[str | None]:
-        """The text of each item; a source that is gone, or has changed, says nothing."""
+        """The text of each item; None for all if the source is gone or has changed."""
         wanted = {str(item) for item in items}
         wanted |= {name.rsplit(JOINED_BY, 1)[0] for name in wanted if JOINED_BY in name}  # the question, without model
         text_of: dict[str, str] = {}
@@ -119,9 +119,9 @@ class ItemText:
 
 
 def item_text(source: Any, options: ReadOptions, account: Account) -> ItemText | None:
-    """Where the text of items is to be looked up: in the column that text= names, or in one that is called so.
+    """How to look up the text of items: in the column that text= names, or in one with a usual name.
 
-    None where there is no such column, text= is "", or the source can be read only once.
+    None if there is no such column, text= is "", or the source can be read only once.
     """
     text, columns, ignored = options.text, account.columns, account.ignored
     if text == "" or not is_rereadable(source):

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines: cells stay raw JSON text, so that 1, "1" and true remain three things."""
+"""JSON and JSON Lines; cells stay JSON text, so that 1, "1" and true remain different."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from majorant.read.values import loads
 
 EXAMPLE = '{"item": "q1", "worker": "ana", "label": "yes"}'
 LARGEST_OBJECT = 1 << 28
-LAID_OUT = "vote"  # what a row is called that was laid out from a record of another tool
+LAID_OUT = "vote"  # what messages call a row that came from a record of another tool
 TAIL_BYTES = 1 << 12
 DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's words instead of being parsed again
 
@@ -30,7 +30,7 @@ DIAGNOSED_BYTES = 1 << 28  # beyond this, a broken array is reported in DuckDB's
 def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
     """The objects of a JSON array, or of JSON Lines; keys that only some objects have are null elsewhere.
 
-    The format of another tool, with the votes inside, is laid out a vote a line first.
+    The votes in the records of another tool are written to a temporary file first, one per line.
     """
     import duckdb
 
@@ -63,7 +63,7 @@ def open_json(file: File, how: ReadOptions, stack: ExitStack) -> RowSource:
 
 
 def open_votes(file: File, format: Format, records: Iterable[Record], how: ReadOptions, stack: ExitStack) -> RowSource:
-    """The votes inside the records of a recognised format, laid out in a file of their own."""
+    """The votes in the records of a recognised format, through a temporary file."""
     path = temporary(stack)
     context = Context(source=file.name, item_prefix=file.item_prefix, worker_suffix=file.worker_suffix)
     laid = write_votes(path, records, format, how.choice, context, split=how.several)
@@ -72,7 +72,7 @@ def open_votes(file: File, format: Format, records: Iterable[Record], how: ReadO
 
 
 class _Text(NamedTuple):
-    """Where JSON in UTF-8 lies, how it is packed and laid out, and how many threads read it."""
+    """JSON text in UTF-8: where it is, how it is packed and laid out, and how many threads read it."""
 
     path: Path
     packing: str
@@ -201,11 +201,11 @@ def _problem(file: File, text: str, line: int | None) -> DataError | None:
     for number, record in records:
         if not isinstance(record, dict):
             unit = "line" if line else "record"
-            return DataError(f"{file.name}, {unit} {number}: {record!r} is no object. Give each vote as {EXAMPLE}.")
+            return DataError(f"{file.name}, {unit} {number}: {record!r} is not an object. Give each vote as {EXAMPLE}.")
         text_keys = [key for key, _ in loads(text, object_pairs_hook=list)] if line else []
         twice = [key for key, n in Counter(text_keys).items() if n > 1]
         if twice:
-            return DataError(f"{file.name}, line {number}: the key {twice[0]!r} stands there twice. Keep one.")
+            return DataError(f"{file.name}, line {number}: the key {twice[0]!r} is there twice. Keep one.")
     return None
 
 

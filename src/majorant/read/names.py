@@ -1,4 +1,4 @@
-"""From codes to the user's own values: items, workers, slices and labels, and which rows hold a vote."""
+"""From codes back to the user's own items, workers, slices and labels, and which rows hold a vote."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def empty_id(place: str, name: str, role: str) -> DataError:
 
 
 def distinct(coded: Coded, role: str, values: Sequence[Any]) -> tuple[list[Any], Codes]:
-    """Values that differ by kind or value, and the position of each among them: 1 and 1.0 are one."""
+    """The distinct values, and the position of each value among them: 1 and 1.0 are one, 1 and "1" two."""
     positions: dict[Any, int] = {}
     first: list[Any] = []
     remap = np.full(len(values) + 1, -1, dtype=np.int32)
@@ -106,7 +106,7 @@ def first_per_item(
 
 
 def one_per_item(coded: Coded, items: Ids, role: str, code_map: Codes, values: Sequence[Hashable]) -> NDArray[np.int32]:
-    """The code of each item in a column that must say the same of an item in every row, -1 where it says nothing."""
+    """The code of each item in a column that must agree in all rows of an item; -1 where it is empty."""
     wide = len(coded.declared[role]) > 0
     code_n, where = (coded.declared, coded.where_declared) if wide else (coded.codes, coded.where)
     value_n = code_map[code_n[role]]
@@ -145,12 +145,12 @@ class Gold:
     notes: tuple[Note, ...] = ()
 
 
-def _positions(wanted: Sequence[Any], values: Iterable[Any]) -> list[int | None]:
-    """Where each wanted value stands among others: by kind and value, else by its text, the first that reads alike.
+def _find_values(wanted: Sequence[Any], values: Iterable[Any]) -> list[int | None]:
+    """The position of each wanted value among others: by kind and value, else by its text.
 
-    The others are looked at one by one, so that they need not fit into memory.
+    The others are visited one by one, so they need not fit into memory.
 
-    >>> _positions([1, "b", "2", None], ["1", "b", 2, 1])
+    >>> _find_values([1, "b", "2", None], ["1", "b", 2, 1])
     [3, 1, 2, None]
     """
     exact: dict[Any, int | None] = dict.fromkeys(map(kind_key, wanted))
@@ -165,24 +165,24 @@ def _positions(wanted: Sequence[Any], values: Iterable[Any]) -> list[int | None]
     return [alike[str(value)] if at is None else at for at, value in zip(exactly, wanted, strict=True)]
 
 
-def found_again(wanted: Sequence[Any], values: Sequence[Any]) -> list[int | None]:
-    """The same; what is not there is looked for as it was before it was made safe for a spreadsheet.
+def find_items(wanted: Sequence[Any], values: Sequence[Any]) -> list[int | None]:
+    """The same; what is not found is tried without the apostrophe that makes a cell safe for spreadsheets.
 
-    >>> found_again(["'=1", "'b"], ["=1", "b"])
+    >>> find_items(["'=1", "'b"], ["=1", "b"])
     [0, None]
     """
-    places = _positions(wanted, values)
+    places = _find_values(wanted, values)
     before = {n: unguarded(str(value)) for n, value in enumerate(wanted) if places[n] is None}
     changed = [n for n, text in before.items() if text != str(wanted[n])]
     if changed:
-        for n, at in zip(changed, _positions([before[n] for n in changed], values), strict=True):
+        for n, at in zip(changed, _find_values([before[n] for n in changed], values), strict=True):
             places[n] = at
     return places
 
 
 def match_labels(values: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
-    """Each gold value as the label that it means: itself, or the label that is written alike."""
-    matched = found_again(values, labels)
+    """Each gold value as the label of the votes that is written the same, or itself."""
+    matched = find_items(values, labels)
     return [value if at is None else labels[at] for value, at in zip(values, matched, strict=True)]
 
 
@@ -206,7 +206,7 @@ def vote_mask(coded: Coded, label_values: Sequence[Any], no_vote: frozenset[str]
 
 
 def unclear_status(place: str, column: str, value: Any) -> DataError:
-    """The error for a status of which nobody can tell whether it means a vote."""
+    """The error for a status that may or may not mean a vote."""
     return DataError(
         f"{place}, column {column!r}: cannot tell whether {value!r} means a vote. Use ok, abstain or error, or leave "
         "it out with status=''."
@@ -214,7 +214,7 @@ def unclear_status(place: str, column: str, value: Any) -> DataError:
 
 
 def _refuse_lists(coded: Coded, values: Sequence[Any]) -> None:
-    """A list that is written out as text is several labels, and no label of its own."""
+    """Refuse a list written as text: it is several labels, not one."""
     listed = next((v for v in values if isinstance(v, str) and v.lstrip()[:1] == "[" and written_list(v)), None)
     if listed is not None:
         raise DataError(

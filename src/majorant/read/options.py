@@ -1,4 +1,4 @@
-"""How to read votes: every option once, for the library, the command line and every backend."""
+"""The options of reading, once for the library, the command line and every backend."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from majorant.votes import Note, NoteKind
 POLICIES = ("error", "first", "last", "each")
 MAX_CLASSES = 1000
 MAX_SCORES = 10_000_000  # different scores, before a threshold makes two classes of them
-OUR_OWN = ("needed", "gold_key", "choice", "scale")  # fields that callers do not give
+INTERNAL = ("needed", "gold_key", "choice", "scale")  # not for callers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """What the caller says of labels: the names of codes, their order, or a threshold that makes two classes."""
+    """How labels are to be understood: names of codes, their order, or a threshold that makes two classes."""
 
     order: tuple[str, ...] | None = None
     threshold: float | None = None
-    codes: Mapping[str, str] | None = None  # as statistics packages keep labels: 1 means yes
+    codes: Mapping[str, str] | None = None  # 1 means yes, as in statistics packages
 
     @classmethod
     def of(
         cls, order: str | Sequence[Any] | None, threshold: float | None, codes: str | Mapping[Any, Any] | None = None
     ) -> Scale:
-        """The caller's words, checked.
+        """Check what the caller gave.
 
         >>> Scale.of(None, None, "1=yes, 2=no").codes
         {'1': 'yes', '2': 'no'}
@@ -46,20 +46,20 @@ class Scale:
         if order is None:
             return cls(threshold=threshold, codes=names_of_codes)
         if threshold is not None:
-            raise ConfigError("threshold= makes two classes, so order= has no place. Leave one out.")
+            raise ConfigError("threshold= makes two classes, so order= does not apply. Leave one out.")
         names = [part.strip() for part in order.split(",")] if isinstance(order, str) else [str(one) for one in order]
         if len(set(names)) < len(names) or len(names) < 2:
             raise ConfigError(f"order= lists labels from lowest to highest, each once, not {','.join(names)!r}.")
         return cls(order=tuple(names), codes=names_of_codes)
 
     def note(self) -> Note | None:
-        """What claims are about."""
+        """A note on what claims are about."""
         if self.threshold is not None:
             return Note(NoteKind.THRESHOLD, {"threshold": self.threshold})
         return None if self.order is None else Note(NoteKind.ORDER, {"labels": list(self.order)})
 
     def cut(self, value: Any, source: str) -> Any:
-        """A code as the label that it means, a score as the class that it falls into."""
+        """The label that a code stands for, or the class of a score."""
         if self.codes is not None and not is_empty(value):
             return self._named(value, source)
         if self.threshold is None or is_empty(value):
@@ -67,7 +67,9 @@ class Scale:
         try:
             number = float(value)
         except (TypeError, ValueError):
-            raise DataError(f"{source}: {value!r} is no number to hold against threshold={self.threshold}.") from None
+            raise DataError(
+                f"{source}: {value!r} is not a number to compare with threshold={self.threshold}."
+            ) from None
         return f"at least {self.threshold:g}" if number >= self.threshold else f"below {self.threshold:g}"
 
     def _named(self, value: Any, source: str) -> str:
@@ -82,7 +84,7 @@ class Scale:
         )
 
     def sorted(self, labels: list[Any], source: str) -> list[Any]:
-        """Labels from lowest to highest, or as ever."""
+        """Labels from lowest to highest where the caller gave an order."""
         if self.threshold is not None:
             return sorted(labels, key=lambda label: not str(label).startswith("below"))
         if self.order is None:
@@ -109,7 +111,7 @@ def _names_of_codes(codes: str | Mapping[Any, Any] | None) -> dict[str, str] | N
 
 
 class Reading(TypedDict, total=False):
-    """What `read` can be told: whatever takes votes takes these as well, and hands them on."""
+    """The keyword arguments of `read`, which everything that takes votes accepts and passes on."""
 
     item: str | Sequence[str] | None
     worker: str | None
@@ -142,7 +144,7 @@ class Reading(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """The same with its defaults, checked; what is None is told from the content."""
+    """The same with defaults, checked; None means: find out from the content."""
 
     item: str | Sequence[str] | None = None  # several columns may name an item together
     worker: str | None = None
@@ -192,7 +194,7 @@ class ReadOptions:
 
     @classmethod
     def of(cls, reading: Mapping[str, Any]) -> ReadOptions:
-        """The caller's words; one that is not known is refused.
+        """Options from keyword arguments; unknown ones are refused.
 
         >>> ReadOptions.of({"itme": "text"})
         Traceback (most recent call last):
@@ -224,7 +226,7 @@ class ReadOptions:
 
     @property
     def no_vote(self) -> frozenset[str]:
-        """The labels that mean that there is no vote."""
+        """Labels that mean no vote."""
         return frozenset([self.empty] if isinstance(self.empty, str) else map(str, self.empty))
 
     @property
@@ -239,9 +241,9 @@ class ReadOptions:
             max_classes=self.most_labels, needed=GOLD_ROLES, gold_key=self.gold_key,
         )  # fmt: skip
 
-    def told(self) -> dict[str, Any]:
-        """What the caller said: the options that are not as ever."""
-        given = {option.name: getattr(self, option.name) for option in fields(self) if option.name not in OUR_OWN}
+    def given(self) -> dict[str, Any]:
+        """The options that differ from their defaults."""
+        given = {option.name: getattr(self, option.name) for option in fields(self) if option.name not in INTERNAL}
         default = {option.name: option.default for option in fields(self)}
         return {
             name: value
@@ -251,7 +253,7 @@ class ReadOptions:
 
 
 def with_gold_file(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """What the caller said of reading, with true labels that gold= holds under gold_file=."""
+    """The keyword arguments, with a table of true labels in gold= moved to gold_file=."""
     if not _is_gold_table(reading.get("gold")) or reading.get("gold_file") is not None:
         return dict(reading)
     return {**reading, "gold": None, "gold_file": reading["gold"]}
@@ -299,7 +301,7 @@ def _check_types(options: ReadOptions) -> None:
         raise ConfigError(f"max_classes={options.max_classes!r}: give a whole number of at least 1.")
     score = options.threshold
     if score is not None and (isinstance(score, (bool, str)) or not math.isfinite(_as_float(score))):
-        raise ConfigError(f"threshold={score!r}: name a finite score.")
+        raise ConfigError(f"threshold={score!r}: give a number.")
     if options.codes is not None and not isinstance(options.codes, (str, Mapping)):
         raise ConfigError(f"codes={options.codes!r}: give a dict, or text such as '1=yes,2=no'.")
 

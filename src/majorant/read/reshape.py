@@ -1,7 +1,4 @@
-"""Tables that are not a row per vote, made so: a column per worker, items of two columns, several labels a cell.
-
-What the folders of a file say of all its rows becomes columns as well.
-"""
+"""Turn other layouts into a row per vote: a column per worker, items of several columns, several labels per cell."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ from majorant.read.table import (
 from majorant.read.values import cell_values, is_empty, loads, sort_labels
 
 JOINED_BY = " | "
-LABEL_SIGNS = ("|", ";", ",")  # between the labels of a cell
+LABEL_SIGNS = ("|", ";", ",")  # that may separate the labels in a cell
 YES, NO = "yes", "no"
 LABEL_SLICE = "label"  # what the column of labels is called among the slices
 
@@ -43,7 +40,7 @@ LABEL_SLICE = "label"  # what the column of labels is called among the slices
 def wide_parts(
     rows: RowSource, roles: Mapping[str, int], workers: Sequence[int], skipped: Counter[str]
 ) -> Iterator[TableRows]:
-    """One part per batch; an empty cell is no vote and no declared voter, an item without votes is still declared."""
+    """The filled cells of a wide table as votes; items without votes are still declared."""
     import pyarrow as pa
 
     _refuse_workers(rows, [rows.names[p] for p in workers])
@@ -124,7 +121,7 @@ def _filled(labels: Column, *, json: bool) -> NDArray[np.bool_]:
 
 
 def open_matrix(matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any] | None) -> Table:
-    """A table from an array or frame of items x workers; NaN, None, -1 and "" are no votes."""
+    """A table from a matrix of items x workers; NaN, None, -1 and "" are not votes."""
     cells, items, workers = _cells(matrix, items, workers)
     n_items, n_workers = cells.shape
     if not cells.size:
@@ -133,7 +130,7 @@ def open_matrix(matrix: Any, items: Sequence[Any] | None, workers: Sequence[Any]
         if len(names) != n:
             raise ConfigError(f"{what}: {len(names)} names for {n} {what} of the matrix.")
         if len(set(names)) < n:
-            raise DataError(f"{what}: {next(x for x in names if list(names).count(x) > 1)!r} stands there twice.")
+            raise DataError(f"{what}: {next(x for x in names if list(names).count(x) > 1)!r} is there twice.")
     item_names, worker_names = coded(items, "matrix", "item"), coded(workers, "matrix", "worker")
     filled = np.flatnonzero(_voted(cells).ravel())
     row_n, column_n = np.divmod(filled, n_workers)
@@ -193,7 +190,7 @@ def _is_vote(cell: Any) -> bool:
 
 
 def _label_values(labels: NDArray[Any]) -> Column:
-    """Labels as the user's values; whole numbers that only a NaN elsewhere made floats are integers again."""
+    """Labels as the user's values; whole numbers that became floats beside a NaN are integers again."""
     import pyarrow as pa
 
     if labels.dtype.kind == "f" and (labels == np.floor(labels)).all() and (np.abs(labels) < 2**53).all():
@@ -237,7 +234,7 @@ def split_key(name: str) -> tuple[str, ...]:
 
 
 def unwrap_answers(rows: RowSource, label: int, tool: TableFormat) -> RowSource:
-    """The rows of a table whose cells of labels may hold JSON, with the answer in each."""
+    """Replace JSON in the label column of a tool's table by the answer that it holds."""
 
     def said(cell: Any) -> Any:
         if cell is None or tool.answer is None:
@@ -246,8 +243,8 @@ def unwrap_answers(rows: RowSource, label: int, tool: TableFormat) -> RowSource:
             answer = tool.answer(cell)
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise DataError(
-                f"{rows.source}, column {rows.names[label]!r}: {cell[:60]!r} is no single answer ({error}). Export the "
-                "project as JSON, or give a table with a column per question."
+                f"{rows.source}, column {rows.names[label]!r}: {cell[:60]!r} is not a single answer ({error}). Export "
+                "the project as JSON, or give a table with a column per question."
             ) from None
         return answer if isinstance(answer, str) else json.dumps(answer)
 
@@ -309,7 +306,7 @@ def add_constants(rows: RowSource, values: Mapping[str, str | None]) -> RowSourc
 
 
 def labels_in(cell: Any) -> list[Any] | None:
-    """The labels in a cell, none where nothing stands: a list, a list written as JSON, or text with signs between.
+    """The labels in a cell: a list, a list written as JSON, or text with separators; None for an empty cell.
 
     >>> labels_in(["a", "b"]), labels_in('["a"]'), labels_in("a|b"), labels_in(""), labels_in([])
     (['a', 'b'], ['a'], ['a', 'b'], None, [])
@@ -327,7 +324,7 @@ def labels_in(cell: Any) -> list[Any] | None:
 
 
 def written_list(text: str) -> list[Any] | None:
-    """A list written as JSON or as Python writes lists of text; None for any other text.
+    """A list written as JSON or as Python writes it; None for any other text.
 
     >>> written_list("['a', 'b']"), written_list("[a]")
     (['a', 'b'], None)
@@ -344,11 +341,11 @@ def written_list(text: str) -> list[Any] | None:
 
 
 def split_labels(rows: RowSource, roles: dict[str, int]) -> tuple[RowSource, dict[str, int]]:
-    """The rows with one row for each label that anybody gave: item and label, worker, yes or no, and the label."""
+    """A row for each label that anybody gave: item and label, worker, yes or no, and the label."""
     if not rows.again:
-        raise ConfigError("several=True looks at the votes twice. Give a table, or write the votes to a file first.")
+        raise ConfigError("several=True reads the votes twice. Give a table, or write the votes to a file first.")
     if "slice" in roles:
-        raise ConfigError("several=True gives a verdict for each label, so by= has no place. Leave it out.")
+        raise ConfigError("several=True gives a verdict for each label, so by= does not apply. Leave it out.")
     vocabulary = _vocabulary(rows, roles)
     kept = [role for role in roles if role not in ("label", "gold")]
     names = (*(rows.names[roles[role]] for role in kept), rows.names[roles["label"]], LABEL_SLICE, "gold")
@@ -375,7 +372,8 @@ def _vocabulary(rows: RowSource, roles: dict[str, int]) -> list[Any]:
             labels = labels_in(loads(cell) if rows.kind == "json" and cell is not None else cell) or ()
             if odd := [label for label in labels if isinstance(label, (dict, list))]:
                 raise DataError(
-                    f"{rows.source}: {str(odd[0])[:60]} among the labels of an item is no label. Give text or numbers."
+                    f"{rows.source}: {str(odd[0])[:60]} among the labels of an item is not a label. Give text or "
+                    "numbers."
                 )
             labels_seen.update(dict.fromkeys(labels))
         if len(labels_seen) > MAX_CLASSES:

@@ -1,4 +1,4 @@
-"""What every source is turned into: rows in order, a few at a time, with the columns that matter."""
+"""What readers produce: rows in order, a batch at a time, with the columns that matter."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Known = Any  # an Arrow array, or a list of Python values where types differ
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """A column of Python values of several types: Arrow would make 1 and "1" and True one type, so they come coded."""
+    """A column of Python values of several types, as codes: Arrow would make 1, "1" and True one type."""
 
-    code_n: NDArray[np.int32]  # -1 where nothing stands
+    code_n: NDArray[np.int32]  # -1 for an empty cell
     values: tuple[Any, ...]
 
 
@@ -65,7 +65,7 @@ class TableRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A source that is open for reading once."""
+    """A source that is open and can be read once."""
 
     source: str
     kind: str
@@ -153,7 +153,7 @@ def numpy_view(array: ArrowArray, dtype: type[Any]) -> NDArray[Any]:
 
 
 def dictionary_codes(array: ArrowArray) -> NDArray[np.int32]:
-    """The codes of an Arrow dictionary array, -1 where nothing stands."""
+    """The codes of an Arrow dictionary array, -1 for null."""
     code_n: NDArray[np.int32] = numpy_view(array.indices, np.int32)
     if array.indices.null_count:
         return np.where(numpy_view(array.indices.is_valid(), np.bool_), code_n, np.int32(-1))
@@ -161,7 +161,7 @@ def dictionary_codes(array: ArrowArray) -> NDArray[np.int32]:
 
 
 def coded_column(code_n: NDArray[np.int32], values: ArrowArray) -> ArrowArray:
-    """An Arrow dictionary array; a code of -1 means that nothing stands there."""
+    """An Arrow dictionary array from codes, -1 for null."""
     import pyarrow as pa
 
     given = np.packbits(code_n >= 0, bitorder="little") if len(code_n) and code_n.min() < 0 else None
@@ -182,7 +182,7 @@ def as_list(known: Known) -> list[Any]:
 
 
 def plain(array: ArrowArray) -> ArrowArray:
-    """One contiguous array without a dictionary, whose unused entries would turn into items nobody saw."""
+    """One contiguous array without a dictionary: its unused entries would turn into items."""
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):

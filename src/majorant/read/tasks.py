@@ -1,4 +1,4 @@
-"""Items for an expert to label, out as a table or as tasks of a labelling tool, and the labels back in and counted."""
+"""Items for an expert to label, written as a table or as tasks for a tool, and the labels read back and counted."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ DESIGN_ENDING = ".design.json"
 CSV_SIGNS = (",", ";", "\t")
 LABEL_KEYS = "123456789abcdefghijklmnoprtvwxyz"  # for classes; s, u and q have their own meaning
 TASK_ENDINGS = {"csv": ".csv", "label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl"}
-UNASKED = -2  # no answer: nobody was asked, or the expert has not come so far
+UNASKED = -2  # no answer: not asked, or not reached yet
 SKIPPED = -1  # the expert cannot tell
 EXPERTS = ("majority", "unanimous")  # what counts where several experts label an item
 CANNOT_TELL_WORDS = ("?", "skip", "cannot tell", "can't tell", "don't know", "unsure")
 
 
 class ExpertAnswer(NamedTuple):
-    """What one expert said of one item: a label, nothing (None), or that they cannot tell (`cannot_tell`)."""
+    """What one expert said about an item: a label, nothing (None), or that they cannot tell."""
 
     item: Any
     label: Any
@@ -49,14 +49,14 @@ class ExpertAnswer(NamedTuple):
 
 
 class ExpertLabels(NamedTuple):
-    """The answers of a file in its order, and what it says of its design."""
+    """The answers in a file, in order, and the id of its design."""
 
     answers: tuple[ExpertAnswer, ...]
     design: str | None = None  # the id that tasks carry
 
 
 class Tasks(NamedTuple):
-    """What is to be labelled: rows in their order, the items' own columns, and the classes to choose from."""
+    """What is to be labelled: items in order, their own columns, and the classes to choose from."""
 
     items: Sequence[Any]
     columns: Mapping[str, Sequence[Any]]
@@ -66,7 +66,7 @@ class Tasks(NamedTuple):
 
 
 def task_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
-    """The content of the file of tasks, and of what the tool needs beside it."""
+    """The content of the file of tasks, and of further files that the tool needs."""
     if format not in TASK_FORMATS:
         raise ConfigError(f"format must be one of {', '.join(TASK_FORMATS)}, not {format!r}.")
     for name, values in tasks.columns.items():
@@ -98,7 +98,7 @@ def _rows(tasks: Tasks) -> Iterator[tuple[int, Any, dict[str, Any]]]:
 
 
 def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
-    """The file with further rows below those that it holds, labels and all; for a tool, a file of the new tasks."""
+    """The file with more rows added, labels kept; for a tool, a file of the new tasks."""
     if format != "csv":
         return task_file(path.with_name(f"{path.stem}-{tasks.start}{path.suffix}"), tasks, format)
     text = _text(path)
@@ -113,7 +113,7 @@ def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
 
 
 def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
-    """The table with these labels in its column label; all else stays as it is."""
+    """The table with these labels in its column `label`; everything else is unchanged."""
     return with_labels(_text(path), label_by_draw)
 
 
@@ -130,7 +130,7 @@ def with_labels(text: str, label_by_draw: Mapping[int, str]) -> str:
 
 
 def table_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a table of items to label, as they were before they were made safe for a spreadsheet."""
+    """The rows of a table of items to label, without the apostrophes that protect spreadsheets."""
     text = _text(path)
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=_sign(text))
     return [{name: unguarded(v) if isinstance(v, str) else v for name, v in row.items()} for row in rows]
@@ -254,7 +254,7 @@ def _from_tool(records: list[Mapping[str, Any]], path: Path | NamedFile, expert:
     labelled = any({"annotations", "accept", "answer", "responses"} & {*record} for record in records)
     if records and tool is None and (labelled or not any(map(_design, records))):
         raise DataError(
-            f"{path} is no export of Label Studio, Argilla or Prodigy. Export it again, or fill in the CSV."
+            f"{path} is not an export of Label Studio, Argilla or Prodigy. Export it again, or fill in the CSV."
         )
     answers, design, context = [], None, Context(source=str(path))
     for number, record in enumerate(records, start=1):
@@ -278,7 +278,7 @@ def _design(record: Mapping[str, Any]) -> str | None:
 
 
 def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> ExpertAnswer:
-    """The first question's answer; an item that was submitted without one is one that the expert cannot tell."""
+    """The answer to the first question; submitting none means that the expert cannot tell."""
     value = next(iter(answers.values()), None)
     if isinstance(value, list):
         value = value[0] if len(value) == 1 else None
@@ -286,13 +286,13 @@ def _answer(item: Any, worker: Any, answers: Mapping[str, Any], expert: str) -> 
 
 
 def design_path(path: str | os.PathLike[str]) -> Path:
-    """Where the design of a file of items to label lies: beside it."""
+    """The path of the design that belongs to a file of items to label: beside it."""
     target = Path(path)
     return target.with_name(target.name.removesuffix(target.suffix) + DESIGN_ENDING)
 
 
 def is_file(source: Any) -> bool:
-    """Whether a source is a file that can be looked at twice."""
+    """Whether a source is a file that can be read twice."""
     return isinstance(source, str | os.PathLike) and Path(source).is_file()
 
 
@@ -305,7 +305,7 @@ def may_be_drawn(path: str | os.PathLike[str]) -> bool:
 
 
 def digest_of(content: Mapping[str, Any]) -> str:
-    """A digest of plain data: that of a design shows whether it was changed since it was drawn."""
+    """A digest of plain data; that of a design shows whether it was changed since it was drawn."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -335,17 +335,17 @@ def sample_design(source: Any) -> Mapping[str, Any] | None:
     if isinstance(content, Mapping) and sample_size(content):
         if content.get("digest") == digest_of({key: value for key, value in content.items() if key != "digest"}):
             return content
-        raise DataError(f"{design} was changed after it was drawn, so {source} is no random sample. Restore it.")
+        raise DataError(f"{design} was changed after it was drawn, so {source} is not a random sample. Restore it.")
     raise DataError(f"{source} holds labels drawn by majorant ask. {NOT_A_SAMPLE} Give them to check.")
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """One code per item of the order, and what there is to say about the answers."""
+    """One code per item of the order, and what was odd about the answers."""
 
     answer_d: NDArray[np.int64]  # a class code, SKIPPED or UNASKED
-    ignored: tuple[Any, ...]  # labelled items that the order does not hold
-    unknown: tuple[Any, ...]  # labels that are no class
+    ignored: tuple[Any, ...]  # labelled items that are not in the order
+    unknown: tuple[Any, ...]  # labels that are not classes
     relabelled: tuple[Any, ...]  # items that an expert labelled more than once
     disagreed: tuple[Any, ...]  # items on which experts do not agree
 
@@ -398,7 +398,7 @@ def count_answers(
 
 
 def _by_draw(answer: ExpertAnswer, order: Sequence[Any], asked: Sequence[int]) -> int | None:
-    """The position by the draw, where a spreadsheet has rewritten the item as a number: 007 as 7."""
+    """The position by the draw, where a spreadsheet has rewritten an item such as 007 as 7."""
     if answer.draw is None or not 0 < answer.draw <= len(asked):
         return None
     position = asked[answer.draw - 1]
@@ -406,7 +406,7 @@ def _by_draw(answer: ExpertAnswer, order: Sequence[Any], asked: Sequence[int]) -
 
 
 class _Classes:
-    """The class that a label as an expert writes it means."""
+    """The class that an expert means by a label."""
 
     def __init__(self, labels: Sequence[Any]) -> None:
         self.exact = {str(label): code for code, label in enumerate(labels)}
@@ -415,7 +415,7 @@ class _Classes:
         self.numbers = {float(label): code for code, label in enumerate(labels) if _is_number(label)}
 
     def of(self, label: Any) -> int | None:
-        """Its code, SKIPPED where it says that the expert cannot tell, None where it is no class."""
+        """Its code, SKIPPED if the expert cannot tell, None if it is not a class."""
         text = str(label).strip()
         if text in self.exact:
             return self.exact[text]

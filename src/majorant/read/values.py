@@ -1,4 +1,4 @@
-"""What a value means: JSON text as values, its kind, whether it is empty, whether a status says there is a vote."""
+"""What a value means: its kind, whether it is empty, whether a status says that there is a vote; JSON text."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ STATUS_NOT_VOTED = frozenset((
     "false",
 ))  # fmt: skip
 KIND_ORDER = {"bool": 0, "number": 1, "text": 2}
-LONGEST_NUMBER = 18  # digits of whole numbers that 64 bits hold
+LONGEST_NUMBER = 18  # digits of whole numbers that fit into 64 bits
 SIXTY_FOUR_BITS = range(-(2**63), 2**64)
 
 
 class TooDeepError(RecursionError):
-    """A value nested deeper than the limit NESTING; versions of Python differ in how deep they go."""
+    """A value nested deeper than the limit NESTING; Python versions differ in how deep they go."""
 
     def __init__(self, depth: int) -> None:
         super().__init__(depth)
@@ -46,7 +46,7 @@ class TooDeepError(RecursionError):
 
 
 def loads(text: str | bytes, **how: Any) -> Any:
-    """What `json.loads` returns; bare control signs in text are taken, and integers beyond 64 bits may be text.
+    """Like `json.loads`, but accepts bare control characters, and returns very long integers as text.
 
     >>> loads('["a\\tb", 12]'), loads("9" * 30)
     (['a\\tb', 12], '999999999999999999999999999999')
@@ -59,7 +59,7 @@ def loads(text: str | bytes, **how: Any) -> Any:
 
 
 def _depth(text: str) -> int:
-    """How many lists and objects lie inside each other; brackets within texts do not count.
+    """How deeply lists and objects are nested; brackets within texts do not count.
 
     >>> _depth('[{"a": "[[["}, []]')
     2
@@ -77,7 +77,7 @@ def _integer(digits: str) -> Any:
 
 
 def cell_values(column: Column, kind: str = "", most: int | None = None) -> list[Any]:
-    """The cells of a column, or the first of them, as they stand; of the kind "json", as the values that they mean."""
+    """The cells of a column, or the first few; JSON text is decoded where the kind is "json"."""
     if isinstance(column, Objects):
         return [None if code < 0 else column.values[code] for code in column.code_n[:most].tolist()]
     cells: list[Any] = plain(column if most is None else column.slice(0, most)).to_pylist()
@@ -85,7 +85,7 @@ def cell_values(column: Column, kind: str = "", most: int | None = None) -> list
 
 
 def kind_key(value: Any) -> tuple[str, Any]:
-    """What tells two values apart: their kind (truth value, number, text, other) and the value.
+    """What makes two values different: their kind (truth value, number, text, other) and the value.
 
     >>> kind_key(1) == kind_key(1.0), kind_key(1) == kind_key(True), kind_key(1) == kind_key("1")
     (True, False, False)
@@ -98,9 +98,7 @@ def kind_key(value: Any) -> tuple[str, Any]:
 
 
 def decode(known: Known, kind: str) -> list[Any]:
-    """The values of a vocabulary as Python values; JSON text is decoded, each as `single` has it.
-
-    Some tools write lists where one label is allowed.
+    """The values of a vocabulary as Python values; JSON text is decoded, and a list of one is its value.
 
     >>> decode(['1', '"1"', 'true', '99999999999999999999', '["1"]'], "json")
     [1, '1', True, '99999999999999999999', '1']
@@ -115,21 +113,21 @@ def decode(known: Known, kind: str) -> list[Any]:
 
 
 def single(value: Any) -> Any:
-    """A value of JSON as one value: that of a list of one, none of an empty one, text for integers beyond 64 bits."""
+    """A JSON value as a single one: a list of one is its value, an empty list None, huge integers text."""
     if isinstance(value, list) and len(value) < 2:
         value = value[0] if value else None
     return str(value) if type(value) is int and value not in SIXTY_FOUR_BITS else value
 
 
 def is_plain(known: Known) -> bool:
-    """Whether all values are text, or all are integers: then they differ from one another as they stand."""
+    """Whether all values are text, or all are integers, so that no two of them mean the same."""
     import pyarrow as pa
 
     return not isinstance(known, list) and (pa.types.is_large_string(known.type) or pa.types.is_integer(known.type))
 
 
 def empty_codes(known: Known, values: Sequence[Any]) -> list[int]:
-    """The positions of empty values; large vocabularies of plain text are checked by Arrow."""
+    """The positions of empty values; Arrow checks large vocabularies of text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -149,7 +147,7 @@ def _whole(value: Decimal) -> Any:
 
 
 def is_empty(value: Any) -> bool:
-    """Null, NaN, or a text of nothing but blanks."""
+    """Whether a value is null, NaN, or nothing but blanks."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, str):
@@ -158,12 +156,12 @@ def is_empty(value: Any) -> bool:
 
 
 def is_vote(value: Any, no_vote: frozenset[str]) -> bool:
-    """Whether a label is there, and is none of those that mean no vote."""
+    """Whether a label is given and does not mean no vote."""
     return not is_empty(value) and str(value) not in no_vote
 
 
 def numbers_if_all(texts: Sequence[str]) -> dict[str, int | float]:
-    """Each text as a number if every one of them reads back to the same text; else nothing.
+    """Each text as a number, if every number is written back as the same text; else nothing.
 
     >>> numbers_if_all(["1", "2.5"])
     {'1': 1, '2.5': 2.5}
@@ -185,7 +183,7 @@ def _number(text: str) -> int | float | None:
 
 
 def whole_number(text: str) -> int | None:
-    """A number that is written in digits alone; None for other text, and for numbers that count nothing.
+    """A whole number written in digits; None for any other text.
 
     >>> whole_number(" 12 "), whole_number("²"), whole_number("9" * 5000), whole_number("-1")
     (12, None, None, None)
@@ -195,7 +193,7 @@ def whole_number(text: str) -> int | None:
 
 
 def voted(status: Any) -> bool | None:
-    """Whether a status says that a vote was given, as one that says nothing does; None if it cannot be told.
+    """Whether a status (or an empty cell) means a vote; None if that is unclear.
 
     >>> voted("OK"), voted(""), voted("parse_error"), voted("perhaps")
     (True, True, False, None)

@@ -22,7 +22,7 @@ from majorant.read.formats import (
     scale,
     toloka,
 )
-from majorant.read.formats.base import Format, Record, TableFormat, as_its_tool_does
+from majorant.read.formats.base import Format, Record, TableFormat, reporting_structure
 
 FORMATS: list[Format | TableFormat] = [
     inspect_log.LOG,
@@ -64,7 +64,7 @@ def recognise(names: Sequence[str], first: Record, source: str) -> Format | None
     if found is None:
         return None
     refused = found.refuse_name(source) if found.refuse_name is not None else None
-    with as_its_tool_does(found.name, f"{source}, record 1"):
+    with reporting_structure(found.name, f"{source}, record 1"):
         refused = refused or (found.refusal(keys, first) if found.refusal is not None else None)
     if refused:
         raise DataError(f"{source} is {'an' if found.name[0] in 'AEIOU' else 'a'} {found.name}, {refused}")

@@ -1,7 +1,6 @@
-"""What a file format of another tool has to say: how it is recognised, and the votes in a record of it.
+"""The format of another tool: how it is recognised, and where the votes are in a record.
 
-The votes of a recognised file are laid out a vote a line, so that they are read as any other table is; several logs
-that are read together are told apart.
+The votes of a recognised file are written to a temporary file, one per line, and read like any other table.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from majorant.read.columns import Choice
 from majorant.votes import Note, NoteKind
 
 Record = Mapping[str, Any]
-DATA = "data."  # before the names of an item's own fields, so that none is taken for a role
+DATA = "data."  # prefix of the names of an item's own fields, so that none is taken for a role
 PREDICTED_BY = "model_version"
 
 
@@ -37,7 +36,7 @@ class Vote:
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """Where records come from, and what the caller wants of them."""
+    """Where records come from, and what the caller asks for."""
 
     source: str
     question: str | None = None  # as the caller named it
@@ -56,7 +55,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A format in which the votes of an item or of a run stand together in a JSON record, a document or an archive."""
+    """A format with the votes of an item or a run inside one JSON record, document or archive."""
 
     name: str  # "Label Studio export"
     recognise: Callable[[frozenset[str], Record], bool]  # by all keys of the records, and the first record
@@ -70,7 +69,7 @@ class Format:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFormat:
-    """A table of another tool, a row a vote or a row an item: which of its columns is what."""
+    """A table of another tool, with a row per vote or per item: which of its columns is what."""
 
     name: str
     recognise: Callable[[frozenset[str]], bool]  # by the names of the columns
@@ -81,13 +80,13 @@ class TableFormat:
 
 
 @contextmanager
-def as_its_tool_does(name: str, where: str) -> Iterator[None]:
-    """A record that is not laid out as its tool does is an error that names it."""
+def reporting_structure(name: str, where: str) -> Iterator[None]:
+    """Report a record that does not have the structure of its format."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError(
-            f"{where} is not what a {name} holds ({type(error).__name__}: {error}). Export it again, or "
+            f"{where} is not as in a {name} ({type(error).__name__}: {error}). Export it again, or "
             "give a table with the columns item, worker and label."
         ) from None
 
@@ -109,7 +108,7 @@ def scalar_fields(record: Mapping[str, Any], but: Iterable[str] = ()) -> dict[st
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """The columns of the lines, and what was recognised, in a sentence."""
+    """The columns of the lines, what was recognised, and notes."""
 
     names: tuple[str, ...]
     described: str
@@ -119,7 +118,7 @@ class Laid:
 def write_votes(
     path: Path, records: Iterable[Record], format: Format, choice: Choice, context: Context, *, split: bool = False
 ) -> Laid:
-    """Lay the votes out, one JSON object a line; `label` picks the question, `split` makes a yes or no per label."""
+    """Write the votes, one JSON object per line; `split` keeps several labels of a vote."""
     context.question = str(choice.named.get("label") or "") or None
     context.predicted = choice.named.get("worker") == PREDICTED_BY
     layout = _VoteColumns(context, format.default, PREDICTED_BY if context.predicted else "worker", split)
@@ -139,14 +138,14 @@ def write_votes(
 
 
 def votes_in(format: Format, record: Record, context: Context, where: str) -> Iterator[Vote]:
-    """The votes of a record; one that is not laid out as its tool does is named."""
-    with as_its_tool_does(format.name, where):
+    """The votes of a record."""
+    with reporting_structure(format.name, where):
         yield from format.votes(record, context)
 
 
 @dataclass(slots=True)
 class _VoteColumns:
-    """The columns of the votes: the same keys in every line, in one order."""
+    """The columns of the lines: the same keys in every line, in one order."""
 
     context: Context
     default: str | None

@@ -1,7 +1,7 @@
 """Inspect: logs as .json, or as .eval, an archive with a header and a file per sample; each scorer is a judge.
 
-What is judged is a model's answer to a sample, so a log of another model or task holds other items, and a log of the
-same model and task other judges of the same items.  Layout: UKGovernmentBEIS/inspect_ai, src/inspect_ai/log:
+An item is a model's answer to a sample, so logs of another model or task have other items, and logs of the same model
+and task other judges of the same items.  Layout: UKGovernmentBEIS/inspect_ai, src/inspect_ai/log:
 _recorders/eval.py (archive), _recorders/chunked/format.py (large samples), _log.py and ../scorer/_metric.py (values).
 """
 
