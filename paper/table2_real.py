@@ -41,7 +41,7 @@ ERRATA: dict[tuple[str, str], tuple[int, ...]] = {
 }
 WHY = {
     ("D-Product", "MACE"): (
-        "The public program's answer depends on how workers are named: .695 or .928 (docs/methods/mace.md)."
+        "The public program's answer depends on how workers are named: .695 or .928 (docs/methods.md)."
     ),
     ("CF_amt", "IAA"): (
         "IAA asks for a diagonal of at least 1/2, which class 4 breaks (.14): programs give .69 to .857 here."

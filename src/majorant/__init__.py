@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from majorant.methods import ESTIMATORS as ESTIMATORS
     from majorant.methods import Fit as Fit
     from majorant.methods import load_state as load_state
-    from majorant.methods import polish as polish
     from majorant.methods import save_state as save_state
     from majorant.methods import update as update
     from majorant.pipeline import Result as Result
@@ -67,7 +66,6 @@ _HOME = {
     "load_state": "methods",
     "plan": "results.plan",
     "plan_model": "results.plan",
-    "polish": "methods",
     "rate": "results.rates",
     "read": "read",
     "report": "render.html",

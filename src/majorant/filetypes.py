@@ -26,7 +26,7 @@ class FileType(NamedTuple):
     members: tuple[frozenset[str], ...] = ()
 
 
-FILE_TYPES: tuple[FileType, ...] = (  # text is the type of the first pattern that matches, else that of the first row
+FILE_TYPES: list[FileType] = [  # text is of the first type whose pattern matches, else of the first of all
     FileType(
         name="csv",
         description="a delimited text file (CSV)",
@@ -73,7 +73,7 @@ FILE_TYPES: tuple[FileType, ...] = (  # text is the type of the first pattern th
         magic=(b"\xd0\xcf\x11\xe0",),
         members=(frozenset(["[Content_Types].xml"]), frozenset(["mimetype", "content.xml"])),
     ),
-)
+]
 PACKINGS = {".gz": "gzip", ".zst": "zstd"}  # what a file of text may be packed with
 
 

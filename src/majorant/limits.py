@@ -16,7 +16,7 @@ LIMITS = {
     "CELLS_A_VOTE": 20,  # ... where they are many
     "METHOD_CELLS": 20_000_000,  # of one method's tables: those with more are not compared
     "POSTERIOR_CELLS": 200_000_000,  # items x classes: a probability each
-    "COUNT_CELLS": 10_000,  # ways for the votes on an item to fall, over all numbers of votes
+    "COUNT_CELLS": 2_000,  # ways for the votes on an item to fall, over all numbers of votes
     "RESAMPLED_CLASSES": 20,  # of one confusion matrix for all, where there are fewer items than it has cells
     "SLICES": 100,
     "NAME_LENGTH": 1_000_000,  # signs in the name of an item, a worker or a label

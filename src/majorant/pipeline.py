@@ -11,25 +11,28 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, TypeVar, Unpack, cast
 
 import numpy as np
 
 from majorant.ask.design import Recognised, recognise
 from majorant.ask.draw import WHOLE_ORDER, planned_labels, refuse_other_labels, votes_digest
+from majorant.ask.evidence import LabelEvidence, evidence_from_labels, rival_of, sample_level
+from majorant.ask.expert import votes_of_design
 from majorant.ask.learn import LEARNED, LEAST_LABELS, LearnedRule, gold_labels, learn_rule
 from majorant.ask.question import Outcome
 from majorant.backend import Backend, MemoryBackend, as_backend, fit_of_items
 from majorant.decide import Answer, Next, Step, decide
 from majorant.defaults import LEVEL, MAJORITY, TARGET, TOLERANCE, WEIGHTED_VOTE, WORKER_METHOD
 from majorant.errors import ConfigError, NotIdentified
-from majorant.evidence.certificate.certificate import Certificate
+from majorant.evidence.certificate.certificate import Certificate, Verdict
 from majorant.evidence.certificate.claims import (
     Certification,
     ClaimInputs,
     Counts,
-    certification_from,
+    certification_of,
     claim_inputs,
+    examine,
     whole_or_sample,
 )
 from majorant.evidence.certificate.design import VotingDesign, design
@@ -89,6 +92,7 @@ COIN = "coin"
 TEACHING = 30  # labels of a random sample: enough to teach a rule for a panel, and to measure it
 MOST_JUDGES = 100  # that are compared one by one where there is gold
 StageCallback = Callable[[str], None]
+T = TypeVar("T")
 
 
 def ignore_stage(stage: str) -> None:
@@ -310,6 +314,8 @@ def check(
     if not 0 <= tolerance <= 1:
         raise ConfigError(f"tolerance is a difference in accuracy, 0 to 1, not {tolerance!r}.")
     backend = as_backend(votes, **reading)
+    if labelled is not None:
+        backend = votes_of_design(labelled.design, backend)
     settings = _Settings(
         seed=as_seed(rng),
         level=as_level(level),
@@ -494,25 +500,27 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
     """Fit the rules, gather the evidence, decide, and settle the ties."""
     level, seed, labelled = settings.level, settings.seed, settings.labelled
     settings.stage("comparing")
-    inputs = claim_inputs(backend, rng=as_generator(seed), counts=counts)
-    expert = None if labelled is None else labelled.outcome
+    inputs = claim_inputs(backend, rng=seed, counts=counts)
+    said = None if labelled is None else evidence_from_labels(labelled)
+    expert = None if said is None else said.outcome
     rules = _fit_rules(backend, inputs, settings, expert)
     shape = design(rules.votes)
     setting = _setting(rules, shape, counts)
     learned = None
-    if backend.has_gold and settings.method is None:
-        rules = _with_judges(rules, setting)
-        rules, learned = _with_learned(rules, setting, settings.seed)
-    certify = _once(partial(_certify, inputs, level, seed))
+    if settings.method is None:
+        rules = _with_judges(rules, setting) if backend.has_gold else rules
+        rules, learned = _with_learned(rules, setting, settings.seed, said)
+    examined = _once(partial(examine, inputs, level=level, rng=seed))
+    certify = _once(lambda: certification_of(examined()))
     asked = settings.method if settings.method != MAJORITY else None
     names = [name for name in rules.fitted if name not in (MAJORITY, settings.ties) and asked in (None, name)]
     present = rules.compared(MAJORITY)
     apart = {name: count_differences(rules.backend, present, rules.compared(name)) for name in names}
     unlearned = {name: (rules.compared(name), apart[name]) for name in names if name != LEARNED}
     evidence = [
-        *_expert_evidence(expert),
-        *gold_evidence(rules.backend, present, unlearned, level=level),
-        *_learned_evidence(learned, rules),
+        *(() if said is None else said.evidence),
+        *gold_evidence(rules.backend, present, unlearned, level=sample_level(labelled, level)),
+        *(_learned_evidence(learned, rules) if said is None or not said.evidence else ()),
         *(identical_evidence(name, apart[name], _doubts(setting, copies)) for name in names if name != LEARNED),
     ]
     answer = decide(evidence, tolerance=settings.tolerance)
@@ -524,7 +532,8 @@ def _choose(backend: Backend, counts: Counts, copies: Copies, settings: _Setting
                 settle_ties(majority, majority, None), settle_ties(weighted, majority, None), rules.belief
             )
             evidence += track_record(setting, expected)
-        evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
+        if not examined().is_open:
+            evidence += certificate_evidence(certify().certificate, copies.tested if setting.panel else None)
         answer = decide(evidence, tolerance=settings.tolerance)
     other = answer.other if answer.other in rules.fitted else next(iter(names), MAJORITY)
     name = settings.method or answer.rule
@@ -561,8 +570,8 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
     here = {MAJORITY: fit_method(MAJORITY, votes, start)}
     if combined is not None:
         here[WEIGHTED_VOTE] = combined.fit
-    for name in filter(None, (settings.method, settings.ties, None if expert is None else _rival(expert))):
-        if name not in here:
+    for name in filter(None, (settings.method, settings.ties, None if expert is None else rival_of(expert))):
+        if name not in here and name != LEARNED:
             here[name] = fit_rule(name, votes, start)
     members: Mapping[str, Fit] = {} if combined is None else combined.fits
     if item_p is None:  # all votes are in memory by now, wherever they came from
@@ -584,34 +593,6 @@ def _fit_rules(backend: Backend, inputs: ClaimInputs, settings: _Settings, exper
         fitted={name: Rule(everywhere[name], here[name], refits[name]) for name in here},
         members=members,
         belief=None if combined is None else combined.belief.posterior,
-    )
-
-
-def _rival(expert: Outcome) -> str | None:
-    """The rule that labels drawn by design compare with majority vote: the leader, or the last that was compared."""
-    if expert.kind != "rules" or expert.rules[0] != MAJORITY:
-        return None
-    return expert.leader if expert.leader != MAJORITY else expert.rules[-1]
-
-
-def _expert_evidence(expert: Outcome | None) -> tuple[Evidence, ...]:
-    """What labels drawn by design say about the rule that they compare with majority vote."""
-    rival = None if expert is None else _rival(expert)
-    if expert is None or rival is None or not (expert.labels or expert.decided):
-        return ()
-    wins, losses = (float(expert.right.get(rule, 0)) for rule in (rival, MAJORITY))
-    return (
-        Evidence(
-            source=Source.LABELS,
-            other=rival,
-            gain=expert.value,
-            level=expert.level,
-            assumptions=(Tested(Assumption.RANDOM_LABELS, Status.PASSED),),
-            n_labels=expert.labels,
-            n_used=expert.labels,
-            wins=wins,
-            losses=losses,
-        ),
     )
 
 
@@ -648,15 +629,23 @@ def _with_judges(rules: _Rules, setting: Setting) -> _Rules:
     return replace(rules, fitted=fitted)
 
 
-def _with_learned(rules: _Rules, setting: Setting, seed: int) -> tuple[_Rules, LearnedRule | None]:
-    """The rules, and one that is learned from gold labels if it beats the rule that would be used without them."""
+def _with_learned(
+    rules: _Rules, setting: Setting, seed: int, said: LabelEvidence | None
+) -> tuple[_Rules, LearnedRule | None]:
+    """The rules, and one learned from labels if it beats the rule that would be used without them.
+
+    The rule that a labelling session froze stays as it is, since it is the one that labels prove.
+    """
     item_p, truth_p = gold_labels(rules.backend)
-    if len(item_p) < LEAST_LABELS or WEIGHTED_VOTE not in rules.fitted:
+    learned = None if said is None else said.learned
+    if WEIGHTED_VOTE not in rules.fitted or (learned is None and len(item_p) < LEAST_LABELS):
         return rules, None
     weighted = rules.fitted[WEIGHTED_VOTE]
-    baseline = weighted.everywhere if setting.teaches else rules.fitted[MAJORITY].everywhere
-    learned = learn_rule(rules.backend, item_p, truth_p, weighted.everywhere, baseline=baseline, seed=seed)
-    if not learned.adopted:
+    if learned is None:
+        baseline = weighted.everywhere if setting.teaches else rules.fitted[MAJORITY].everywhere
+        learned = learn_rule(rules.backend, item_p, truth_p, weighted.everywhere, baseline=baseline, seed=seed)
+    proving = said is not None and any(one.other == LEARNED for one in said.evidence)
+    if not learned.adopted and not proving:
         return rules, learned
     everywhere = learned.fit(rules.backend, weighted.everywhere)
     here = everywhere if rules.item_p is None else learned.fit(rules.votes, weighted.here)
@@ -687,15 +676,11 @@ def _learned_evidence(learned: LearnedRule | None, rules: _Rules) -> tuple[Evide
     )
 
 
-def _certify(inputs: ClaimInputs, level: float, seed: int) -> Certification:
-    return certification_from(inputs, level=level, rng=as_generator(seed))
-
-
-def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
+def _once(make: Callable[[], T]) -> Callable[[], T]:
     """The function, called at most once."""
-    made: list[Certification] = []
+    made: list[T] = []
 
-    def call() -> Certification:
+    def call() -> T:
         if not made:
             made.append(make())
         return made[0]
@@ -704,22 +689,14 @@ def _once(make: Callable[[], Certification]) -> Callable[[], Certification]:
 
 
 def certificate_evidence(certificate: Certificate, copies: Tested | None = None) -> tuple[Evidence, ...]:
-    """What the certificate says about majority vote and the best rule of all."""
+    """What the certificate says about majority vote and the best rule of all, where it says that nothing beats it."""
     claim = certificate.anonymous if certificate.named is None else certificate.named
-    if claim.verdict not in ("proved", "supported") or claim.conditions:
+    if claim.verdict != Verdict.OPTIMAL:
         return ()
-    gates = tuple(
-        Tested(
-            Assumption.INDEPENDENT_VOTES,
-            Status.UNTESTABLE if gate.passed is None else Status.PASSED if gate.passed else Status.FAILED,
-            gate.p_value,
-        )
-        for gate in claim.gates
-        if gate.name.startswith("independent")
-    )
-    gain, tested = Estimate(0.0, 0.0, 0.0), gates if copies is None else (*gates, copies)
-    return (
-        Evidence(source=Source.CERTIFICATE, other="best rule", gain=gain, level=certificate.level, assumptions=tested),
+    found = [one for one in certificate.evidence() if one.other == f"best {claim.family} rule"]
+    more = () if copies is None else (copies,)
+    return tuple(
+        replace(one, assumptions=(*one.assumptions, *more)) for one in found if one.source is Source.CERTIFICATE
     )
 
 

@@ -380,5 +380,5 @@ def test_answers_from_a_table_of_utf_16_with_tabs(tmp_path):
 def test_rules_are_named_in_errors(votes_and_truth):
     with pytest.raises(mj.ConfigError, match="There is no method 'magic'"):
         mj.ask(votes_and_truth[0], between=("majority", "magic"))
-    with pytest.raises(mj.ConfigError, match="two to 8 rules"):
+    with pytest.raises(mj.ConfigError, match="two to 20 rules"):
         mj.ask(votes_and_truth[0], between=("majority",))

@@ -156,7 +156,7 @@ def test_counts_equal_those_in_memory_and_those_of_the_shared_sql(spark, votes, 
 
 def few_steps(method):
     """The method with few steps, so that Spark has few passes to make."""
-    settings = {"max_iter": 3, "tol": 0.0} if ESTIMATORS[method].iterative else {}
+    settings = {"max_iter": 3, "tol": 0.0} if ESTIMATORS[method].traits.iterative else {}
     return ESTIMATORS[method](**settings)
 
 
@@ -539,7 +539,8 @@ def test_files_are_read_by_the_rules_of_memory(spark, tmp_path, settings):
         assert given == expected
     for name in ("rows", "votes", "abstained", "merged", "dropped", "repeats"):
         assert getattr(there.account, name) == getattr(here.account, name), name
-    assert sorted(there.account.notes, key=str) == sorted(here.account.notes, key=str)
+    notes = [note for note in here.account.notes if (note.kind, note.facts.get("role")) != ("id-variants", "item")]
+    assert sorted(there.account.notes, key=str) == sorted(notes, key=str)
 
 
 @pytest.mark.parametrize("most", [0, 100])

@@ -15,7 +15,7 @@ from majorant.methods.em import Climb
 from majorant.read.options import ReadOptions
 
 MEMORY = 1_000_000_000
-DISTRIBUTED = sorted(name for name, method in ESTIMATORS.items() if method.distributed and name != "map")
+DISTRIBUTED = sorted(name for name, method in ESTIMATORS.items() if method.traits.distributed and name != "map")
 CLOSE = {"rtol": 0, "atol": 1e-9}
 QUICK = ("majority", "dawid-skene", "one-coin", "mace", "hierarchical", "wawa")  # one of each kind
 

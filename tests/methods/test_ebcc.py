@@ -1,4 +1,4 @@
-"""EBCC: its bound is the bound, never falls, survives many votes; correlated errors are seen."""
+"""EBCC: the objective is the evidence lower bound and never falls; correlated errors are recognised."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,8 @@ import pytest
 import oracles.variational as oracle
 from crowds import random_votes
 from majorant.methods.ebcc import EBCC
-from majorant.methods.em import prepare
 from majorant.methods.ibcc import IBCC
-from majorant.methods.tables import ExpectedCounts, share_counts
+from majorant.methods.tables import ExpectedCounts, prepare, share_counts
 from majorant.votes import Votes
 
 
@@ -52,7 +51,7 @@ def test_the_m_step_by_hand():
     np.testing.assert_allclose(start.items_k, [4, 8])
 
 
-def test_a_thousand_votes_on_an_item_leave_numbers():
+def test_a_thousand_votes_on_an_item_do_not_overflow():
     votes = random_votes(np.random.default_rng(0), n_items=3, n_workers=1_000, n_votes=3_000)
     answer = EBCC().fit(votes)
     assert answer.converged
@@ -94,10 +93,9 @@ def test_the_second_start_sets_items_apart_by_how_much_their_votes_agree():
     wrong_i = np.arange(40) % 3  # none, one or two of five votes are for the other label
     label_ij = (np.arange(40) % 2)[:, None] ^ (np.arange(5) < wrong_i[:, None])
     votes = Votes.from_codes(np.repeat(range(40), 5), np.tile(range(5), 40), label_ij.ravel().astype(int), **names)
-    prepared = prepare(votes, None, None, clamp_gold=False)
-    counts = share_counts(prepared.engine, prepared.totals)
-    model = EBCC()
-    _, second = model.starts(counts, counts.items_g, prepared)
-    easier_i = prepared.posterior(model.tables(second)).reshape(40, 2, 2)[np.arange(40), np.arange(40) % 2, 1]
+    data = prepare(votes, None, None)
+    counts, model = share_counts(data), EBCC()
+    _, second = model.starts(data, counts, counts.items_g)
+    easier_i = data.posterior(model.tables(second)).reshape(40, 2, 2)[np.arange(40), np.arange(40) % 2, 1]
     share = [easier_i[wrong_i == wrong].mean() for wrong in (0, 1, 2)]
     assert share[0] > share[1] > share[2]

@@ -1,4 +1,4 @@
-"""KOS equals message passing on dense matrices, stays finite, and calls a zero a tie."""
+"""KOS equals message passing on dense matrices, stays finite, and reports a zero as a tie."""
 
 import numpy as np
 import pytest

@@ -1,11 +1,11 @@
-"""MACE: names do not matter, smoothing is heard, the M step and the bound by hand, its own model recovered."""
+"""MACE: names do not matter, smoothing does; M step and bound by hand; its own model is recovered."""
 
 import numpy as np
 import pytest
 
 import oracles.variational as oracle
 from crowds import random_votes, votes_of
-from majorant.methods.mace import MACE, HabitParams, habit_confusion
+from majorant.methods.mace import MACE, HabitParams, habit_confusions
 from majorant.methods.tables import ExpectedCounts
 from majorant.votes import Votes
 from oracles.kernels import ballots
@@ -14,7 +14,7 @@ from oracles.kernels import ballots
 def spammy_crowd(rng, n_items, n_classes=3):
     copies = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1, 0.0])
     habit = rng.dirichlet(np.ones(n_classes), size=len(copies))
-    confusion = habit_confusion(np.stack([copies, 1 - copies], axis=1), habit)
+    confusion = habit_confusions(np.stack([copies, 1 - copies], axis=1), habit)
     votes, truth = votes_of(rng, confusion, n_items=n_items, n_votes=6)
     return votes, truth, copies, habit
 

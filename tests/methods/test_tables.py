@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from majorant.kernels import in_memory
-from majorant.methods.tables import Tables, count_totals, expect, posterior, sum_of_logs
+from majorant.methods.tables import Tables, VoteData, count_totals, expect, posterior, sum_logs
 from majorant.votes import Votes
 
 
@@ -52,7 +52,7 @@ def test_a_pass_in_log_odds_equals_a_loop_over_items(votes_per_item, kind):
     engine = in_memory(
         votes, weights=weight_i if kind == "weighted" else None, clamp_gold=kind == "gold", block_items=64
     )
-    counts = expect(engine, tables, count_totals(engine))
+    counts = expect(VoteData(votes, engine, count_totals(engine)), tables)
     posterior_ig, votes_jgl, items_g, evidence = slow_pass(votes, tables, weight_i)
     assert engine.rows(lambda block: posterior(block, tables)) == pytest.approx(posterior_ig, abs=1e-12)
     assert counts.votes_jgl == pytest.approx(votes_jgl, rel=1e-12, abs=1e-9)
@@ -65,4 +65,4 @@ def test_sums_of_logs_are_those_of_numpy(low, high):
     value = np.random.default_rng(0).uniform(0, 1, 1000)
     value = np.where(value < 0.5, low, high) if high in (np.inf, 1e30) or low < 0.1 else low + (high - low) * value
     with np.errstate(divide="ignore"):
-        assert sum_of_logs(value) == pytest.approx(np.log(value).sum(), rel=1e-12)
+        assert sum_logs(value) == pytest.approx(np.log(value).sum(), rel=1e-12)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from majorant.methods.agreement_weights import IWMV
 from majorant.methods.bwa import BWA
 from majorant.methods.dawid_skene import DawidSkene
 from majorant.methods.glad import GLAD
 from majorant.methods.iaa import IAA
 from majorant.methods.majority import Majority
-from majorant.methods.weighted_votes import IWMV
 from majorant.simulate import simulate
 from oracles import paper as oracle
 from paper import estimates

@@ -87,7 +87,7 @@ def of_fit(method: str, votes: Votes) -> dict[str, Any] | None:
     """What an estimator says of these votes; None if they do not have what it needs."""
     estimator = mj.ESTIMATORS[method]
     n_classes = len(votes.labels)
-    settings = {"confusion": 0.5 * np.eye(n_classes) + 0.5 / n_classes} if estimator.needs == "confusion" else {}
+    settings = {"confusion": 0.5 * np.eye(n_classes) + 0.5 / n_classes} if estimator.traits.needs == "confusion" else {}
     try:
         fit = estimator(**settings).fit(votes)
     except (ConfigError, NotIdentified):
@@ -136,8 +136,8 @@ def of_theory(name: str) -> dict[str, Any] | None:
         return None
     if np.ndim(confusion) == 3:
         panel = np.asarray(confusion)[:n_votes]
-        accuracies = [mj.theory.crew_accuracy(prior, panel, rule=rule) for rule in ("majority", "map")]
-        return {"margin": mj.theory.crew_margin(prior, panel), "accuracies": accuracies}
+        accuracies = [mj.theory.panel_accuracy(prior, panel, rule=rule) for rule in ("majority", "map")]
+        return {"margin": mj.theory.panel_margin(prior, panel), "accuracies": accuracies}
     numbers = {
         "margin": mj.theory.majority_margin(prior, confusion, n_votes),
         "accuracies": [

@@ -91,9 +91,9 @@ def damaged(**changes):
         ("[1, 2]", "not a result of majorant check"),
         ('{"name": "left-pad", "version": "1.0"}', "not a result of majorant check"),
         ('{"majorant": "0.0.9", "schema": 1}', "written by majorant 0.0.9 with schema 1"),
-        ('{"majorant": "9.9", "schema": "next"}', "this version reads schema 3"),
+        ('{"majorant": "9.9", "schema": "next"}', "this version reads schema 4"),
         ("<!doctype html><p>hello", "holds no majorant result"),
-        ('{"majorant": "1", "schema": 3}', "damaged or was edited"),
+        ('{"majorant": "1", "schema": 4}', "damaged or was edited"),
         ({"map": [{"title": "x"}]}, "damaged or was edited"),
         ({"workers": 7}, "damaged or was edited"),
         ({"level": "high"}, "damaged or was edited"),
@@ -127,7 +127,7 @@ def test_a_number_that_is_too_large_to_draw_is_damage(tmp_path):
 
 def test_a_page_that_cannot_be_made_leaves_nothing(tmp_path):
     path = tmp_path / "result.json"
-    path.write_text('{"majorant": "1", "schema": 3}')
+    path.write_text('{"majorant": "1", "schema": 4}')
     done = CliRunner().invoke(majorant, ["report", str(path), "--out", str(tmp_path / "page.html")])
     assert done.exit_code != 0
     assert [one.name for one in tmp_path.iterdir()] == ["result.json"]
@@ -135,7 +135,7 @@ def test_a_page_that_cannot_be_made_leaves_nothing(tmp_path):
 
 def test_a_result_from_elsewhere_cannot_bring_markup(no_pictures):
     foreign = damaged()
-    foreign["decision"]["reason"] = foreign["certificate"]["anonymous"]["verdict"] = '"><script>alert(1)</script>'
+    foreign["answer"]["evidence"] = foreign["certificate"]["anonymous"]["verdict"] = '"><script>alert(1)</script>'
     assert render(foreign).count("<script") == 2
 
 

@@ -10,12 +10,16 @@ import numpy as np
 from majorant.ask.accuracy import AIM
 from majorant.ask.design import Design
 from majorant.ask.draw import draw_accuracy, draw_rules, draw_session
+from majorant.ask.expert import without_copies
 from majorant.ask.kind import Kind, kind_of, label_free_rule
+from majorant.ask.learn import LEAST_LABELS, gold_labels
 from majorant.ask.rules import fit_named_rule, full_judges
 from majorant.ask.session import TEACHING
+from majorant.ask.ties import worth_of_vote
 from majorant.backend import Backend, as_backend
 from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.errors import ConfigError
+from majorant.methods.fit import Fit
 from majorant.read import Reading
 from majorant.read.tasks import ExpertAnswer
 from majorant.results.rules import AUTO, rule_fit, settle_everywhere
@@ -24,8 +28,8 @@ from majorant.values import as_level, as_seed
 FIRST_BATCH = 25  # labels: with fewer the leader among rules is mostly the luckiest (docs/ask.md)
 RATE_BATCH = 60  # labels that measure a rate to about 10 points
 BETWEEN = (MAJORITY, AUTO)
-TEACH, RULES, ACCURACY = "teach", "rules", "accuracy"
-ASK_KINDS = (TEACH, RULES, ACCURACY)
+TEACH = "teach"
+ASK_KINDS = (TEACH, "rules", "accuracy")
 MOST_RULES = 20
 
 
@@ -48,10 +52,11 @@ def ask(
     votes : Any
         Whatever `mj.read` takes, with the same keyword arguments, or a backend.
     question : str
-        "teach": a random sample first, which teaches a rule and measures every judge, then items that prove the rule.
+        "teach": a random sample first, which teaches a rule and measures every judge, then items that prove the rule;
+        20 or more gold labels that came with the votes take the place of the sample.
         "rules": items on which the rules `between` differ.  "accuracy": a random sample that bounds the accuracy of the
-        labels of the last rule of `between`.  "auto": "teach" for a panel of judges, "rules" for a crowd or where
-        `between` is given.
+        labels of the last rule of `between`.  "auto": "teach" for a panel of judges and where gold labels came
+        with the votes, "rules" for a crowd or where `between` is given.
     between : sequence of str
         Rules to compare, the one in use first: methods, `weighted-vote` (also `auto`), or names of workers, joined by
         "+" for the majority of some of them.  By default majority vote and the weighted vote.
@@ -87,23 +92,36 @@ def ask(
         raise ConfigError(f"question must be one of {', '.join((AUTO, *ASK_KINDS))}, not {question!r}.")
     if question == TEACH and between is not None:
         raise ConfigError("question='teach' compares a rule that labels teach: leave out between=.")
+    backend, seed = without_copies(backend), as_seed(rng)
     if question == AUTO:
-        question = TEACH if between is None and kind_of(backend.votes) is Kind.PANEL else RULES
-    seed = as_seed(rng)
+        taught = len(gold_labels(backend)[0]) >= LEAST_LABELS
+        question = TEACH if between is None and (taught or kind_of(backend.votes) is Kind.PANEL) else "rules"
     how: dict[str, Any] = {"level": level, "experts": experts}
     if question == TEACH:
         weighted, baseline = rule_fit(backend, WEIGHTED_VOTE, seed), label_free_rule(backend, seed)
-        design = draw_session(backend, weighted, seed=seed, baseline=baseline, tolerance=tolerance, **how)
+        how |= {"tolerance": tolerance, "tie_worth": _tie_worth(backend, weighted)}
+        design = draw_session(backend, weighted, seed=seed, baseline=baseline, **how)
         return design.more(TEACHING if n is None else n)
     n = FIRST_BATCH if n is None else n
     rules = list(dict.fromkeys(WEIGHTED_VOTE if rule == AUTO else rule for rule in between or BETWEEN))
-    if question == ACCURACY:
+    if question == "accuracy":
         return ask_accuracy(backend, rules[-1], n=n, seed=seed, **how)
     if not 2 <= len(rules) <= MOST_RULES:
         raise ConfigError(f"between names two to {MOST_RULES} rules, not {len(rules)}.")
     fits = {rule: fit_named_rule(backend, rule, seed) for rule in rules}
     favourite = WEIGHTED_VOTE if WEIGHTED_VOTE in fits else rules[-1]
-    return draw_rules(backend, fits, seed=seed, favourite=favourite, tolerance=tolerance, **how).more(n)
+    how |= {"tolerance": tolerance, "tie_worth": _tie_worth(backend, fits.get(WEIGHTED_VOTE))}
+    return draw_rules(backend, fits, seed=seed, favourite=favourite, **how).more(n)
+
+
+def _tie_worth(backend: Backend, weighted: Fit | None) -> float | None:
+    """What a vote on tied items is worth in a crowd; judges of a panel may share mistakes, which no model knows.
+
+    Rounded, so that the same design is drawn wherever the votes are.
+    """
+    known = weighted is not None and kind_of(backend.votes) is not Kind.PANEL
+    worth = worth_of_vote(backend, weighted) if weighted is not None and known else None
+    return None if worth is None else round(worth, 6)
 
 
 def usual_race(backend: Backend) -> Sequence[str]:

@@ -40,6 +40,7 @@ from majorant.read.tasks import (
     read_answers,
     sample_size,
     task_file,
+    with_labels,
 )
 
 FORMAT, VERSION = "majorant-design", 1
@@ -66,6 +67,8 @@ class Design:
     asked: tuple[int, ...] = ()  # positions in the order, in the sequence in which they are asked
     experts: str = "majority"
     call: tuple[str, ...] = ()  # files and flags of the command that read the votes
+    truth: str = ""  # whose labels count as true, where it is not an expert: a file, a column or a worker
+    judged_by: str | None = None  # the worker who answers; the votes of the design are those of the others
 
     def __post_init__(self) -> None:
         if self.experts not in EXPERTS:
@@ -129,6 +132,7 @@ class Design:
         return replace(
             self.question.evaluate(counted.answer_d),
             uniform=self.uniform,
+            truth=self.truth,
             ignored=counted.ignored,
             unknown=counted.unknown,
             relabelled=counted.relabelled,
@@ -152,18 +156,19 @@ class Design:
         *,
         format: str = "csv",
         columns: Mapping[str, Sequence[Any]] | None = None,
-        overwrite: bool = False,
+        labels: Mapping[Any, Any] | None = None,
     ) -> list[Path]:
         """Write the items to label, and the design beside them; both or neither.
 
-        Files that majorant did not write, or that were changed since, are replaced only with `overwrite`.
-
-        `columns` are the items' own columns to show, a value for each of `items`.
+        `columns` are the items' own columns to show, a value for each of `items`; `labels` are those that are known.
         """
         target = Path(path)
         tasks = Tasks(self.items, columns or {}, self.labels, self.id)
-        files = {**task_file(target, tasks, format), design_path(target): self.to_json()}
-        return write_files(files, overwrite=overwrite)
+        files = task_file(target, tasks, format)
+        if labels:
+            by_draw = {draw: str(labels[item]) for draw, item in enumerate(self.items, start=1) if item in labels}
+            files[target] = with_labels(files[target], by_draw)
+        return write_files({**files, design_path(target): self.to_json()})
 
     def write_more(
         self,
@@ -206,6 +211,8 @@ class Design:
             "asked": list(self.asked),
             "experts": self.experts,
             "call": list(self.call),
+            "truth": self.truth,
+            "judged_by": self.judged_by,
         }
 
     @classmethod
@@ -233,6 +240,8 @@ class Design:
             asked=tuple(body["asked"]),
             experts=body["experts"],
             call=tuple(body.get("call", ())),
+            truth=body.get("truth", ""),
+            judged_by=body.get("judged_by"),
         )
 
     @classmethod

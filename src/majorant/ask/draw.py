@@ -8,6 +8,7 @@ they are decided the same way under every rule.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -16,11 +17,12 @@ from numpy.typing import NDArray
 
 from majorant.ask.accuracy import AIM, NOTHING, Known, WrittenLabels
 from majorant.ask.design import Design
+from majorant.ask.learn import LEAST_LABELS, gold_labels, learn_rule
 from majorant.ask.question import SKIPPED, UNASKED, Codes, Question
 from majorant.ask.race import Race
 from majorant.ask.session import Session, untied_labels
 from majorant.backend import Backend, Part, fit_of_items, rows_alone
-from majorant.defaults import LEVEL, MAJORITY, TOLERANCE
+from majorant.defaults import LEVEL, MAJORITY, TOLERANCE, WEIGHTED_VOTE
 from majorant.errors import ConfigError, DataError
 from majorant.items import mix_bits, name_hashes, take_items
 from majorant.methods.fit import Fit, chances
@@ -30,7 +32,6 @@ from majorant.values import FloatArray
 from majorant.votes import Votes
 
 MOST = 20_000  # items of the order that a design keeps: nobody labels more
-MOST_IN_SESSION = 5_000  # items, whose votes a design keeps
 WHOLE_ORDER = 1_000_000  # up to so many items all are put in order; of more, those that come first
 TIE_SEED, DIGEST_SEED, FRESH_SEED = 0x74_6965, 0x766F_7465, 0x6672_6573  # seeds apart from that of the order
 SAMPLED = 256  # items whose names go into the digest of the votes
@@ -46,6 +47,7 @@ def draw_rules(
     tolerance: float = TOLERANCE,
     level: float = LEVEL,
     experts: str = "majority",
+    tie_worth: float | None = None,
 ) -> Design:
     """A design that tells which of these rules is best; the first is the one in use, the favourite the one advised.
 
@@ -56,6 +58,7 @@ def draw_rules(
     frozen = freeze(backend, fits)
     order = random_order(backend, frozen.item_d, seed)
     question = _race(fits, frozen, order, favourite=favourite, tolerance=tolerance, level=level)
+    question = replace(question, tie_worth=tie_worth)
     return _design(backend, question, frozen.item_d[order], seed, experts)
 
 
@@ -119,15 +122,23 @@ def draw_session(
     tolerance: float = TOLERANCE,
     level: float = LEVEL,
     experts: str = "majority",
+    tie_worth: float | None = None,
 ) -> Design:
     """A design whose first labels teach a rule and whose later ones prove it.
 
-    `weighted` is the weighted vote on these votes, `baseline` the rule that would be used without labels.
+    `weighted` is the weighted vote on these votes, `baseline` the rule that would be used without labels.  Where gold
+    labels came with the votes they teach, and the design holds the items without.
     """
     voted = np.concatenate(list(backend.map(_voted, doing="comparing")))
     if not len(voted):
         raise DataError("No item has a vote.")
-    order = voted[random_order(backend, voted, seed)[:MOST_IN_SESSION]]
+    gold_p, truth_p = gold_labels(backend)
+    by_gold = len(gold_p) >= LEAST_LABELS
+    if by_gold:
+        voted = voted[~np.isin(voted, gold_p)]
+        if not len(voted):
+            raise DataError("Every item has a gold label: there is nothing left to label.")
+    order = voted[random_order(backend, voted, seed)]
     rising = np.argsort(order)
     place = np.argsort(rising)
     some = take_items(backend.take(order[rising]), place)
@@ -143,9 +154,14 @@ def draw_session(
         weighted_dk=fit_of_items(backend, weighted, order).posterior.round(4),
         baseline=baseline,
         n_items=len(voted),
+        tie_worth=tie_worth,
         tolerance=tolerance,
         level=level,
     )
+    if by_gold:
+        before = weighted if baseline == WEIGHTED_VOTE else backend.fit(MAJORITY, seed)
+        learned = learn_rule(backend, gold_p, truth_p, weighted, baseline=before, seed=seed)
+        session = replace(session, taught=session.freeze(learned, 0))
     return _design(backend, session, order, seed, experts)
 
 

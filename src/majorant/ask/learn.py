@@ -251,7 +251,7 @@ class LearnedRule:
             skill=None,
             learned={"mix": weights.mix, "weights": weights.weight_j, "offsets": weights.offset_k},
             trace=(),
-            online=None,
+            resume=None,
         )
 
     def to_dict(self) -> dict[str, Any]:

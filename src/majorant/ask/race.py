@@ -69,6 +69,7 @@ class Race:
     differ_qr: Codes  # on how many of the N items two rules differ; the order may hold the first of them only
     n_items: int
     tied: int = 0  # items whose votes are tied: no part of this, since ties are decided alike under every rule
+    tie_worth: float | None = None  # what one more vote on each of them would gain, as a share of all items
     favourite: int = 0
     tolerance: float = TOLERANCE
     level: float = LEVEL
@@ -215,6 +216,7 @@ class Race:
                 "same_as": self.same_as,
                 "stake": self.stake,
                 "tied": self.tied,
+                "tie_worth": self.tie_worth,
             },
         )
 
@@ -328,6 +330,7 @@ class Race:
             "differ": self.differ_qr.tolist(),
             "items": self.n_items,
             "tied": self.tied,
+            "tie_worth": self.tie_worth,
             "favourite": self.favourite,
             "tolerance": self.tolerance,
             "level": self.level,
@@ -344,6 +347,7 @@ class Race:
             differ_qr=np.array(content["differ"], dtype=np.int64),
             n_items=int(content["items"]),
             tied=int(content.get("tied", 0)),
+            tie_worth=content.get("tie_worth"),
             favourite=int(content["favourite"]),
             tolerance=float(content["tolerance"]),
             level=float(content["level"]),

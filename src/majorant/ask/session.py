@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from majorant.ask.betting import SHARES_F
 from majorant.ask.learn import LEARNED, LEAST_LABELS, Features, LearnedRule, teach
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 TEACHING = 30  # labels of a random sample, first
 MOST_TEACHING = 60  # labels, where the first do not show a clear lead
-CLEAR_LEAD = 0.2  # of the learned rule over majority vote, in cross-validation
 # Of the error that is allowed: for "the learned rule is better", for "it is worse"; the rest is for what the random
 # sample says about other rules.
 BETTER, WORSE = 0.8, 0.1
@@ -65,7 +65,7 @@ class Taught:
 class Session:
     """Items in a random order with their votes; labels of the first teach a rule, labels of others prove it."""
 
-    kind: ClassVar[str] = "session"
+    kind: ClassVar[str] = "teach"
     workers: tuple[Hashable, ...]
     offset_d: Codes  # the votes on item d are offset_d[d] to offset_d[d + 1]
     worker_n: Codes
@@ -73,6 +73,7 @@ class Session:
     weighted_dk: FloatArray  # the posterior of the weighted vote
     baseline: str  # the rule that would be used without labels
     n_items: int  # that the design stands for; it may hold the first of them only
+    tie_worth: float | None = None  # what one more vote on each tied item would gain, as a share of all items
     tolerance: float = TOLERANCE
     level: float = LEVEL
     taught: Taught | None = None
@@ -97,6 +98,12 @@ class Session:
         item_n = np.repeat(np.arange(self.size), np.diff(self.offset_d))
         cells = np.bincount(item_n * n_classes + self.label_n, minlength=self.size * n_classes)
         return cells.reshape(self.size, n_classes).astype(float)
+
+    @property
+    def tied_d(self) -> NDArray[np.bool_]:
+        """Whether the votes on an item are tied."""
+        count_dk = self.count_dk
+        return np.asarray((count_dk == count_dk.max(axis=1, keepdims=True)).sum(axis=1) > 1)
 
     def features(self) -> Features:
         """The items as the learned rule sees them."""
@@ -123,10 +130,10 @@ class Session:
             if len(known) < max(enough, LEAST_LABELS):
                 return self
             learned = self.learn(known[:enough], answer_d)
-            clear = learned.accuracy - self._right(known[:enough], answer_d) >= CLEAR_LEAD
+            clear = learned.accuracy - self._right(known[:enough], answer_d) >= 0.2
             if clear or enough >= MOST_TEACHING or enough >= self.size // 2:
                 positions = int(known[enough - 1]) + 1
-                return replace(self, taught=self._freeze(learned, positions))
+                return replace(self, taught=self.freeze(learned, positions))
         return self
 
     def learn(self, known: Codes, answer_d: Codes) -> LearnedRule:
@@ -143,7 +150,7 @@ class Session:
         best_nk = count_nk == count_nk.max(axis=1, keepdims=True)
         return float((best_nk[np.arange(len(known)), answer_d[known]] / best_nk.sum(axis=1)).mean())
 
-    def _freeze(self, learned: LearnedRule, positions: int) -> Taught:
+    def freeze(self, learned: LearnedRule, positions: int) -> Taught:
         """The learned rule, or the baseline where labels taught nothing better and it is not majority vote."""
         posterior_dk = self.features().predict(learned.weights_for(self.workers))
         rule = LEARNED
@@ -158,9 +165,7 @@ class Session:
         `differ` and `n_items` are of all items, where the order holds the first of them only.
         """
         assert self.taught is not None
-        count_dk = self.count_dk
-        plurality_d = count_dk.argmax(axis=1)
-        tied_d = (count_dk == count_dk.max(axis=1, keepdims=True)).sum(axis=1) > 1
+        plurality_d, tied_d = self.count_dk.argmax(axis=1), self.tied_d
         apart_d = (self.taught.label_d != plurality_d) & ~tied_d
         place = np.flatnonzero(apart_d & (np.arange(self.size) >= self.taught.positions))
         n_apart = len(place) if differ is None else differ
@@ -170,6 +175,7 @@ class Session:
             differ_qr=np.array([[0, n_apart], [n_apart, 0]]),
             n_items=self.size if n_items is None else n_items,
             tied=int(tied_d.sum()),
+            tie_worth=self.tie_worth,
             favourite=int(self.taught.learned.adopted or self.taught.rule != LEARNED),
             tolerance=self.tolerance,
             level=self.level,
@@ -244,6 +250,7 @@ class Session:
             leader=LEARNED if leads else self.baseline,
             learned=learned,
             n_taught=len(known),
+            facts={"tied": int(self.tied_d.sum()), "tie_worth": self.tie_worth},
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -257,6 +264,7 @@ class Session:
             "weighted": self.weighted_dk.tolist(),
             "baseline": self.baseline,
             "items": self.n_items,
+            "tie_worth": self.tie_worth,
             "tolerance": self.tolerance,
             "level": self.level,
             "taught": None
@@ -281,6 +289,7 @@ class Session:
             weighted_dk=np.array(content["weighted"], dtype=float),
             baseline=content["baseline"],
             n_items=int(content["items"]),
+            tie_worth=content["tie_worth"],
             tolerance=float(content["tolerance"]),
             level=float(content["level"]),
             taught=None

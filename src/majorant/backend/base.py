@@ -192,14 +192,14 @@ class Backend(ABC):
     @classmethod
     def why_not(cls, method: str, *, has_gold: bool = False) -> str:
         """Why a method cannot be fitted in such a place; empty if it can."""
-        estimator = ESTIMATORS[method]
-        if estimator.needs == "confusion":
+        traits = ESTIMATORS[method].traits
+        if traits.needs == "confusion":
             return "needs confusion matrices"
-        if estimator.needs == "gold" and not (has_gold and cls.teaches):
+        if traits.needs == "gold" and not (has_gold and cls.teaches):
             return "needs gold labels"
-        if estimator.keeps_items and not cls.keeps_items:
-            return f"keeps the {estimator.keeps_items} of every item in one place"
-        return "" if estimator.distributed else "needs all votes in memory"
+        if traits.keeps_items and not cls.keeps_items:
+            return f"keeps the {traits.keeps_items} of every item in one place"
+        return "" if traits.distributed else "needs all votes in memory"
 
     def refuse(self, method: str) -> None:
         """Refuse a method that cannot be fitted here, with those that can."""
@@ -219,7 +219,7 @@ class Backend(ABC):
 
     def fit_with(self, estimator: Estimator, progress: Progress | None = None) -> Fit:
         """The fit of an estimator with its settings."""
-        watched = {"progress": progress} if estimator.iterative and progress is not None else {}
+        watched = {"progress": progress} if estimator.traits.iterative and progress is not None else {}
         # Given an engine, estimators ask votes for their shape, names and counts alone: any votes have these.
         return estimator.fit(cast("Votes", self.votes), engine=self.engine, **watched)
 
@@ -272,7 +272,7 @@ def fit_of_items(backend: Backend, fit: Fit, item_p: IntArray) -> Fit:
 
 def rows_alone(fit: Fit) -> Fit:
     """The fit without what was learned of workers: all that a part needs, and little to send where the parts are."""
-    return replace(fit, confusion=None, skill=None, learned={}, trace=(), online=None, names=None)
+    return replace(fit, confusion=None, skill=None, learned={}, trace=(), resume=None, names=None)
 
 
 def of_fit(fn: Callable[[Votes, Fit], T], fit: Fit) -> Callable[[Part], T]:

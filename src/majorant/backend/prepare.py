@@ -26,11 +26,11 @@ from majorant.backend.workfolder import WorkFolder
 from majorant.database import BATCH_ROWS, connect, path_literal, stream
 from majorant.errors import ConfigError, DataError
 from majorant.read.build import (
-    LISTED,
     Coverage,
     Resolved,
     SortedVotes,
     abstained,
+    count_disputed,
     gold_codes,
     make_account,
     no_votes,
@@ -41,6 +41,7 @@ from majorant.read.files import STANDARD_INPUT, expanded, files_of, is_address
 from majorant.read.gold import gold_of_file, one_gold
 from majorant.read.item_columns import item_text
 from majorant.read.names import Ids, LabelCodes, empty_id, ids_of, name_labels, slices_of_items, vote_mask
+from majorant.read.notes import LISTED
 from majorant.read.opening import open_table
 from majorant.read.options import ReadOptions
 from majorant.read.values import decode, is_empty, is_vote, voted
@@ -50,8 +51,8 @@ Stamp = list[tuple[str, int, int]]  # path, size and time of change of each file
 
 
 def prepare(
-    source: str | Sequence[str], folder: str | os.PathLike[str], options: ReadOptions | None = None, *, memory: int,
-    resume: bool = False, report: Report = silent,
+    source: str | os.PathLike[str] | Sequence[str], folder: str | os.PathLike[str],
+    options: ReadOptions | None = None, *, memory: int, resume: bool = False, report: Report = silent,
 ) -> StoredVotes:  # fmt: skip
     """Sort the votes of a file into a folder.
 
@@ -120,7 +121,8 @@ def _stamp(source: Any, options: ReadOptions) -> tuple[list[str], Stamp]:
     names: list[Any] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if options.gold_file is not None:
         names.append(options.gold_file)
-    paths = [path for name in map(str, names) if not is_address(name) for path in files_of(name, expanded(name))]
+    given = [os.fspath(name) for name in names if isinstance(name, (str, os.PathLike))]
+    paths = [path for name in given if not is_address(name) for path in files_of(name, expanded(name))]
     stats = [(path, path.stat()) for path in paths if path.exists()]
     stamp = [(str(path.resolve()), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
     return [str(path) for path, _ in stats] or [STANDARD_INPUT], stamp
@@ -368,7 +370,7 @@ class _CoverageCounter:
         self.voted_j = np.zeros(len(workers), dtype=bool)
         self.gold_k = np.zeros(len(named.labels), dtype=bool)
         self.bare: list[int] = []
-        self.n_items = self.n_bare = 0
+        self.n_items = self.n_bare = self.n_compared = self.n_disputed = 0
 
     @property
     def n_votes(self) -> int:
@@ -380,6 +382,8 @@ class _CoverageCounter:
         bare = np.flatnonzero(arrays["votes"] == 0)
         self.n_bare += len(bare)
         self.bare += [self.n_items + int(i) for i in bare[: LISTED - len(self.bare)]]
+        self.n_compared += int((arrays["votes"] > 1).sum())
+        self.n_disputed += count_disputed(votes.item_n, votes.label_n)
         if "gold" in arrays:
             self.gold_k[arrays["gold"][arrays["gold"] >= 0]] = True
         self.n_items = stop
@@ -395,6 +399,10 @@ class _CoverageCounter:
             silent=[self.workers[j] for j in silent_j[:LISTED]],
             n_silent=len(silent_j),
             gold_k=self.gold_k if has_gold else None,
+            n_compared=self.n_compared,
+            n_disputed=self.n_disputed,
+            items=list(self.items) if len(self.items) <= 200_000 else (),  # more would take time and memory
+            workers=list(self.workers),
         )
 
 

@@ -65,7 +65,6 @@ def export_option(what: str) -> Callable[[Any], Any]:
     help="Votes come in batches: go on from what this file remembers, if it is there, and write it anew. "
     "For dawid-skene, one-coin, ibcc, la-one-pass and la-two-pass.",
 )
-@click.option("--polish", is_flag=True, help="With --state: then fit all votes so far, and label every item.")
 @memory_options
 @common_options
 def aggregate(
@@ -77,7 +76,6 @@ def aggregate(
     spreadsheet: bool,
     export: str | None,
     state: str | None,
-    polish: bool,
     seed: int,
     as_json: bool,
     quiet: bool,
@@ -88,8 +86,6 @@ def aggregate(
 
     out = placed(out, "labels.csv")
     refuse_both(as_json, out, "labels")
-    if state is None and polish:
-        raise ConfigError("--polish is for --state FILE: without it every fit is to all votes.")
     if state is not None and engine.flag:
         raise ConfigError("--state remembers votes in memory: leave out --memory.")
     if state is not None and Path(state).resolve() == Path(out).resolve():
@@ -106,7 +102,7 @@ def aggregate(
         account, labels = _aggregate(source, engine, method, ties, out, seed, export, write)
     else:
         with at_work(method, quiet=quiet):
-            account, labels = _aggregate_more(source, method, ties, write, Path(state), seed, polish=polish)
+            account, labels = _aggregate_more(source, method, ties, write, Path(state), seed)
     from majorant.render.text import input_lines, labels_lines
 
     kept = {} if state is None else {"state": state}
@@ -148,7 +144,7 @@ def _aggregate(
 
 
 def _aggregate_more(
-    source: Source, method: str, ties: TiePolicy, write: Callable[..., None], state: Path, seed: int, *, polish: bool
+    source: Source, method: str, ties: TiePolicy, write: Callable[..., None], state: Path, seed: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Labels of votes that come in batches, and the state that remembers them."""
     from majorant.render.notes import account_facts
@@ -156,24 +152,19 @@ def _aggregate_more(
     from majorant.results.labels import count_labels, label_table
 
     votes = source.read()
-    labelled, fit, content = _go_on(votes, method, state, polish=polish)
+    labelled, fit, content = _go_on(votes, method, state)
     write(label_table(labelled, fit, ties=ties, rng=seed), files={state: content})
     return account_facts(votes.account), labels_summary(fit, count_labels(fit))
 
 
-def _go_on(votes: Votes, method: str, path: Path, *, polish: bool) -> tuple[Votes, Fit, bytes]:
+def _go_on(votes: Votes, method: str, path: Path) -> tuple[Votes, Fit, bytes]:
     """The votes that were labelled, their fit, and the new content of the state file."""
-    from majorant.methods import online
+    from majorant.methods.online import fit_or_update, votes_of_items
+    from majorant.methods.state_file import load_state, state_bytes
 
-    fit = online.fit_online(votes, method, online.load_state(path) if path.exists() else None)
+    fit = fit_or_update(votes, method, load_state(path) if path.exists() else None)
     after = fit.state()
-    if polish:
-        fit = online.polish(after)
-        after = fit.state()
-        votes = online.remembered_votes(after)
-    elif after.items:
-        votes = online.votes_of_items(after, votes.items)
-    return votes, fit, online.state_bytes(after)
+    return votes_of_items(after, votes.items) if after.items else votes, fit, state_bytes(after)
 
 
 def _write(
@@ -202,7 +193,8 @@ def export_text(name: str, table: Any, labels: Sequence[Any], votes: Any, source
         for item, label, confidence in zip(table["item"], table["label"], table["confidence"], strict=True)
     ]
     public = source.file[0].startswith(DATASET) or source.file[0] == "-"
-    fields = {} if public else item_fields(source.files, item=source.options.item)
+    named = source.options.item
+    fields = {} if public else item_fields(source.files, item=named if isinstance(named, str) else None)
     if not fields and getattr(votes, "text", None) is not None:
         texts = votes.text([one.item for one in consensus])
         fields = {str(one.item): {"text": text} for one, text in zip(consensus, texts, strict=True) if text is not None}

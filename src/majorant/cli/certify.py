@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from majorant.evidence.certificate.certificate import Certificate
     from majorant.votes import Votes
 
-EXIT_CANNOT_TELL = 3
-EXIT_CODE = {"proved": 0, "supported": 0, "refuted": 1}  # of a verdict; any other: EXIT_CANNOT_TELL
+EXIT_CODE = {"optimal": 0, "not optimal": 1, "open": 3}
 
 
 @click.command(cls=Grouped)
@@ -41,14 +40,14 @@ def certify(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Is majority vote optimal for these votes: proved, supported, refuted, or inconclusive.
+    """Is majority vote as good as the best rule: optimal, not optimal, or open.
 
     \b
-    Exit codes, by the claim that stands (gold where it decides, else the anonymous one; --claim names another):
-      0    proved or supported; with --plug-in: optimal at the estimate
-      1    refuted; with --plug-in: not optimal at the estimate
+    Exit codes, by the claim to go by (gold if that decides, else anonymous; --claim names another):
+      0    optimal; with --plug-in: optimal at the estimate
+      1    not optimal; with --plug-in: not optimal at the estimate
       2    wrong call or table
-      3    these votes cannot tell
+      3    open: these votes cannot tell
       130  interrupted
     """
     if plug_in is None and share != 1:
@@ -74,9 +73,9 @@ def certify(
 
 
 def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: str | None) -> None:
+    from majorant.render.certificate import certificate_summary, certificate_text, dependence_summary
     from majorant.render.notes import account_facts
-    from majorant.render.summary import certificate_summary, dependence_summary
-    from majorant.render.text import certificate_text, labels_loss_lines
+    from majorant.render.text import labels_loss_lines
 
     summary = {
         "input": account_facts(backend.votes.account),
@@ -86,7 +85,7 @@ def _show(backend: Backend, certificate: Certificate, *, as_json: bool, labels: 
     if labels is not None and backend.whole is not None:
         summary["labels"] = _judge_labels(backend.whole, labels, certificate.level)
     judged = ["", *labels_loss_lines(summary["labels"])] if "labels" in summary else []
-    show(summary, "\n".join([certificate_text(summary), *judged]), as_json=as_json)
+    show(summary, "\n".join([certificate_text(certificate), *judged]), as_json=as_json)
 
 
 def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def _judge_labels(votes: Votes, labels: str, level: float) -> dict[str, Any]:
 def _plug_in(votes: Votes, method: str, share: float, seed: int, *, as_json: bool) -> int:
     from majorant.evidence.certificate.plug_in import plug_in
     from majorant.pipeline import aggregate
-    from majorant.render.summary import plug_in_summary
+    from majorant.render.certificate import plug_in_summary
     from majorant.render.text import plug_in_text
 
     verdict = plug_in(votes, lambda sample: aggregate(sample, method, rng=seed), share=share, rng=seed)
@@ -116,4 +115,4 @@ def _exit_code(certificate: Certificate, claim: str | None) -> int:
     if chosen is None:
         need = "gold labels (--gold or --gold-file)" if claim == "gold" else "workers who vote on several items"
         raise ConfigError(f"--claim {claim}: these votes have no such claim; it needs {need}.")
-    return EXIT_CODE.get(chosen.verdict, EXIT_CANNOT_TELL)
+    return EXIT_CODE[chosen.verdict]

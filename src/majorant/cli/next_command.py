@@ -31,11 +31,11 @@ def repeat_call(ctx: click.Context, command: str, *more: str, without: tuple[str
     """
     target = getattr(importlib.import_module(f"majorant.cli.{command}"), command)
     understood = {parameter.name: parameter for parameter in target.params}
-    words = ["majorant", command]
+    words, shown = ["majorant", command], ("quiet", "as_json", "verbose", "overwrite")  # how this call prints
     for parameter in ctx.command.params:
         name = parameter.name or ""
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name in understood and name not in without:
+        if given and name in understood and name in ctx.params and name not in (*without, *shown):
             words += _spelled(understood[name], ctx.params[name])
     return shlex.join([*words, *more])
 

@@ -199,7 +199,7 @@ target_option = share_option("--target", TARGET, "The accuracy to buy votes for.
 claim_option = click.option(
     "--claim",
     type=click.Choice(["anonymous", "named", "gold"]),
-    help="The claim that the exit code is about; else the one that stands: gold where it decides, or anonymous.",
+    help="The claim that the exit code is about. Default: gold if that decides, else anonymous.",
 )
 
 

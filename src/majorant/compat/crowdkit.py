@@ -2,7 +2,8 @@
 
 Constructor arguments, methods and fitted attributes are those of crowd-kit 1.4, and frames have its shapes: `task`,
 `worker` and `label` go in, a Series of labels indexed by task comes out.  Ties go to the first label in sorted order,
-as there.  The mathematics is ours; docs/coming-from-crowd-kit.md says where numbers differ, and why.  Needs pandas.
+as there. The mathematics is ours, and no result depends on a seed (`random_state` and `n_restarts` are accepted and
+ignored); docs/coming-from-crowd-kit.md says where numbers differ, and why. Needs pandas.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from majorant.errors import ConfigError, DataError
 from majorant.kernels import shares
-from majorant.methods import dawid_skene, glad, mace, majority, one_coin, two_class, weighted_votes
+from majorant.methods import agreement_weights, dawid_skene, glad, mace, majority, one_coin, two_class
 from majorant.methods.fit import Fit
 from majorant.methods.known_workers import GivenMap
 from majorant.methods.tables import coin_confusions
@@ -130,7 +131,7 @@ class Wawa(_Skilled):
     """Votes weigh their worker's agreement with the majority; where labels tie, each is majority in part."""
 
     def _model(self, votes: Votes) -> Fit:
-        return weighted_votes.Wawa().fit(votes)
+        return agreement_weights.Wawa().fit(votes)
 
 
 @dataclass(eq=False)
@@ -144,7 +145,7 @@ class ZeroBasedSkill(_Skilled):
     eps: float = 1e-5
 
     def _model(self, votes: Votes) -> Fit:
-        return weighted_votes.ZeroBasedSkill(
+        return agreement_weights.ZeroBasedSkill(
             max_iter=self.n_iter,
             step=self.lr_init,
             step_every=self.lr_steps_to_reduce,

@@ -42,16 +42,15 @@ def unsuited(method: str, votes: Votes) -> str:
     >>> unsuited("kos", votes)
     'for two classes only'
     """
-    estimator = estimator_named(method)
+    traits = estimator_named(method).traits
     _, n_workers, n_classes = votes.shape
-    if estimator.classes == 2 and n_classes != 2:
+    if traits.classes == 2 and n_classes != 2:
         return TWO_CLASSES_ONLY
-    needs = estimator.needs
-    if needs == "confusion":
+    if traits.needs == "confusion":
         return NEEDS_MATRICES
-    if needs == "gold" and not has_gold(votes):
+    if traits.needs == "gold" and not has_gold(votes):
         return NEEDS_GOLD
-    entries = n_workers * n_classes**2 * estimator.tables_per_worker
+    entries = n_workers * n_classes**2 * traits.tables_per_worker
     if entries > limit("METHOD_CELLS"):
         return too_many_numbers(entries)
     return ""
@@ -79,7 +78,7 @@ def fit_method(method: str, votes: Votes, seed: int, start: Fit | None = None) -
     if reason := unsuited(method, votes):
         raise ConfigError(f"{method} cannot be used on these votes: {reason}.")
     estimator = estimator_named(method)
-    beginning = {"start": start} if start is not None and estimator.iterative else {}
+    beginning = {"start": start} if start is not None and estimator.traits.iterative else {}
     return estimator().fit(votes, **beginning)
 
 

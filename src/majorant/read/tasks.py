@@ -111,7 +111,11 @@ def extended_file(path: Path, tasks: Tasks, format: str) -> dict[Path, str]:
 
 def relabelled_file(path: Path, label_by_draw: Mapping[int, str]) -> str:
     """The table with these labels in its column label; all else stays as it is."""
-    text = _text(path)
+    return with_labels(_text(path), label_by_draw)
+
+
+def with_labels(text: str, label_by_draw: Mapping[int, str]) -> str:
+    """The text of a table with these labels in its column label."""
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=_sign(text)))
     header = [name.strip().casefold() for name in rows[0]]
     draw, label = header.index(DRAW), header.index(LABEL)
@@ -308,7 +312,7 @@ def sample_size(content: Mapping[str, Any]) -> int:
     question, kind = content["content"], content.get("question")
     if kind == "accuracy" and not question["known"]["n_items"]:
         return len(content["order"])
-    if kind == "session":
+    if kind == "teach":
         return len(content["order"]) if question["taught"] is None else int(question["taught"]["positions"])
     return 0
 

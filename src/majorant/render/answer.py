@@ -9,21 +9,12 @@ from majorant.decide import Action, Answer, Step
 from majorant.defaults import MAJORITY, WEIGHTED_VOTE
 from majorant.evidence.evidence import Assumption, Certainty, Evidence, Source, Status
 from majorant.evidence.track_record import FEWEST_VOTES, overstatement
+from majorant.render.assumptions import ASSUMPTION_TEXT
 from majorant.render.numbers import about_points, count, one_decimal, percent_of, points_range
 
 if TYPE_CHECKING:
     from majorant.ask.learn import LearnedRule
     from majorant.pipeline import Result
-
-ASSUMPTIONS = {
-    Assumption.RANDOM_LABELS: "the labelled items are a random sample",
-    Assumption.INDEPENDENT_VOTES: "workers err independently",
-    Assumption.INDEPENDENT_WORKERS: "judges err independently",
-    Assumption.EXCHANGEABLE_WORKERS: "workers are exchangeable",
-    Assumption.INDEPENDENT_ITEMS: "items are independent",
-    Assumption.NO_COPIES: "no judge copies another",
-    Assumption.LIKE_PUBLIC_SETS: "your data resemble the public data sets",
-}
 
 
 class AnswerText(NamedTuple):
@@ -143,7 +134,8 @@ def evidence_line(result: Result) -> str:
     if basis.source is Source.CERTIFICATE:
         return f"{differ} The assumptions behind this were tested and passed: see majorant certify."
     if basis.other == LEARNED and result.learned is not None:
-        return f"{differ} {_by_learning(result.learned)}{_doubts(basis)}"
+        proof = "" if basis.gain.low is None else f"{_by_labels(basis, other)} "
+        return f"{differ} {proof}{_by_learning(result.learned)}{_doubts(basis)}"
     if basis.source is Source.LABELS:
         return f"{differ} {_by_labels(basis, other)}{_doubts(basis)}"
     return f"{differ} {_by_record(basis)}"
@@ -189,7 +181,7 @@ def _doubts(basis: Evidence) -> str:
     """What could not be shown, or failed."""
     parts = []
     for tested in basis.with_status(Status.FAILED, Status.UNTESTABLE):
-        name = ASSUMPTIONS.get(tested.assumption, str(tested.assumption))
+        name = ASSUMPTION_TEXT[tested.assumption]
         parts.append(
             f" A test rejects that {name}."
             if tested.status is Status.FAILED

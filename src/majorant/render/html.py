@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from majorant import wording
 from majorant.output import write_files
+from majorant.render.certificate import certificate_summary
 from majorant.render.figures import FIGURES, panels_of
 from majorant.render.figures.canvas import LIGHT, clipped, css_variables, figure_of, scheme, svg_of
-from majorant.render.summary import certificate_summary, result_summary
+from majorant.render.summary import result_summary
 from majorant.wording import NUMBER_FORMS, map_reason, printable
 
 if TYPE_CHECKING:
@@ -46,14 +47,13 @@ NAME_KEYS = (
     "from",
     "to",
     "value",
-    "redundant",
     "keep",
     "ignored",
     "columns",
 )
 CLIPPED_NAME, CLIPPED_TEXT = 120, 3000
 ADDRESS = re.compile(r"\{([\w.]+)(?::([\w ]+))?\}")
-GATE_SIGNS = {True: "✓", False: "✗", None: "?"}
+STATUS_SIGNS = {"passed": "✓", "failed": "✗", "untestable": "?", "untested": "·"}
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -80,6 +80,7 @@ def render(summary: dict[str, Any]) -> str:
         script=Markup(script),
         script_hash=_hash(script),
         live_map=live_map(facts),
+        map_holds=map_holds(facts),
         data=_embedded(facts),
     )
 
@@ -135,6 +136,12 @@ def _notebook(summary: dict[str, Any], pictures: Sequence[Markup] = ()) -> str:
     return template.render(s=clip(summary), colours=css_variables(LIGHT), pictures=pictures)
 
 
+def map_holds(summary: dict[str, Any]) -> bool:
+    """Whether the assumptions behind the map were tested and passed, as far as these votes can test them."""
+    claim = summary.get("certificate", {}).get("anonymous")
+    return claim is not None and all(one["status"] not in ("failed", "untestable") for one in claim["assumptions"])
+
+
 def live_map(summary: dict[str, Any]) -> str | None:
     """What the attribute data-majorant-map holds, as JSON; None beyond three classes.
 
@@ -150,8 +157,9 @@ def live_map(summary: dict[str, Any]) -> str | None:
         if len(labels) == 2:
             settings["regions"] = {name: plane["region"] for name, plane in zip(PLANES, planes, strict=True)}
         claim = summary["certificate"]["anonymous"]
-        if claim["verdict"] == "void":
-            settings["grey"] = map_reason([gate["name"] for gate in claim["gates"] if gate["passed"] is False])
+        if claim["reason"] == "assumption failed":
+            failed = [one["assumption"] for one in claim["assumptions"] if one["status"] == "failed"]
+            settings["grey"] = map_reason(failed)
     return json.dumps(settings, allow_nan=False)
 
 
@@ -169,7 +177,7 @@ def _environment() -> Environment:
     )
     environment.filters["name"] = lambda value, most=40: clipped(value, most)
     environment.filters["file"] = lambda path: clipped(re.split(r"[/\\]", path)[-1] or path, 60)
-    environment.globals |= {"gate_signs": GATE_SIGNS, "wording": wording}
+    environment.globals |= {"status_signs": STATUS_SIGNS, "wording": wording}
     return environment
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from majorant import __version__, wording
 from majorant.defaults import MAJORITY
 from majorant.render.answer import accuracy_warning, answer_text
+from majorant.render.ask import answers_notes, outcome_sentence, sample_note
+from majorant.render.certificate import certificate_summary, dependence_summary
 from majorant.render.notes import account_facts, note_text
 from majorant.render.plain import facts_of, plain, to_plain
 from majorant.render.plan import plan_facts
@@ -19,10 +21,7 @@ from majorant.render.workers import copies_facts, workers_facts, workers_line
 if TYPE_CHECKING:
     from majorant.ask.question import Outcome
     from majorant.backend import Backend
-    from majorant.evidence.certificate.certificate import Certificate, Claim, Dependence
     from majorant.evidence.certificate.claims import Counts
-    from majorant.evidence.certificate.plug_in import PlugIn
-    from majorant.evidence.certificate.slices import Slice
     from majorant.evidence.evidence import Evidence
     from majorant.methods.fit import Fit
     from majorant.pipeline import Result
@@ -237,99 +236,8 @@ def expert_summary(outcome: Outcome) -> dict[str, Any]:
     """What labels drawn by design say, with its sentence and what to know about the labels."""
     return {
         **facts_of(outcome, "kind verdict decided labels skipped more leader below tolerance value rules alive right"),
-        "sentence": wording.outcome_sentence(outcome),
-        "notes": [*wording.answers_notes(outcome), wording.A_SAMPLE if outcome.uniform else wording.NOT_A_SAMPLE],
-    }
-
-
-def certificate_summary(certificate: Certificate) -> dict[str, Any]:
-    """The facts of a certificate; infinite numbers are the strings inf and -inf."""
-    return {
-        "level": certificate.level,
-        "standing": certificate.standing.kind,
-        "sentence": wording.certificate_sentence(certificate),
-        "why": certificate.why,
-        "not_tested_sentence": wording.not_tested_sentence(_not_tested(certificate.claims)),
-        **dict.fromkeys(wording.CLAIMS),
-        **{claim.kind: claim_summary(claim) for claim in certificate.claims},
-        "design": to_plain(certificate.design),
-    }
-
-
-def _not_tested(claims: Iterable[Claim]) -> list[str]:
-    """What the claims assume and nothing tests, each once."""
-    return list(dict.fromkeys(text for claim in claims for text in claim.not_tested))
-
-
-def claim_summary(claim: Claim) -> dict[str, Any]:
-    """The facts of a claim."""
-    return {
-        **facts_of(claim, "verdict why level"),
-        "by_votes": [{"votes": n_votes, "verdict": verdict} for n_votes, verdict in sorted(claim.by_votes.items())],
-        "without_say": [{"votes": n_votes, "items": share} for n_votes, share in sorted(claim.without_say.items())],
-        **facts_of(claim, "untied margin handicap"),
-        "whose": wording.whose(claim),
-        "loss": loss_facts(claim),
-        "tied_share": claim.tied_share,
-        "tie_loss": loss_facts(claim, ties=True),
-        **facts_of(claim, "items_certified evidence model gates assumptions not_tested conditions tested breakdown"),
-        "breaks_down": wording.breakdown_text(claim),
-        "more_items": claim.more_items,
-    }
-
-
-def loss_facts(claim: Claim, *, ties: bool = False) -> dict[str, Any]:
-    """A loss with its interval, and whose they are."""
-    loss = claim.tie_loss if ties else claim.loss
-    return {**to_plain(loss), **({} if loss.value is None else {"reason": loss.reason or wording.whose(claim)})}
-
-
-def plug_in_summary(verdict: PlugIn) -> dict[str, Any]:
-    """The facts of a plug-in verdict."""
-    rows = [
-        facts_of(one, "votes=n_votes verdict margin handicap majority_accuracy optimal_accuracy gap")
-        for _, one in sorted(verdict.by_votes.items())
-    ]
-    return {
-        "sentence": wording.plug_in_sentence(verdict),
-        "method": verdict.method,
-        "level": None,
-        **facts_of(verdict, "note share items=n_items optimal margin loss prior confusion"),
-        "by_votes": [{"votes": row["votes"], "items": verdict.items[row["votes"]], **row} for row in rows],
-    }
-
-
-def dependence_summary(dependence: Dependence | None) -> dict[str, Any] | None:
-    """Which workers of a panel err together, and what the panel is worth."""
-    if dependence is None:
-        return None
-    names: list[Hashable] = list(dict.fromkeys(name for pair in dependence.pairs for name in pair.workers))
-    return {
-        **facts_of(dependence, "gate truth n_eff"),
-        "redundant": [plain(name) for name in dependence.redundant],
-        "workers": [plain(name) for name in names],
-        "pairs": [
-            {"workers": [plain(name) for name in pair.workers], **facts_of(pair, "correlation p_value")}
-            for pair in dependence.pairs
-        ],
-    }
-
-
-def slice_summary(one: Slice) -> dict[str, Any]:
-    """The facts of a slice: its verdict in a sentence, and what is lost."""
-    certificate = one.certificate
-    return {
-        "value": plain(one.value),
-        "items": one.n_items,
-        "votes": one.n_votes,
-        "level": certificate.level,
-        "standing": certificate.standing.kind,
-        "verdict": certificate.anonymous.verdict,
-        "named": None if certificate.named is None else certificate.named.verdict,
-        "gold": None if certificate.gold is None else certificate.gold.verdict,
-        "sentence": wording.certificate_sentence(certificate),
-        "loss_anonymous": loss_facts(certificate.anonymous),
-        "loss_named": None if certificate.named is None else loss_facts(certificate.named),
+        "sentence": outcome_sentence(outcome),
+        "notes": [*answers_notes(outcome), sample_note(outcome)],
     }
 
 
@@ -362,11 +270,11 @@ def accuracy_summary(result: Result) -> dict[str, Any]:
 
 def confidence_summary(labels: Labels) -> dict[str, Any]:
     """How confident the labels are, and how often they are right where the truth is known."""
-    calibration = {"temperature": None, "slip": None}
+    calibration = {"temperature": None, "error_rate": None}
     if labels.calibration is not None:
-        calibration = facts_of(labels.calibration, "temperature slip=epsilon")
+        calibration = facts_of(labels.calibration, "temperature error_rate=epsilon")
     reliability = facts_of(labels.reliability, "ece gold_items bins")
-    return {"source": labels.source, **calibration, "echo": labels.dependence, **reliability}
+    return {"source": labels.source, **calibration, "dependence": labels.dependence, **reliability}
 
 
 def confusions_summary(names: Sequence[Hashable], workers: Workers, fit: Fit) -> list[dict[str, Any]]:

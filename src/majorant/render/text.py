@@ -95,12 +95,12 @@ def _wrapped(title: str, text: str) -> list[str]:
 
 
 def _claims(certificate: dict[str, Any]) -> list[str]:
-    """The claims, up to which correlation of votes they stand, and what they take for granted."""
+    """The claims, up to which correlation of votes they hold, and what they take for granted."""
     lines = _wrapped("Claims", certificate["sentence"])
-    for kind in wording.CLAIMS:
-        if (claim := certificate[kind]) and claim["breaks_down"]:
-            lines += _wrapped("", wording.breakdown_sentence(kind, claim["breaks_down"]))
-    return [*lines, *(_wrapped("Untested", text) if (text := certificate["not_tested_sentence"]) else [])]
+    for kind in ("anonymous", "named", "gold"):
+        if (claim := certificate[kind]) and claim["breakdown_sentence"]:
+            lines += _wrapped("", f"{claim['title']}: {claim['breakdown_sentence']}.")
+    return [*lines, *(_wrapped("Untested", text) if (text := certificate["untested_sentence"]) else [])]
 
 
 def _accuracy(summary: dict[str, Any]) -> list[str]:
@@ -124,7 +124,7 @@ def _review(summary: dict[str, Any]) -> list[str]:
 
 
 def _dependence(dependence: dict[str, Any] | None) -> list[str]:
-    return _wrapped("Together", text) if (text := wording.dependence_sentence(dependence)) else []
+    return _wrapped("Together", dependence["sentence"]) if dependence is not None and dependence["sentence"] else []
 
 
 def _slices(slices: list[dict[str, Any]], notes: list[dict[str, Any]]) -> list[str]:
@@ -221,32 +221,6 @@ def pair_lines(agreement: dict[str, Any]) -> list[str]:
 def labels_lines(labels: dict[str, Any]) -> list[str]:
     """How many items got which label."""
     return [f"Labels   {wording.labels_sentence(labels)}"]
-
-
-def certificate_text(summary: dict[str, Any]) -> str:
-    """What `majorant certify` prints: one sentence for all readers, then each claim and its numbers."""
-    lines = [printable(summary["sentence"])]
-    for kind, title in wording.CLAIMS.items():
-        if summary[kind] is not None:
-            lines += ["", *_claim_lines(kind, title, summary)]
-    if summary["design"] is not None:
-        lines += ["", f"Design   {summary['design']['text']}"]
-    if summary.get("dependence") is not None:
-        head, facts = wording.dependence_facts(summary["dependence"], 1 - summary["level"])
-        lines += ["", head, *_facts(facts)]
-    return "\n".join(lines)
-
-
-def _claim_lines(kind: str, title: str, certificate: dict[str, Any]) -> list[str]:
-    """A claim and its numbers, those of a void one marked; its reason unless the certificate said it before."""
-    claim = certificate[kind]
-    numbers = wording.claim_numbers(kind, claim)
-    said_before = claim["why"] in certificate["sentence"]
-    lines = [wording.claim_heading(title, claim, certificate["level"])]
-    lines += [] if said_before else [f"{INDENT}{printable(claim['why'])}"]
-    lines += [f"{INDENT}{text}"] if numbers and (text := wording.whose_numbers(claim)) else []
-    facts = [*numbers, *wording.claim_assumptions(claim)]
-    return [*lines, *_facts(facts)] if facts else lines
 
 
 def plug_in_text(summary: dict[str, Any]) -> str:

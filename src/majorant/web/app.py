@@ -33,6 +33,7 @@ from majorant.errors import ConfigError, MajorantError
 from majorant.output import write_files
 from majorant.read.tasks import CANNOT_TELL_WORDS, LABEL_KEYS, read_answers, relabelled_file, table_rows
 from majorant.read.values import whole_number
+from majorant.render.ask import ACCURACY_COSTS, answers_notes, labels_left, outcome_sentence, question_words
 from majorant.render.figures.canvas import scheme
 from majorant.render.html import MAP_SCRIPT, MAP_STYLE
 from majorant.render.numbers import signed_points
@@ -168,9 +169,9 @@ def application(runs: Runs, *, token: str, port: int, limit: int) -> ASGIApp:
             return back(f"/files/{kept.id}")
         in_sight = "votes" in request.query_params
         return page(
-            "label.html.j2", kept=kept, now=now, in_sight=in_sight, sentence=wording.outcome_sentence(now.outcome),
-            notes=wording.answers_notes(now.outcome), left=wording.labels_left(now.outcome.more),
-            question=wording.question_words(now.design.question.kind, now.outcome.rules),
+            "label.html.j2", kept=kept, now=now, in_sight=in_sight, sentence=outcome_sentence(now.outcome),
+            notes=answers_notes(now.outcome), left=labels_left(now.outcome.more),
+            question=question_words(now.design.question.kind, now.outcome.rules),
         )  # fmt: skip
 
     async def begin_labels(request: Request) -> Response:
@@ -437,6 +438,8 @@ def _answer(kept: Kept) -> dict[str, Any]:
     assert facts is not None
     answer = facts["answer"]
     given = labelling(kept.folder / "ask")
+    teach = answer["step"]["kind"] == "teach" or (given is not None and given.design.question.kind == "teach")
+    main = "teach" if teach else "rules"
     return {
         "answer": answer,
         "facts": facts,
@@ -445,9 +448,12 @@ def _answer(kept: Kept) -> dict[str, Any]:
         "other": _share(facts["accuracy"]["other"]),
         "ends": {name: _ends(facts["accuracy"][name]) for name in ("majority", "other")},
         "given": 0 if given is None else given.given,
-        "asked": "rules" if given is None else given.design.question.kind,
-        "accuracy_costs": wording.ACCURACY_COSTS,
-        "questions": {kind: wording.question_words(kind, (answer["rule"],)) for kind in ASK_KINDS if kind != "rules"},
+        "asked": main if given is None else given.design.question.kind,
+        "main": main,
+        "accuracy_costs": ACCURACY_COSTS,
+        "questions": {
+            kind: question_words(kind, (answer["rule"],)) for kind in ASK_KINDS if kind not in ("rules", main)
+        },
         "in_sight": 0 if given is None else sum(draw in kept.in_sight for draw in given.draws),
         "downloads": [
             (name, wording.DOWNLOADS[name], wording.size_words(path.stat().st_size))

@@ -28,7 +28,7 @@ Tell = Callable[..., None]
 TOLD_EVERY = 0.2  # seconds between two reports of one stage
 KNOWN_ITEMS = 500  # items of a design whose text and votes are kept at hand: nobody labels more in one sitting
 SEED = 0  # as the command line has it, so that both give the same numbers
-TO_LABEL, DESIGN, ITEMS = "to_label.csv", "to_label.design.json", "items.json"
+TO_LABEL, DESIGN, ITEMS_FILE = "to_label.csv", "to_label.design.json", "items.json"
 SHOWN = ("answer", "votes", "accuracy", "input", "sample", "tolerance", "level")  # what the page shows of a result
 
 
@@ -54,7 +54,7 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     with _opened(job, tell, gold=gold if labelled is None or labelled.sample else None) as backend:
         from majorant.pipeline import check as whole_line
         from majorant.render.files import write_result
-        from majorant.render.html import live_map
+        from majorant.render.html import live_map, map_holds
         from majorant.render.summary import result_summary
 
         how = {name: job[name] for name in ("tolerance", "level")}
@@ -66,7 +66,8 @@ def check(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
             from majorant.ask.ask import ask as draw
 
             _write_design(job, backend, draw(backend, n=0, rng=SEED, **how))
-    return {**{name: summary[name] for name in SHOWN if name in summary}, "live_map": live_map(summary)}
+    shown = {name: summary[name] for name in SHOWN if name in summary}
+    return {**shown, "live_map": live_map(summary) if map_holds(summary) else None}
 
 
 def ask(job: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -148,11 +149,12 @@ def _file(given: Mapping[str, str]) -> NamedFile:
 def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> None:
     """The design, the file to label with its first items, and what the page shows of each."""
     from majorant.ask.ask import FIRST_BATCH
+    from majorant.ask.session import TEACHING
     from majorant.atomic import make_folder
     from majorant.output import write_files
 
     folder = make_folder(Path(job["folder"]) / "ask")
-    design = design.more(FIRST_BATCH)
+    design = design.more(TEACHING if design.question.kind == "teach" else FIRST_BATCH)
     known = design.order[:KNOWN_ITEMS]
     columns = _columns(job, known)
     first = {name: values[: len(design.items)] for name, values in columns.items()}
@@ -162,7 +164,7 @@ def _write_design(job: Mapping[str, Any], backend: Backend, design: Design) -> N
         for n, item in enumerate(known)
     ]
     design.write(folder / TO_LABEL, columns=first)
-    write_files({folder / ITEMS: json.dumps(items, ensure_ascii=False, default=str)})
+    write_files({folder / ITEMS_FILE: json.dumps(items, ensure_ascii=False, default=str)})
 
 
 def _columns(job: Mapping[str, Any], items: Sequence[Any]) -> dict[str, list[Any]]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import majorant
+from majorant.ask.learn import LEARNED
 from majorant.defaults import LEVEL, RESULT_FILES
 from majorant.errors import ConfigError, DataError
 from majorant.filetypes import PACKINGS, type_of_ending
@@ -206,7 +207,8 @@ class Runs:
         """Draw the items to label for a question; what was labelled for another one goes."""
         kept = self._free(id)
         answer = (kept.facts or {})["answer"]
-        between = [answer["rule"]] if question == "accuracy" else ["majority", answer["other"]]
+        pair = None if answer["other"] == LEARNED else ["majority", answer["other"]]
+        between = {"accuracy": [answer["rule"]], "rules": pair}.get(question)
         job = self._job(kept, "ask", kept.told(kept.form), kept.form)
         job |= {"question": question, "between": between, "resume": True}
         self._begin(kept, "drawing", job, in_sight=frozenset())

@@ -510,6 +510,9 @@ def _account(facts: dict[str, list[Any]], words: Vocabulary, options: ReadOption
         gold_k=None if words.gold_map is None else np.sum(
             [np.frombuffer(one, np.int64) for one in facts["gold_by_label"]], axis=0
         )[:n_classes] > 0,
+        n_compared=sum(facts["compared"]),
+        n_disputed=sum(facts["disputed"]),
+        workers=words.workers.to_pylist(),
     )  # fmt: skip
     coded = replace(words.coded, n_rows=sum(facts["rows"]))
     resolved = Resolved(None, sum(facts["merged"]), 0)

@@ -1,7 +1,7 @@
 """Tailored linear inversion: every model in which majority is not optimal meets a linear statistic made for it.
 
 Branch and bound over boxes of models: is every null model rejected, those far away at once and the others box by box?
-`prove` says from which majority on the best rule agrees.  Some models are too far out for the fine search: voters
+Some models are too far out for the fine search: voters
 beyond certainty, or next to no items of class 0.  Beyond a logit of WIDEST a model hardly differs from one at WIDEST
 with the same share of class 0, which the fine search covers; what has no such neighbour among the null models must be
 excluded by its likelihood alone.  Where that fails, nothing is certified.  Proofs: docs/theory/tailored.md.
@@ -23,7 +23,6 @@ from majorant.evidence.certificate.count_models import (
     log_cells,
     log_odds,
     narrowest_majority,
-    sides,
     suprema,
 )
 from majorant.evidence.certificate.tailored_rejection import (
@@ -47,23 +46,15 @@ from majorant.evidence.certificate.tailored_rejection import (
 from majorant.values import FloatArray
 
 FEWEST = float(np.exp(-29.9))  # share of class 0 that is next to none
-NARROWEST = 1e-4
-MOST_BOXES = 20_000
-NU_SCALE = 16.0  # a share of class 0 is worth this many logits when a box is to be cut
-MOST_BOX_WORK = 1_600_000  # boxes, each counted by its cells; after so much nothing is certified: this can only refuse
 CELLS_OF_A_BOX = 16  # what a box costs besides its cells
-BATCH_WORK = 1 << 17
 FIRST_SIDE = 4.0
-HOPELESS = 3.0  # standard deviations: with a margin statistic so far out, no neighbour of the suspect will stand
 RING_TURNS = np.arange(8) * np.pi / 4
 RING = np.concatenate(
     [size * np.stack([np.cos(RING_TURNS), np.sin(RING_TURNS)]) for size in (1.5, 3.0)], axis=1
 )  # in errors
-LARGE_BOX = 8.0  # standard errors across, roughly: a box too large for its derivatives to place it well
 MANY = 64  # open boxes that make a search for a model that stands worth its price
 WIDE = 4.5  # slope of a box too large for its derivatives to tell anything
 DEPTH_SCALE = np.array([1.0, 1.0, 0.15])  # how much less depth moves a large box than logits do
-SHARE_OF_WORK = 4  # the part of the most work that may go into a majority other than the narrowest: one in so many
 
 
 def deepest(null: Null) -> float:
@@ -87,9 +78,9 @@ def far_excluded(null: Null, cut: float) -> bool:
         seen += len(box_bie)
         box_bie = box_bie[~(hull_divergence(null, box_bie) > cut)]
         width_bi = box_bie[..., 1] - box_bie[..., 0]
-        width_bi[:, 2] *= NU_SCALE
+        width_bi[:, 2] *= 16.0  # a share of class 0 is worth this many logits when a box is to be cut
         width_bi[~np.isfinite(width_bi)] = 0
-        if seen > MOST_BOXES or (width_bi.max(axis=1, initial=0) < NARROWEST).any():
+        if seen > 20_000 or (width_bi.max(axis=1, initial=0) < 1e-4).any():
             return False
         box_bie = halves(box_bie, width_bi.argmax(axis=1))
     return True
@@ -144,13 +135,14 @@ class Inversion:
     why: str
 
 
-def invert(null: Null, error: float, most_work: int = MOST_BOX_WORK) -> Inversion:
+# Boxes, each counted by its cells; after so much nothing is certified: this can only refuse
+def invert(null: Null, error: float, most_work: int = 1_600_000) -> Inversion:
     """Reject all of the side at this error, or say why not; after so much work, give up."""
     levels = Levels.of(null, error)
     if not far_excluded(null, levels.cut):
         return Inversion(False, 1, "far models stand")
     stack, seen, cells = [first_boxes()], 1, len(null.items_c)
-    batch = BATCH_WORK // cells
+    batch = (1 << 17) // cells
     while stack:
         box_bie = stack.pop()
         if len(box_bie) > batch:
@@ -181,7 +173,8 @@ def some_stands(null: Null, error: float, suspect_3: FloatArray) -> bool:
     here = local(null, point_i[None])
     if stand(null, point_i[None], levels)[0]:
         return True
-    if far_out(null, here)[0] > HOPELESS:
+    # Standard deviations: with a margin statistic so far out, no neighbour of the suspect will stand
+    if far_out(null, here)[0] > 3.0:
         return False
     score_2c, mass_c = here.score_bic[0, :2], null.total_c * here.cell_bc[0]
     info_22 = (score_2c * mass_c) @ score_2c.T
@@ -222,7 +215,8 @@ def undecided_boxes(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[Fl
 def _out_of_reach(null: Null, levels: Levels, box_bie: FloatArray) -> Flags:
     """Which boxes, of those that are large, the hull of their models keeps too far from the histograms."""
     root = np.sqrt([null.items_c @ null.cells.votes_c] * 2 + [null.n_items])
-    large = np.flatnonzero((box_bie[..., 1] - box_bie[..., 0]) @ root > LARGE_BOX)
+    # Standard errors across, roughly: a box too large for its derivatives to place it well
+    large = np.flatnonzero((box_bie[..., 1] - box_bie[..., 0]) @ root > 8.0)
     out_b, some_bie = np.zeros(len(box_bie), dtype=bool), box_bie[large]
     if len(large):
         floor_b = hull_divergence(null, within(null, some_bie)) - beyond_face(null, some_bie)
@@ -276,47 +270,19 @@ def _settle_small(null: Null, levels: Levels, box_bie: FloatArray) -> tuple[Floa
     return box_bie[open_b], length_bi.argmax(axis=1)[open_b], dangerous_bi
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """Majorities of at least so many votes are decided as the best rule would; n_votes + 1: none is proved."""
-
-    n_votes: int
-    zeros: int
-    ones: int
-
-    @property
-    def complete(self) -> bool:
-        """Whether every majority is."""
-        return max(self.zeros, self.ones) <= narrowest_majority(self.n_votes)
-
-    def items(self, items_k: FloatArray) -> float:
-        """How many of the items are proved, `items_k` of them with k votes for class 0."""
-        return float(items_k[self.zeros :].sum() + items_k[: self.n_votes - self.ones + 1].sum())
-
-
-def prove(
-    histograms: Histograms, n_votes: int, theta_3: FloatArray, error: float, nearest_23: FloatArray | None = None
-) -> Proof:
-    """Which majorities of `n_votes` votes are proved, all of them together, at this error.
-
-    `theta_3` is the likeliest model.  If even that diverges from the histograms by more than a true model would, the
-    model is wrong, its null would be rejected for that alone, and nothing is proved.  `nearest_23`, where known, are
-    the likeliest models that decide the narrowest majority for either class wrongly.
-
-    >>> theta_3 = np.array([1.386, -1.386, 0.0])
-    >>> prove({3: np.array([260.0, 240.0, 240.0, 260.0])}, 3, theta_3, .05)
-    Proof(n_votes=3, zeros=2, ones=2)
-    """
-    if not fits(histograms, theta_3, error):
-        return Proof(n_votes, n_votes + 1, n_votes + 1)
-    zeros, ones = (_first(side, n_votes, error, near_3) for side, near_3 in _both(histograms, n_votes, nearest_23))
-    return Proof(n_votes, zeros, ones)
-
-
 def is_proved(
     histograms: Histograms, n_votes: int, theta_3: FloatArray, error: float, nearest_23: FloatArray | None = None
 ) -> bool:
-    """Whether every majority of `n_votes` votes is proved: `prove` without the rest."""
+    """Whether every majority of `n_votes` votes is proved to be decided as the best rule would, at this error.
+
+    `theta_3` is the likeliest model. If even that diverges from the histograms by more than a true model would, the
+    model is wrong, its null would be rejected for that alone, and nothing is proved. `nearest_23`, if known, are the
+    likeliest models that decide the narrowest majority for either class wrongly.
+
+    >>> theta_3 = np.array([1.386, -1.386, 0.0])
+    >>> is_proved({3: np.array([260.0, 240.0, 240.0, 260.0])}, 3, theta_3, .05)
+    True
+    """
     narrowest = narrowest_majority(n_votes)
     lead = np.array([log_odds(theta_3, n_votes, narrowest), -log_odds(theta_3, n_votes, n_votes - narrowest)])
     # Where the likeliest model is itself one in which majority is not optimal, no test is needed.
@@ -343,25 +309,3 @@ def _both(histograms: Histograms, n_votes: int, nearest_23: FloatArray | None) -
         nearest_23 = suprema(held, held_c[None], contradictions([n_votes]))[1][0]
     a, r, nu = nearest_23[1]
     return [(histograms, nearest_23[0]), (mirrored(histograms), np.array([-r, -a, -nu]))]
-
-
-def _first(histograms: Histograms, n_votes: int, error: float, nearest_3: FloatArray) -> int:
-    """The smallest majority for class 0 that is proved.
-
-    Every model is tested in one way, whatever the majority, so any of them may be tried: outwards from the narrowest.
-    For the others only a share of items is at stake, so less work is spent.  Each begins with the likeliest model that
-    decides so many zeros for class 1.
-    """
-    narrowest = narrowest_majority(n_votes)
-    (held, held_c), theta, work = held_cells(histograms), [nearest_3], MOST_BOX_WORK
-    for majority in range(narrowest, n_votes + 1):
-        null = null_side(histograms, n_votes, narrowest, majority - narrowest)
-        if majority == narrowest + 1:
-            wrong = sides([(n_votes, k, -1) for k in range(majority, n_votes + 1)])
-            theta += list(suprema(held, held_c[None], wrong)[1][0])
-            work = MOST_BOX_WORK // SHARE_OF_WORK
-        if some_stands(null, error, theta[majority - narrowest]):
-            continue
-        if invert(null, error, work).rejected:
-            return majority
-    return n_votes + 1

@@ -24,7 +24,7 @@ from majorant.read.formats import (
 )
 from majorant.read.formats.base import Format, Record, TableFormat, as_its_tool_does
 
-FORMATS: tuple[Format | TableFormat, ...] = (
+FORMATS: list[Format | TableFormat] = [
     inspect_log.LOG,
     promptfoo.RESULTS,
     promptfoo.LINES,
@@ -47,7 +47,7 @@ FORMATS: tuple[Format | TableFormat, ...] = (
     label_studio.TABLE,
     ragas.RESULTS,
     inspect_log.SAMPLES,
-)
+]
 
 
 def recognise(names: Sequence[str], first: Record, source: str) -> Format | None:

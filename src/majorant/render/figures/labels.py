@@ -1,4 +1,4 @@
-"""Labels: how they change from majority vote to the recommended rule, and how sure they are."""
+"""Labels: how they change from majority vote to the other rule, and how sure they are."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _draw_flow(axes: Axes, flow: dict[str, Any]) -> None:
                 new_y[c] -= n * scale
     axes.set(xlim=(0, 1), ylim=(-0.02, 1.1))
     axes.text(LEFT, 1.06, "majority vote", ha="right", color=LIGHT["soft"])
-    axes.text(RIGHT, 1.06, "recommended", ha="left", color=LIGHT["soft"])
+    axes.text(RIGHT, 1.06, "the other rule", ha="left", color=LIGHT["soft"])
     axes.axis("off")
 
 

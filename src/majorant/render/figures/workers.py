@@ -145,7 +145,7 @@ def dependence_panels(summary: dict[str, Any]) -> list[Panel]:
 
 def _strongest_pair(dependence: dict[str, Any]) -> str:
     pair = max(dependence["pairs"], key=lambda pair: abs(pair["correlation"]))
-    return strongest_pair_words(pair["correlation"], list(map(clipped, pair["workers"])), dependence["gate"]["text"])
+    return strongest_pair_words(pair["correlation"], list(map(clipped, pair["workers"])), dependence["sentence"])
 
 
 def _draw_pairs(axes: Axes, dependence: dict[str, Any]) -> None:
