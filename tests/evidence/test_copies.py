@@ -185,3 +185,21 @@ def test_merging_keeps_gold_times_and_the_votes_of_others() -> None:
     assert merged.seconds_n is not None
     assert merged.seconds_n.tolist() == [0.0, 2.0, 3.0, 5.0]
     assert merge_copies(votes, []) is votes
+
+
+def test_labels_on_disk_are_those_of_the_result_where_copies_count_as_one(tmp_path):
+    import csv
+
+    import majorant as mj
+
+    rng = np.random.default_rng(0)
+    label_ij = judged(rng, "unequal skill", 5, 2, n_items=200)
+    label_ij[:, 1] = label_ij[:, 0]
+    result = mj.check(as_votes(label_ij))
+    result.save(tmp_path)
+    assert result.copies == (("j0", "j1"),)
+    with (tmp_path / "labels.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    table = result.labels.to_dict()
+    assert [row["source"] for row in rows] == list(map(str, table["source"]))
+    np.testing.assert_allclose([float(row["confidence"]) for row in rows], table["confidence"])
