@@ -44,7 +44,6 @@ MAY_IMPORT = {
     "evidence": "theory backend methods read kernels items tally votes",
     "ask": "blocks read kernels items output backend tally methods votes pipeline results",
     "results": "evidence ask methods read items tally votes theory kernels blocks backend",
-    "spark": "results backend evidence methods tally votes",  # a frame in place of votes
     "pipeline": BELOW_PIPELINE,
     "render": f"pipeline output {BELOW_PIPELINE}",  # the result types
     "web": f"pipeline render {BELOW_PIPELINE}",

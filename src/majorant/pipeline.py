@@ -199,11 +199,11 @@ def check(
     )
     _refuse(backend, settings)
     settings.stage("counting")
-    near, seed = _near(backend), settings.seed
-    counts = Counts(near.patterns(), near.votes_by_worker())
-    if early is not None and near.whole is None and backend.votes.shape[2] == 2:
+    seed = settings.seed
+    counts = Counts(backend.patterns(), backend.votes_by_worker())
+    if early is not None and backend.whole is None and backend.votes.shape[2] == 2:
         early(anonymous_claim(as_histograms(two_class_histograms(counts.patterns)), level, as_generator(seed)))
-    chosen = _choose(near, settings, counts)
+    chosen = _choose(backend, settings, counts)
     rules, rule, certificate = chosen.rules, chosen.rule, chosen.certification.certificate
     settings.stage("judging")
     known = rules.votes
@@ -259,13 +259,6 @@ def _refuse(backend: Backend, settings: _Settings) -> None:
         backend.refuse(settings.method)
     if settings.labelled is not None:
         settings.labelled.design.refuse_other_votes(votes_digest(backend))
-
-
-def _near(backend: Backend) -> Backend:
-    """The votes in memory, where that takes less time than going to them again and again."""
-    if backend.whole is not None or backend.votes.n_votes > backend.at_hand:
-        return backend
-    return MemoryBackend(backend.take(np.arange(backend.votes.shape[0])))
 
 
 class _Rule(NamedTuple):

@@ -5,6 +5,7 @@ Delimited text without a quote, as most of it is: slices of whole lines, parsed 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import itertools
@@ -58,7 +59,7 @@ def coded_slices(path: Path, layout: SliceLayout, threads: int | None) -> Iterat
 
     def parse(start: int) -> list[Column] | None:
         lines = _lines(path, start, header=layout.header and start == 0)
-        if layout.quote.encode() in lines:
+        if layout.quote.encode() in lines or lines.startswith(codecs.BOM_UTF8):  # which Arrow would drop
             raise NotCodedError
         try:
             return _parse(lines, layout) if len(lines) else None
